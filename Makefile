@@ -1,0 +1,36 @@
+# Two commands for a newcomer: `make demo` and `make test`. Both set up everything they need in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test bench soak lint clean
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $@
+
+$(VENV)/.bench-ready: $(VENV)/.ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[bench]"
+	touch $@
+
+demo: $(VENV)/.ready
+	$(BIN)/symveil demo
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -n 2
+
+bench: $(VENV)/.bench-ready
+	$(BIN)/python -m benchmarks
+
+soak: $(VENV)/.ready
+	$(BIN)/pytest -n 2 -m "soak or not soak"
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,70 @@
+"""Every error symveil raises on purpose.
+
+    SymveilError
+    ├── InputError (also a ValueError)   something that was handed in is wrong
+    │   ├── ParameterError                a number or a choice: ε, adjacency, offset, mechanism …
+    │   ├── AlphabetError                 an alphabet that is empty, unordered or repeats a symbol
+    │   ├── WordError                     a word that its language does not contain
+    │   └── FileError                     a file that cannot be read or written
+    ├── TooLargeError                     right, but beyond what enumeration can do
+    └── NotPrivateError                   a mechanism kept only for reproduction, not asked for by name
+
+Each message is one line: what was expected, what was found, where, what to do. Each error
+carries the offender as an attribute, except a secret: a word's symbols appear neither in a
+message nor in an attribute, only their position does.
+"""
+
+from __future__ import annotations
+
+
+class SymveilError(Exception):
+    """Base of everything symveil raises on purpose."""
+
+
+class InputError(SymveilError, ValueError):
+    """Something that was handed in is wrong; nothing was drawn and nothing was written."""
+
+
+class ParameterError(InputError):
+    """A parameter outside its domain. `name` and `value` are the offender."""
+
+    def __init__(self, name: str, *, expected: str, found: object) -> None:
+        super().__init__(f"{name}: expected {expected}, found {found}")
+        self.name = name
+        self.value = found
+
+
+class AlphabetError(InputError):
+    """An alphabet that cannot name symbols: empty, unordered, or with a symbol twice."""
+
+
+class WordError(InputError):
+    """A word that the language does not contain.
+
+    `position` (counted from 1) is where it first goes wrong, or None where no single position
+    is to blame. The symbol itself is a secret and is not carried.
+    """
+
+    def __init__(self, message: str, *, position: int | None = None) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+class FileError(InputError):
+    """A file that cannot be read or written. `path` is the offender."""
+
+    def __init__(self, path: str, *, expected: str, found: str) -> None:
+        super().__init__(f"{path}: expected {expected}, found {found}")
+        self.path = path
+
+
+class TooLargeError(SymveilError):
+    """A question that is well posed but beyond what enumeration can answer. `size` words were asked for."""
+
+    def __init__(self, message: str, *, size: int) -> None:
+        super().__init__(message)
+        self.size = size
+
+
+class NotPrivateError(SymveilError):
+    """A mechanism that is not private as printed was asked for without saying so."""

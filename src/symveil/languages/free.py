@@ -1,0 +1,98 @@
+"""The free language Σⁿ: every word of one length over an alphabet."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+
+from symveil.errors import ParameterError, TooLargeError, WordError
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.word import Codes, Word, encode
+
+
+@dataclass(frozen=True, slots=True)
+class FreeLanguage:
+    """All words of `length` symbols over `alphabet`. Construct with `words`."""
+
+    alphabet: Alphabet
+    length: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.length, bool) or not isinstance(self.length, int) or self.length < 0:
+            raise ParameterError("length", expected="a whole number, 0 or more", found=self.length)
+
+    @property
+    def size(self) -> int:
+        """How many words there are: mⁿ."""
+        return int(len(self.alphabet) ** self.length)
+
+    @property
+    def largest_distance(self) -> int:
+        """The largest Hamming distance between two of its words: n, or 0 for a one-symbol alphabet."""
+        return self.length if len(self.alphabet) > 1 else 0
+
+    def count(self, distance: int) -> int:
+        """N(ℓ): how many words lie at this distance from any given word, C(n,ℓ)(m−1)^ℓ.
+
+        >>> [words("abc", 3).count(distance) for distance in range(4)]
+        [1, 6, 12, 8]
+        """
+        if not 0 <= distance <= self.length:
+            return 0
+        return math.comb(self.length, distance) * int((len(self.alphabet) - 1) ** distance)
+
+    def count_balls(self) -> list[arb]:
+        """N(0) … N(largest distance) as balls at the working precision: any size, no overflow."""
+        others = len(self.alphabet) - 1
+        counts = [arb(1)]
+        for distance in range(self.largest_distance):
+            counts.append(counts[-1] * ((self.length - distance) * others) / (distance + 1))
+        return counts
+
+    def encode(self, word: Word) -> Codes:
+        """The codes of a word of this language; refuses any other word."""
+        codes = encode(word, self.alphabet)
+        if len(codes) != self.length:
+            raise WordError(f"word: expected {self.length} symbols, found {len(codes)}")
+        return codes
+
+    def enumerate_codes(self, *, at_most: int) -> Codes:
+        """All words as rows of codes, in alphabetical order; refused beyond `at_most` words."""
+        if self.size > at_most:
+            raise TooLargeError(
+                f"language: expected at most {at_most} words for enumeration, found {len(self.alphabet)}^"
+                f"{self.length}; use a shorter length or a smaller alphabet",
+                size=self.size,
+            )
+        rows = itertools.product(range(len(self.alphabet)), repeat=self.length)
+        return np.array(list(rows), dtype=np.int32).reshape(self.size, self.length)
+
+    def __iter__(self) -> Iterator[tuple[Symbol, ...]]:
+        return itertools.product(self.alphabet.symbols, repeat=self.length)
+
+    def __contains__(self, word: object) -> bool:
+        return (
+            isinstance(word, str | tuple | list)
+            and len(word) == self.length
+            and all(symbol in self.alphabet for symbol in word)
+        )
+
+    def __repr__(self) -> str:
+        return f"words(alphabet of {len(self.alphabet)} symbols, length {self.length})"
+
+
+def words(alphabet: Alphabet | Iterable[Symbol], length: int) -> FreeLanguage:
+    """The free language: all words of `length` symbols over `alphabet`.
+
+    >>> language = words(alphabet="abc", length=3)
+    >>> language.size
+    27
+    >>> "cab" in language
+    True
+    """
+    return FreeLanguage(Alphabet.from_symbols(alphabet), length)

@@ -1,0 +1,143 @@
+"""Φ of permute-and-flip as a certified integral (mathematics §4), for languages beyond enumeration.
+
+B26 equation 5 is a sum over all subsets of the language. Expanding a product shows that it equals
+
+    Φ(ℓ) = ∫₀¹ F(t)/(1 − p_ℓ t) dt,   F(t) = Π_λ (1 − p_λ t)^{N(λ)},   p_λ = e^{−ηλ}.
+
+Legend: n length, m alphabet size, z = e^{−η}, N(λ) = C(n,λ)(m−1)^λ.
+
+On Σⁿ the product has a closed form without a product: with the power sums
+S_k = Σ_λ N(λ) p_λ^k = (1+(m−1)z^k)ⁿ,
+
+    F(t) = (1−t)·e^{L(t)},   L(t) = −Σ_{k≥1} (S_k − 1) t^k/k,
+
+and the terms from k on are at most (S_k − 1)|t|^k/(k(1−|t|z)), because each power sum without its
+first word is at most z times the one before. Nothing here depends on a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flint import acb, arb, ctx
+
+from symveil.languages.free import FreeLanguage
+
+Integrand = Callable[[acb], acb]
+
+# Below this value of |t|·z the series for L is shorter than the product over all distances.
+_SERIES_RADIUS = arb("0.75")
+
+
+class FlipIntegral:
+    """Φ(0) … Φ(n) for one rate η, as balls at the working precision of its construction."""
+
+    def __init__(self, language: FreeLanguage, rate: arb) -> None:
+        self._length = language.length
+        self._others = len(language.alphabet) - 1
+        self._language = language
+        self._decay = (-rate).exp()
+        first = self._power_sum_less_one(1)
+        # F(t) ≤ e^{−(S₁−1)t}: beyond t = end nothing is left that this precision could see.
+        negligible = ctx.prec * arb.const_log2() + (2 + first).log()
+        end = negligible / first
+        self._end = end.upper() if end < 1 else arb(1)
+        self._beyond_end = (-first * self._end).exp() if end < 1 else arb(0)
+        self._by_series = bool(self._end * self._decay < _SERIES_RADIUS)
+        self._coefficients = self._series() if self._by_series else []
+
+    def _power_sum_less_one(self, k: int) -> arb:
+        """S_k − 1, without cancellation."""
+        return ((self._others * self._decay**k).log1p() * self._length).expm1()
+
+    def _series(self) -> list[arb]:
+        """−(S_k−1)/k for k = 1 … K, where the rest no longer matters on the path of integration."""
+        tiny = arb(2) ** -ctx.prec
+        coefficients: list[arb] = []
+        power = arb(1)
+        while True:
+            k = len(coefficients) + 1
+            power_sum = self._power_sum_less_one(k)
+            power = power * self._end
+            if k > 1 and power_sum * power < tiny:
+                self._next_power_sum = power_sum
+                return coefficients
+            coefficients.append(-power_sum / k)
+
+    def phi(self, distance: int) -> arb:
+        """Φ(distance)."""
+        if self._by_series:
+            if distance == 0:
+                return self._integrate(self._exp_l)
+            ratio = self._decay**distance
+            return self._integrate(lambda t: self._exp_l(t) * (1 - t) / (1 - ratio * t))
+        return self._integrate(lambda t: self._product(t, without=distance))
+
+    def all_phi(self) -> list[arb]:
+        """Φ(0) … Φ(n). By moments where these converge before n integrals are done:
+        Φ(ℓ) = Σ_j M_j p_ℓ^j with M_j = ∫ t^j F(t) dt."""
+        phis = [self.phi(0)]
+        moments = self._moments()
+        if moments is None:
+            return phis + [self.phi(distance) for distance in range(1, self._length + 1)]
+        ratio = arb(1)
+        for _ in range(self._length):
+            ratio = ratio * self._decay
+            # M_j falls with j, so what is left out is at most M_J p^J/(1−p)
+            left_out = moments[-1] * ratio ** (len(moments) - 1) / (1 - ratio)
+            total = arb(0).union(left_out)
+            for power, moment in enumerate(moments[:-1]):
+                total += moment * ratio**power
+            phis.append(total)
+        return phis
+
+    def _moments(self) -> list[arb] | None:
+        """M_0 … M_J, enough for every Φ(ℓ), ℓ ≥ 1; None where n integrals are the shorter way."""
+        if not self._by_series:
+            return None
+        moments = [self._moment(0)]
+        enough = moments[0] * arb(2) ** (8 - ctx.prec)
+        decay_power = arb(1)
+        while len(moments) <= self._length + 1:
+            moments.append(self._moment(len(moments)))
+            decay_power = decay_power * self._decay
+            if moments[-1] * decay_power / (1 - self._decay) < enough:
+                return moments
+        return None
+
+    def _moment(self, power: int) -> arb:
+        return self._integrate(lambda t: t**power * (1 - t) * self._exp_l(t))
+
+    def _integrate(self, integrand: Integrand) -> arb:
+        """∫₀¹ with a proved error; every integrand here lies between 0 and e^{L(t)} on the real line."""
+        end = self._end
+
+        def scaled(s: acb, _analytic: bool) -> acb:
+            return integrand(s * end)
+
+        inner = acb.integral(scaled, acb(0), acb(1)).real * end
+        return inner + arb(0).union(self._beyond_end)
+
+    def _exp_l(self, t: acb) -> acb:
+        """e^{L(t)} by the series, with its remainder as part of the ball."""
+        size = abs(t)
+        if not size * self._decay < 1:
+            return acb("nan")
+        total = acb(0)
+        for coefficient in reversed(self._coefficients):
+            total = (total + coefficient) * t
+        k = len(self._coefficients) + 1
+        remainder = (self._next_power_sum * size**k / (k * (1 - size * self._decay))).upper()
+        slack = arb(0, remainder)
+        return (total + acb(slack, slack)).exp()
+
+    def _product(self, t: acb, *, without: int) -> acb:
+        """F(t)/(1 − p_ℓ t) as a product of integer powers: analytic everywhere."""
+        total = acb(1)
+        ratio = arb(1)
+        for distance in range(self._length + 1):
+            exponent = self._language.count(distance) - (distance == without)
+            if exponent:
+                total = total * (1 - ratio * t) ** exponent
+            ratio = ratio * self._decay
+        return total

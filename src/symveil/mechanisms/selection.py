@@ -1,0 +1,79 @@
+"""Choosing a mechanism by its name, or the one with the least expected error.
+
+The choice reads the public parameters only (length, alphabet, ε, adjacency), never a word: a rule
+that looked at the secret word would itself be a release.
+"""
+
+from __future__ import annotations
+
+from symveil.errors import NotPrivateError, ParameterError
+from symveil.languages.free import FreeLanguage
+from symveil.mechanisms.exponential import Exponential
+from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
+from symveil.mechanisms.staircase import Staircase
+from symveil.numerics.rationals import Number
+from symveil.privacy.parameters import Adjacency
+
+MECHANISM_NAMES = ("auto", Exponential.name, PermuteAndFlip.name, Staircase.name, Jones2019Printed.name)
+
+
+def select_mechanism(
+    language: FreeLanguage,
+    *,
+    epsilon: Number,
+    mechanism: str = "auto",
+    adjacency: Adjacency = 1,
+    calibration: str = "tight",
+    utility: str = "distance",
+    offset: Number = 1,
+    not_private: bool = False,
+) -> WordMechanism:
+    """The mechanism of that name; "auto" is the one with the least expected error at this ε.
+
+    >>> import symveil as sv
+    >>> words = sv.words("abc", 6)
+    >>> sv.select_mechanism(words, epsilon=2).name
+    'exponential'
+    >>> sv.select_mechanism(words, epsilon=2, adjacency=3).name
+    'staircase'
+    """
+    exponential = Exponential(
+        language, epsilon=epsilon, adjacency=adjacency, calibration=calibration, utility=utility, offset=offset
+    )
+    if mechanism == Exponential.name:
+        return exponential
+    if mechanism == Jones2019Printed.name:
+        if not not_private:
+            raise NotPrivateError(
+                "mechanism jones2019-printed: expected --not-private (in Python not_private=True), because its "
+                "law as printed is not ε-private; it is kept to reproduce the paper"
+            )
+        return Jones2019Printed(language, epsilon=epsilon, adjacency=adjacency, offset=offset)
+    if utility != "distance":
+        if mechanism == "auto":
+            return exponential  # the only mechanism that has another utility
+        raise ParameterError("utility", expected=f"distance for mechanism {mechanism}", found=utility)
+    if mechanism == PermuteAndFlip.name:
+        return PermuteAndFlip(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
+    if mechanism == Staircase.name:
+        return Staircase(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
+    if mechanism != "auto":
+        raise ParameterError("mechanism", expected=f"one of {', '.join(MECHANISM_NAMES)}", found=mechanism)
+    return _least_error(exponential)
+
+
+def _least_error(exponential: Exponential) -> WordMechanism:
+    """The best of the three at the same public parameters; on a tie the simplest."""
+    language, epsilon = exponential.language, exponential.epsilon
+    adjacency, calibration = exponential.adjacency, exponential.calibration
+    if exponential.reach <= 1 and calibration == "tight":
+        return exponential  # the staircase with steps of width 1, which no mechanism beats
+    staircase = Staircase(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
+    if calibration == "tight":
+        # Optimal among all laws that depend on the distance only, permute-and-flip's among them.
+        return staircase
+    flip = PermuteAndFlip(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
+    # B26 Theorem 2: permute-and-flip is never worse than the exponential mechanism.
+    return min(flip, staircase, key=lambda candidate: candidate.distances().expected_error)

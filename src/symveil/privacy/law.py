@@ -1,0 +1,102 @@
+"""What a mechanism tells about itself: the protocol that verifiers read, and the law of the distance."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.languages.free import FreeLanguage
+from symveil.models.word import Codes
+from symveil.numerics.integers import decimal
+from symveil.privacy.guarantee import Guarantee
+
+
+class Law(Protocol):
+    """The conditional law P(released | word) of a mechanism, with what it claims about it."""
+
+    @property
+    def name(self) -> str:
+        """The mechanism's public name."""
+
+    @property
+    def language(self) -> FreeLanguage:
+        """The words that may be handed in and that may come out."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The nominal budget."""
+
+    @property
+    def adjacency(self) -> int:
+        """The Hamming distance up to which two words are adjacent."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The loss that the mechanism claims to have."""
+
+    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+        """ln P(row | word) for every row of `released`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBounds:
+    """Proved bounds on an expected error."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistanceLaw:
+    """How far a released word lies from the true one: P(ℓ) for every distance ℓ that occurs.
+
+    `probabilities[ℓ]` may underflow to 0.0 as a float; `log_probabilities[ℓ]` never does.
+    """
+
+    distances: NDArray[np.int64]
+    count: Callable[[int], int] = field(repr=False)
+    probabilities: NDArray[np.float64]
+    log_probabilities: NDArray[np.float64]
+    expected_error: float
+    length: int
+    bounds: ErrorBounds | None = None
+
+    @property
+    def counts(self) -> list[int]:
+        """How many words lie at each distance: exact integers, which may be very long."""
+        return [self.count(int(distance)) for distance in self.distances]
+
+    def tail(self, deviation: float) -> float:
+        """P(|ℓ − E ℓ| ≥ deviation), exactly."""
+        far = np.abs(self.distances - self.expected_error) >= deviation
+        return float(min(1.0, self.probabilities[far].sum()))
+
+    def tail_bound(self, deviation: float) -> float:
+        """The bound 2·exp(−2t²/n²) of B26 Theorem 2 on `tail(t)`, for t > 0."""
+        if deviation <= 0 or self.length == 0:
+            return 1.0
+        return min(1.0, 2 * math.exp(-2 * (deviation / self.length) ** 2))
+
+    def _repr_html_(self) -> str:
+        likeliest = np.sort(np.argsort(-self.probabilities, kind="stable")[:20])
+        rows = "".join(
+            f"<tr><td>{self.distances[index]}</td><td>{_shortened(self.count(int(self.distances[index])))}</td>"
+            f"<td>{self.probabilities[index]:.6g}</td></tr>"
+            for index in likeliest
+        )
+        return (
+            f"<table><caption>expected error {self.expected_error:.6g}</caption>"
+            f"<tr><th>distance</th><th>words</th><th>probability</th></tr>{rows}</table>"
+        )
+
+
+def _shortened(count: int) -> str:
+    text = decimal(count)
+    return html.escape(text if len(text) <= 24 else f"{text[0]}.{text[1:4]}…e+{len(text) - 1}")

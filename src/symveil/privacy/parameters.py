@@ -1,0 +1,68 @@
+"""The public parameters of a mechanism, read once and kept exact."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal, get_args
+
+from symveil.errors import ParameterError
+from symveil.numerics.rationals import Number, exact
+
+Calibration = Literal["tight", "classic"]
+Utility = Literal["distance", "inverse"]
+Adjacency = int | Literal["all"]
+
+_LARGEST_EPSILON = 10**9
+
+
+def read_epsilon(value: Number, *, zero_allowed: bool = False) -> Fraction:
+    """ε as an exact rational; positive and finite.
+
+    Zero is allowed only where a paper's figure at ε = 0 is being reproduced.
+
+    >>> read_epsilon("1/2"), read_epsilon(0.1)
+    (Fraction(1, 2), Fraction(1, 10))
+    """
+    expected = "a number above 0 such as 0.5 or 1/2"
+    epsilon = exact(value, name="epsilon", expected=expected)
+    if epsilon < 0 or (epsilon == 0 and not zero_allowed):
+        raise ParameterError("epsilon", expected=expected, found=value)
+    if epsilon > _LARGEST_EPSILON:
+        raise ParameterError("epsilon", expected=f"at most {_LARGEST_EPSILON}", found=value)
+    return epsilon
+
+
+def read_adjacency(value: Adjacency, *, length: int) -> int:
+    """b: words at Hamming distance up to b are to be hard to tell apart; "all" means the whole word.
+
+    >>> read_adjacency(2, length=5), read_adjacency("all", length=5)
+    (2, 5)
+    """
+    if value == "all":
+        return max(length, 1)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ParameterError("adjacency", expected='a whole number, 1 or more, or "all"', found=value)
+    return value
+
+
+def read_offset(value: Number) -> Fraction:
+    """The offset a > 0 of the inverse utility 1/(d + a) (J19 Definition 12)."""
+    expected = "a number above 0 such as 1"
+    offset = exact(value, name="offset", expected=expected)
+    if offset <= 0:
+        raise ParameterError("offset", expected=expected, found=value)
+    return offset
+
+
+def read_calibration(value: str) -> Calibration:
+    """How the budget is turned into a rate: "tight" uses all of it, "classic" is the papers' factor 2."""
+    if value not in get_args(Calibration):
+        raise ParameterError("calibration", expected=" or ".join(get_args(Calibration)), found=value)
+    return value  # type: ignore[return-value]  # just checked
+
+
+def read_utility(value: str) -> Utility:
+    """What makes a word good: "distance" is −d, "inverse" is 1/(d + a)."""
+    if value not in get_args(Utility):
+        raise ParameterError("utility", expected=" or ".join(get_args(Utility)), found=value)
+    return value  # type: ignore[return-value]  # just checked

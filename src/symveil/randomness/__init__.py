@@ -1,0 +1,18 @@
+"""The only door to random bits, and decisions that are exact although they start from 32 bits.
+
+Lives here: sources of bits, exact uniform integers, exact choices between real boundaries.
+Does not live here: anything that knows what is being chosen. No other layer may draw a bit.
+"""
+
+from symveil.randomness.bits import BitSource, NotPrivateSeededBits, SystemBits, system_bits
+from symveil.randomness.choices import Boundaries
+from symveil.randomness.uniform import uniform_below
+
+__all__ = [
+    "BitSource",
+    "Boundaries",
+    "NotPrivateSeededBits",
+    "SystemBits",
+    "system_bits",
+    "uniform_below",
+]

@@ -1,0 +1,124 @@
+"""Sources of random bits: AES-256 in counter mode, keyed by the operating system.
+
+The operating system's generator gives the key, AES stretches it at memory speed (mathematics
+§11). A key serves one process only: after a fork the child asks for its own, so two workers
+never draw the same noise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from abc import ABC, abstractmethod
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+from numpy.typing import NDArray
+
+_BLOCK_BYTES = 16
+# A key is replaced long before AES-CTR output could be told from random bits.
+_BYTES_PER_KEY = 1 << 36
+
+# Counts the forks between the first process and this one; a keystream remembers the value it was
+# keyed under and is worthless under another.
+_fork_generation = 0
+
+
+def _count_fork() -> None:
+    global _fork_generation  # noqa: PLW0603 - the interpreter's fork hook has nowhere else to write
+    _fork_generation += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+class BitSource(ABC):
+    """Where random bits come from. Everything that draws takes one of these."""
+
+    @abstractmethod
+    def fill(self, size: int) -> NDArray[np.uint8]:
+        """`size` fresh random bytes."""
+
+    def lanes(self, count: int) -> NDArray[np.uint32]:
+        """`count` fresh 32-bit words."""
+        return self.fill(4 * count).view(np.uint32)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """`count` fresh 64-bit words."""
+        return self.fill(8 * count).view(np.uint64)
+
+    def extend(self, prefix: int) -> int:
+        """`prefix` followed by 64 fresh bits: what an undecided choice asks for."""
+        return (prefix << 64) | int.from_bytes(self.fill(8).tobytes(), "big")
+
+
+class _Keystream:
+    """AES-CTR output under one key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher: CipherContext = Cipher(algorithms.AES256(key), modes.CTR(bytes(_BLOCK_BYTES))).encryptor()
+        self.bytes_left = _BYTES_PER_KEY
+
+    def fill(self, size: int) -> NDArray[np.uint8]:
+        self.bytes_left -= size
+        # update_into wants room for one more block than it writes
+        output = np.empty(size + _BLOCK_BYTES, dtype=np.uint8)
+        self._cipher.update_into(np.zeros(size, dtype=np.uint8).data, output.data)
+        return output[:size]
+
+
+class SystemBits(BitSource):
+    """Private bits: keyed by the operating system, never repeated, safe across forks and threads.
+
+    >>> source = SystemBits()
+    >>> int(source.words(1)[0]) != int(source.words(1)[0])
+    True
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._keystream: _Keystream | None = None
+        self._keyed_in_generation = _fork_generation
+
+    def fill(self, size: int) -> NDArray[np.uint8]:
+        """`size` fresh random bytes."""
+        if self._keyed_in_generation != _fork_generation:
+            # Only the forking thread lives on in a child: a lock held by another stays held for ever.
+            self._lock = threading.Lock()
+            self._keystream = None
+            self._keyed_in_generation = _fork_generation
+        with self._lock:
+            if self._keystream is None or self._keystream.bytes_left < size:
+                self._keystream = _Keystream(os.urandom(32))
+            return self._keystream.fill(size)
+
+    def __reduce__(self) -> tuple[type[SystemBits], tuple[()]]:
+        # A copy in another process must not carry the key along.
+        return (SystemBits, ())
+
+
+class NotPrivateSeededBits(BitSource):
+    """The same bits for the same seed: for tests and for nothing else. NOT PRIVATE.
+
+    Whoever knows the seed can undo the noise.
+
+    >>> NotPrivateSeededBits(7).words(2).tolist() == NotPrivateSeededBits(7).words(2).tolist()
+    True
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._keystream = _Keystream(hashlib.sha256(f"symveil test seed {seed}".encode()).digest())
+
+    def fill(self, size: int) -> NDArray[np.uint8]:
+        """`size` bytes that the seed determines."""
+        return self._keystream.fill(size)
+
+
+_shared = SystemBits()
+
+
+def system_bits() -> SystemBits:
+    """The process's private source: what every mechanism uses unless told otherwise."""
+    return _shared
