@@ -4,6 +4,7 @@
     ├── InputError (also a ValueError)   something that was handed in is wrong
     │   ├── ParameterError                a number or a choice: ε, adjacency, offset, mechanism …
     │   ├── AlphabetError                 an alphabet that is empty, unordered or repeats a symbol
+    │   ├── ModelError                    a model that contradicts itself or its format
     │   ├── WordError                     a word that its language does not contain
     │   └── FileError                     a file that cannot be read or written
     ├── TooLargeError                     right, but beyond what enumeration can do
@@ -29,13 +30,21 @@ class ParameterError(InputError):
     """A parameter outside its domain. `name` and `value` are the offender."""
 
     def __init__(self, name: str, *, expected: str, found: object) -> None:
-        super().__init__(f"{name}: expected {expected}, found {found}")
+        super().__init__(f"{name}: expected {expected}, found {_shown(found)}")
         self.name = name
         self.value = found
 
 
 class AlphabetError(InputError):
     """An alphabet that cannot name symbols: empty, unordered, or with a symbol twice."""
+
+
+class ModelError(InputError):
+    """A model that contradicts itself or its format. `where` is the place, as a JSON path."""
+
+    def __init__(self, where: str, *, expected: str, found: str) -> None:
+        super().__init__(f"{where}: expected {expected}, found {found}")
+        self.where = where
 
 
 class WordError(InputError):
@@ -68,3 +77,15 @@ class TooLargeError(SymveilError):
 
 class NotPrivateError(SymveilError):
     """A mechanism that is not private as printed was asked for without saying so."""
+
+
+def _shown(value: object) -> str:
+    """`value` for a message: Python refuses to print very long integers, and nobody would read them."""
+    try:
+        text = str(value)
+    except ValueError:
+        return f"a {type(value).__name__} of thousands of digits"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+_LONGEST_SHOWN = 200

@@ -16,6 +16,8 @@ from symveil.randomness import BitSource, Boundaries, uniform_below
 
 # Rows are treated in pieces whose temporary arrays stay in the processor's cache.
 _SYMBOLS_AT_ONCE = 1 << 15
+# Sorting keys beats throwing at positions up to about this length.
+_LONGEST_SORTED = 512
 
 
 def _pieces(rows: int, length: int) -> Iterator[slice]:
@@ -49,23 +51,29 @@ def resample_symbols(codes: Codes, alphabet_size: int, chance: Boundaries, bits:
 def at_distance(codes: Codes, distances: NDArray[np.int64], alphabet_size: int, bits: BitSource) -> Codes:
     """For each row a uniform word at exactly the given Hamming distance from it."""
     released = codes.copy()
-    for piece in _pieces(*codes.shape):
-        if not distances[piece].any():
-            continue
-        target = released[piece]
-        changed = uniform_subsets(target.shape[1], distances[piece], bits)
+    moving = np.flatnonzero(distances)
+    for piece in _pieces(len(moving), codes.shape[1]):
+        rows = moving[piece]
+        target = codes[rows]
+        changed = uniform_subsets(target.shape[1], distances[rows], bits)
         other = uniform_below(alphabet_size - 1, bits.lanes(target.size).reshape(target.shape), bits)
         np.add(other, other >= target, out=other)  # skip over the old symbol
         np.copyto(target, other, where=changed)
+        released[rows] = target
     return released
 
 
 def uniform_subsets(length: int, sizes: NDArray[np.int64], bits: BitSource) -> NDArray[np.bool_]:
-    """For each row a uniform subset of `sizes[row]` of its positions, as a mask.
+    """For each row a uniform subset of `sizes[row]` of its positions, as a mask."""
+    by = _subsets_by_keys if length <= _LONGEST_SORTED else _subsets_by_throws
+    return by(length, sizes, bits)
 
-    Every position gets a random key and the smallest keys win. Keys are exchangeable, so the
-    subset is exactly uniform whatever the keys are, as long as the last winner and the first
-    loser differ; a row where they do not is drawn again.
+
+def _subsets_by_keys(length: int, sizes: NDArray[np.int64], bits: BitSource) -> NDArray[np.bool_]:
+    """Every position gets a random key and the smallest keys win.
+
+    Keys are exchangeable, so the subset is exactly uniform whatever the keys are, as long as the
+    last winner and the first loser differ; a row where they do not is drawn again.
     """
     keys = bits.lanes(len(sizes) * length).reshape(len(sizes), length)
     in_order = np.sort(keys, axis=1)
@@ -76,5 +84,24 @@ def uniform_subsets(length: int, sizes: NDArray[np.int64], bits: BitSource) -> N
     first_loser = in_order[rows, np.minimum(sizes, length - 1)]
     tied = (sizes > 0) & (sizes < length) & (last_winner == first_loser)
     if tied.any():
-        chosen[tied] = uniform_subsets(length, sizes[tied], bits)
+        chosen[tied] = _subsets_by_keys(length, sizes[tied], bits)
+    return chosen
+
+
+def _subsets_by_throws(length: int, sizes: NDArray[np.int64], bits: BitSource) -> NDArray[np.bool_]:
+    """Throw at positions until enough different ones are hit: linear in the length, for long words.
+
+    No position is special, so neither is any subset of the size that is reached; each round
+    throws only as often as positions are missing, so that it is never exceeded. Where more than
+    half of the positions are wanted, the others are drawn.
+    """
+    inverted = 2 * sizes > length
+    wanted = np.where(inverted, length - sizes, sizes)
+    chosen = np.zeros((len(sizes), length), dtype=np.bool_)
+    missing = wanted
+    while missing.any():
+        throws = uniform_below(length, bits.lanes(int(missing.sum())), bits)
+        chosen[np.repeat(np.arange(len(sizes)), missing), throws] = True
+        missing = wanted - np.count_nonzero(chosen, axis=1)
+    chosen[inverted] ^= True
     return chosen

@@ -16,6 +16,7 @@ from typing import ClassVar, Final
 
 from flint import arb
 
+from symveil.errors import ParameterError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.neighbours import resample_symbols
 from symveil.mechanisms.mechanism import WordMechanism
@@ -38,7 +39,7 @@ class Exponential(WordMechanism):
     >>> len(private)
     5
     >>> round(mechanism.distances("abcab").expected_error, 6)
-    1.064933
+    1.06507
     """
 
     name: ClassVar[str] = "exponential"
@@ -50,10 +51,13 @@ class Exponential(WordMechanism):
         epsilon: Number,
         adjacency: Adjacency = 1,
         calibration: str = "tight",
+        prior: str = "uniform",
         utility: str = "distance",
         offset: Number = 1,
     ) -> None:
         super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
+        if prior != "uniform":
+            raise ParameterError("prior", expected="uniform, the only prior of the free language", found=prior)
         self.utility: Final = read_utility(utility)
         self.offset: Final = read_offset(offset)
 

@@ -27,7 +27,7 @@ class Jones2019Printed(WordMechanism):
     >>> from symveil.languages.free import words
     >>> printed = Jones2019Printed(words("ab", 4), epsilon=0)
     >>> printed.guarantee          # nominally 0; really ln(n(m−1)) = ln 4
-    Guarantee(epsilon=1.386294361119891, how='exact')
+    Guarantee(epsilon=1.3862943611198908, how='exact')
     """
 
     name: ClassVar[str] = "jones2019-printed"
@@ -50,7 +50,8 @@ class Jones2019Printed(WordMechanism):
         a, b = self.offset, self.adjacency
         weights = []
         for distance, count in enumerate(self.language.count_balls()):
-            exponent = self.epsilon * a * (b + a) / (2 * b * (distance + a))
+            # ln ρ(ℓ)/ρ(0): the exponents themselves are huge for an extreme offset, their difference is not
+            exponent = -self.epsilon * (b + a) * distance / (2 * b * (distance + a))
             weights.append(ball(exponent).exp() / count)
         return weights
 

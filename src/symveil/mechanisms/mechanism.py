@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, WordError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.neighbours import at_distance
-from symveil.models.word import Codes, Word, decode
+from symveil.models.word import Codes, Word, decode, encode_many
 from symveil.numerics.balls import STANDARD_PRECISION, nearest_float, precision
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
@@ -74,17 +74,21 @@ class WordMechanism(ABC):
     def release_many(self, words: Iterable[Word], *, bits: BitSource | None = None) -> list[Word]:
         """A private word for each word, each with the guarantee of its own."""
         sources = list(words)
-        codes = [self._encode_numbered(word, number) for number, word in enumerate(sources, start=1)]
+        codes = encode_many(sources, self.language.alphabet)
+        for number, row in enumerate(codes, start=1):
+            if len(row) != self.language.length:
+                raise WordError(f"word {number}, word: expected {self.language.length} symbols, found {len(row)}")
         if not codes:
             return []
         released = self._draw(np.stack(codes), bits or system_bits())
-        return [
-            decode(row, self.language.alphabet, like=word) for row, word in zip(released, sources, strict=True)
-        ]
+        return [decode(row, self.language.alphabet, like=word) for row, word in zip(released, sources, strict=True)]
 
     def release_codes(self, codes: Codes, *, bits: BitSource | None = None) -> Codes:
         """The fast path: rows of codes (int32, alphabet order) in, rows of the same shape out."""
-        rows = np.asarray(codes)
+        try:
+            rows = np.asarray(codes)
+        except ValueError:
+            raise ParameterError("codes", expected="an int32 array with a row per word", found="ragged rows") from None
         if rows.ndim != 2 or rows.dtype != np.int32:
             raise ParameterError(
                 "codes",
@@ -97,17 +101,10 @@ class WordMechanism(ABC):
         if rows.size and not 0 <= rows.min() <= rows.max() < size:
             row, column = (int(axis[0]) for axis in np.nonzero((rows < 0) | (rows >= size)))
             raise WordError(
-                f"codes: expected values 0 to {size - 1}, found another one in row {row + 1} at position "
-                f"{column + 1}",
+                f"codes: expected values 0 to {size - 1}, found another one in row {row + 1} at position {column + 1}",
                 position=column + 1,
             )
         return self._draw(np.ascontiguousarray(rows), bits or system_bits())
-
-    def _encode_numbered(self, word: Word, number: int) -> Codes:
-        try:
-            return self.language.encode(word)
-        except WordError as error:
-            raise WordError(f"word {number}, {error}", position=error.position) from None
 
     def _draw(self, codes: Codes, bits: BitSource) -> Codes:
         """Draw the distance, then a uniform word at that distance (mathematics §2)."""
@@ -189,6 +186,6 @@ class WordMechanism(ABC):
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}({self.language!r}, epsilon={spelled(self.epsilon)}, adjacency={self.adjacency}, "
-            f"calibration={self.calibration!r})"
+            f"{type(self).__name__}({self.language!r}, epsilon={spelled(self.epsilon)}, "
+            f"adjacency={self.adjacency}, calibration={self.calibration!r})"
         )

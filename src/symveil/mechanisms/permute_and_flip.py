@@ -58,7 +58,7 @@ class PermuteAndFlip(WordMechanism):
         """bη + ln Φ(0)/Φ(b), attained by a word and a neighbour at distance b."""
         if self.reach == 0:
             return Guarantee.of_loss(Fraction(0), "exact")
-        with precision(STANDARD_PRECISION):
+        with precision(enough_precision(self.epsilon)):
             return Guarantee.of_loss(loss(self.language, self.reach, self.rate), "exact")
 
     def weight_balls(self) -> list[arb]:
@@ -87,9 +87,7 @@ class PermuteAndFlip(WordMechanism):
         normaliser = (1 + changed) ** length
         integral = FlipIntegral(self.language, eta)
         slack = length * (integral.phi(0) - integral.phi(length)) * normaliser / 4
-        return ErrorBounds(
-            lower=float_bounds(exponential_error - slack)[0], upper=float_bounds(exponential_error)[1]
-        )
+        return ErrorBounds(lower=float_bounds(exponential_error - slack)[0], upper=float_bounds(exponential_error)[1])
 
 
 def loss(language: FreeLanguage, reach: int, rate: Fraction) -> arb:
@@ -99,44 +97,49 @@ def loss(language: FreeLanguage, reach: int, rate: Fraction) -> arb:
     return reach * eta + (integral.phi(0) / integral.phi(reach)).log()
 
 
+def enough_precision(epsilon: Fraction) -> int:
+    """Bits that show a loss of this size: Φ(0)/Φ(b) differs from 1 by less than ε."""
+    return STANDARD_PRECISION + 2 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
+
+
 @lru_cache(maxsize=1024)
 def largest_rate(language: FreeLanguage, reach: int, epsilon: Fraction) -> Fraction:
     """A rate whose certified loss is at most ε, as large as floats can find it.
 
     The search runs on floats and need not be right; the rate it proposes is made smaller until
-    the ball of its loss lies below ε. The rate is a rational that defines the mechanism, so
-    nothing is rounded afterwards.
+    the ball of its loss lies below ε, at the latest at the classic ε/2b. The rate is a rational
+    that defines the mechanism, so nothing is rounded afterwards.
     """
-    with precision(STANDARD_PRECISION):
-        proposal = _root_by_illinois(language, reach, epsilon)
+    classic = epsilon / (2 * reach)
+    with precision(enough_precision(epsilon)):
+        proposal = _fraction_of_budget(language, reach, epsilon) * epsilon / reach
         step = Fraction(1, 2**52)
-        while upper_bound(loss(language, reach, proposal)) > epsilon:
+        while proposal > classic and upper_bound(loss(language, reach, proposal)) > epsilon:
             proposal *= 1 - step
             step *= 2
-        return proposal
+    return max(proposal, classic)
 
 
-def _root_by_illinois(language: FreeLanguage, reach: int, epsilon: Fraction) -> Fraction:
-    """Where loss(η) crosses ε on [ε/2b, ε/b], by regula falsi with the Illinois correction."""
+def _fraction_of_budget(language: FreeLanguage, reach: int, epsilon: Fraction) -> Fraction:
+    """The x in [1/2, 1] where loss(x·ε/b) crosses ε, by regula falsi with the Illinois correction."""
 
-    def excess(rate: float) -> float:
-        return nearest_float(loss(language, reach, Fraction(rate)) - ball(epsilon))
+    def excess(x: float) -> float:
+        return nearest_float(loss(language, reach, Fraction(x) * epsilon / reach) / ball(epsilon) - 1)
 
-    low, high = float(epsilon / (2 * reach)), float(epsilon / reach)
+    low, high = 0.5, 1.0
     at_low, at_high = excess(low), excess(high)
-    rate = low
+    x = low
     for _ in range(60):
-        if high - low <= 2e-16 * high or at_high - at_low == 0:
+        if abs(high - low) <= 2e-16 or at_high - at_low == 0:
             break
-        rate = (low * at_high - high * at_low) / (at_high - at_low)
-        at_rate = excess(rate)
-        if at_rate == 0:
+        x = (low * at_high - high * at_low) / (at_high - at_low)
+        at_x = excess(x)
+        if at_x == 0:
             break
-        if at_rate * at_high < 0:
+        # keep the root between the ends; halve the value of an end that stays twice
+        if at_x * at_high < 0:
             low, at_low = high, at_high
         else:
             at_low /= 2
-        high, at_high = rate, at_rate
-        if low > high:
-            low, high, at_low, at_high = high, low, at_high, at_low
-    return Fraction(rate)
+        high, at_high = x, at_x
+    return Fraction(x)

@@ -29,7 +29,7 @@ class Staircase(WordMechanism):
     >>> words = sv.words("abc", 6)
     >>> staircase = sv.Staircase(words, epsilon=2, adjacency=3)
     >>> staircase.first_step, round(staircase.distances().expected_error, 4)
-    (2, 3.0063)
+    (3, 3.0063)
     >>> round(sv.Exponential(words, epsilon=2, adjacency=3).distances().expected_error, 4)
     3.0397
     """

@@ -30,13 +30,18 @@ class Alphabet:
     code: dict[Symbol, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.symbols, tuple):
+            raise AlphabetError(
+                f"alphabet: expected a tuple of symbols, found a {type(self.symbols).__name__}; "
+                "Alphabet.from_symbols takes strings and lists too"
+            )
         if not self.symbols:
             raise AlphabetError("alphabet: expected at least one symbol, found none")
         if len(self.symbols) > _MOST_SYMBOLS:
             raise AlphabetError(f"alphabet: expected at most {_MOST_SYMBOLS} symbols, found {len(self.symbols)}")
         code: dict[Symbol, int] = {}
         for position, symbol in enumerate(self.symbols):
-            if not isinstance(symbol, Hashable) or symbol != symbol:  # noqa: PLR0124 - NaN is not itself
+            if not is_hashable(symbol) or symbol != symbol:  # noqa: PLR0124 - NaN is not itself
                 raise AlphabetError(
                     f"alphabet: expected hashable symbols that equal themselves, found {symbol!r} at position "
                     f"{position + 1}"
@@ -60,16 +65,14 @@ class Alphabet:
                 "pass sorted(…) or a list"
             )
         if not isinstance(symbols, Iterable):
-            raise AlphabetError(
-                f"alphabet: expected a string or a list of symbols, found a {type(symbols).__name__}"
-            )
+            raise AlphabetError(f"alphabet: expected a string or a list of symbols, found a {type(symbols).__name__}")
         return cls(tuple(symbols))
 
     def __len__(self) -> int:
         return len(self.symbols)
 
     def __contains__(self, symbol: object) -> bool:
-        return isinstance(symbol, Hashable) and symbol in self.code
+        return is_hashable(symbol) and symbol in self.code
 
     def __hash__(self) -> int:
         return hash(self.symbols)
@@ -79,3 +82,12 @@ class Alphabet:
         if len(self.symbols) > 10:
             shown.append(f"… {len(self.symbols)} in all")
         return f"Alphabet({', '.join(shown)})"
+
+
+def is_hashable(value: object) -> bool:
+    """Whether `value` can be a symbol: a tuple with a list in it only looks as if it could."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import WordError
-from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.alphabet import Alphabet, Symbol, is_hashable
 
 Word = Sequence[Symbol]
 Codes = NDArray[np.int32]
@@ -27,8 +27,10 @@ def encode(word: Word, alphabet: Alphabet) -> Codes:
     if not isinstance(word, Iterable):
         raise WordError(f"word: expected a string or a sequence of symbols, found a {type(word).__name__}")
     symbols = word if isinstance(word, str) else tuple(word)
-    lookup = alphabet.code
-    codes = [lookup.get(symbol, -1) if isinstance(symbol, Hashable) else -1 for symbol in symbols]
+    try:
+        codes = [alphabet.code.get(symbol, -1) for symbol in symbols]
+    except TypeError:  # an unhashable symbol cannot be in any alphabet
+        codes = [alphabet.code.get(symbol, -1) if is_hashable(symbol) else -1 for symbol in symbols]
     if -1 in codes:
         # The symbol is a secret: the position tells the owner enough and a reader of logs nothing.
         position = codes.index(-1) + 1
@@ -40,12 +42,27 @@ def encode(word: Word, alphabet: Alphabet) -> Codes:
     return np.array(codes, dtype=np.int32)
 
 
+def encode_many(words: Iterable[Word], alphabet: Alphabet) -> list[Codes]:
+    """The codes of each word; an error also says which word, counted from 1."""
+    codes = []
+    for number, word in enumerate(words, start=1):
+        try:
+            codes.append(encode(word, alphabet))
+        except WordError as error:
+            raise WordError(f"word {number}, {error}", position=error.position) from None
+    return codes
+
+
 def decode(codes: Codes, alphabet: Alphabet, *, like: Word) -> Word:
     """The symbols of `codes`: a string where the word came as a string, a tuple otherwise.
+
+    Symbols of several characters stay a tuple: joined, they could not be told apart.
 
     >>> import numpy as np
     >>> decode(np.array([2, 0, 1], dtype=np.int32), Alphabet.from_symbols("abc"), like="abc")
     'cab'
     """
     symbols = tuple(alphabet.symbols[code] for code in codes.tolist())
-    return "".join(map(str, symbols)) if isinstance(like, str) else symbols
+    if isinstance(like, str) and all(isinstance(symbol, str) and len(symbol) == 1 for symbol in symbols):
+        return "".join(map(str, symbols))
+    return symbols

@@ -8,6 +8,7 @@ but results should not depend on what another thread does, so it is held under a
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,16 @@ from flint import arb, ctx, fmpq, fmpz
 STANDARD_PRECISION = 128
 
 _precision_lock = threading.RLock()
+
+
+def _forget_parent() -> None:
+    """In a forked child nobody holds the lock: the thread that may have held it was not forked."""
+    global _precision_lock  # noqa: PLW0603 - the interpreter's fork hook has nowhere else to write
+    _precision_lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parent)
 
 
 @contextmanager

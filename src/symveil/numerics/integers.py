@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 from flint import arb, fmpz
 
 from symveil.numerics.balls import precision
 
 # Beyond this many digits a number is for its size, not for its digits (contract: JSON documents).
 LONGEST_DECIMAL = 10_000
+_TOO_LONG = 10**LONGEST_DECIMAL
 
 
 def decimal(value: int) -> str:
@@ -18,16 +17,13 @@ def decimal(value: int) -> str:
     >>> decimal(2**64), decimal(10**20_000 // 7)
     ('18446744073709551616', '1.429e+19999')
     """
-    digits_at_most = value.bit_length() * math.log10(2) + 2
-    if digits_at_most <= LONGEST_DECIMAL:
+    if value < _TOO_LONG:
         return fmpz(value).str()  # Python's own int → str refuses more than 4300 digits
     with precision(128):
         mantissa, _, exponent = arb(fmpz(value)).mid_rad_10exp(n=30)
     # value ≈ mantissa · 10^exponent with 30 digits: more than enough to round to four
     digits = fmpz(mantissa).str()
     power = int(exponent) + len(digits) - 1
-    if power < LONGEST_DECIMAL:
-        return fmpz(value).str()
     leading = round(int(digits[:16]) / 10**12)
     if leading == 10_000:
         leading, power = 1_000, power + 1

@@ -15,6 +15,7 @@ Number = int | float | str | Fraction | Decimal
 # "1e999999999" spells an integer that does not fit into memory; nobody means such a number.
 _LARGEST_EXPONENT = 400
 _LONGEST_TEXT = 1000
+_LONGEST_PRINTED = 14_000  # bits; Python refuses to print integers of more than 4300 digits
 
 
 def exact(value: Number, *, name: str = "number", expected: str = "a number such as 0.5 or 1/2") -> Fraction:
@@ -75,6 +76,8 @@ def spelled(value: Fraction) -> str:
     >>> spelled(Fraction(5)), spelled(Fraction(1, 10)), spelled(Fraction(1, 3))
     ('5', '0.1', '1/3')
     """
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > _LONGEST_PRINTED:
+        return f"about {float(value)!r}"
     if value.denominator == 1:
         return str(value.numerator)
     decimal = repr(float(value))

@@ -68,6 +68,10 @@ class DistanceLaw:
     length: int
     bounds: ErrorBounds | None = None
 
+    def __post_init__(self) -> None:
+        for array in (self.distances, self.probabilities, self.log_probabilities):
+            array.flags.writeable = False
+
     @property
     def counts(self) -> list[int]:
         """How many words lie at each distance: exact integers, which may be very long."""

@@ -38,7 +38,7 @@ def read_adjacency(value: Adjacency, *, length: int) -> int:
     >>> read_adjacency(2, length=5), read_adjacency("all", length=5)
     (2, 5)
     """
-    if value == "all":
+    if isinstance(value, str) and value == "all":
         return max(length, 1)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ParameterError("adjacency", expected='a whole number, 1 or more, or "all"', found=value)

@@ -57,11 +57,13 @@ class Boundaries:
 
     def pick(self, words: NDArray[np.uint64], bits: BitSource) -> NDArray[np.int64]:
         """The piece in which each uniform word lies; `bits` extends the words that do not tell."""
-        surely_passed = np.searchsorted(self.last, words, side="left")
-        perhaps_passed = np.searchsorted(self.first, words, side="right")
-        for index in np.flatnonzero(surely_passed != perhaps_passed):
-            surely_passed[index] = self.resolve(int(words[index]), bits)
-        return surely_passed.astype(np.int64, copy=False)
+        passed = np.searchsorted(self.last, words, side="left")
+        # the next cut point has not been passed for certain; undecided if the word could lie beyond it
+        ahead = np.append(self.first, self.first.dtype.type(-1 % 2**self.width))[passed]
+        undecided = (words >= ahead) & (passed < len(self.first))
+        for index in np.flatnonzero(undecided):
+            passed[index] = self.resolve(int(words[index]), bits)
+        return passed.astype(np.int64, copy=False)
 
     def resolve(self, prefix: int, bits: BitSource) -> int:
         """The piece of the uniform number that starts with `prefix`, however many bits it takes."""

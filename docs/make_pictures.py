@@ -1,0 +1,36 @@
+"""Draw the pictures of the README and the documentation: `python docs/make_pictures.py`."""
+
+from pathlib import Path
+
+import symveil as sv
+from symveil.drawing.plots import Curve, draw_curves
+
+FOLDER = Path(__file__).parent / "pictures"
+
+
+def main() -> None:
+    """Draw all of them."""
+    words = sv.words("abcd", 14)
+    epsilons = [step / 5 for step in range(1, 51)]
+
+    def errors(kind: type[sv.Exponential] | type[sv.PermuteAndFlip], calibration: str) -> list[float]:
+        laws = [kind(words, epsilon=epsilon, calibration=calibration).distances() for epsilon in epsilons]
+        return [law.expected_error for law in laws]
+
+    draw_curves(
+        [
+            Curve("exponential, as published (J19)", epsilons, errors(sv.Exponential, "classic"), "dashed"),
+            Curve("permute-and-flip, as published (B26)", epsilons, errors(sv.PermuteAndFlip, "classic")),
+            Curve("symveil, the same guarantee", epsilons, errors(sv.Exponential, "tight")),
+        ],
+        title="Price of privacy: symbols changed in a word of 14 over 4 letters",
+        x_label="ε (smaller is more private)",
+        y_label="expected symbols changed",
+        path=FOLDER / "price_of_privacy.svg",
+    )
+    automaton = sv.hamming_automaton("abc", alphabet="abc", exactly=2)
+    (FOLDER / "hamming_automaton.svg").write_text(automaton.to_svg(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

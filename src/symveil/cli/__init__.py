@@ -1,0 +1,1 @@
+"""The command line: parse, call a workflow, render. No mathematics, and no workflow imported before it is called."""

@@ -1,0 +1,213 @@
+"""A diagram as SVG: one self-contained string, readable in light and dark notebooks alike.
+
+The picture brings its own white card, so that its colours do not depend on the page; it uses
+neither style sheets nor ids, because inside a notebook both would be shared with the page.
+"""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape
+
+from symveil.drawing.bezier import Bezier, Outline
+from symveil.drawing.diagram import Diagram
+from symveil.drawing.layout import NODE_SIZE, Arrow, Layout, PlacedNode, lay_out
+from symveil.drawing.text import displayable, width
+from symveil.drawing.writing import LABEL_SIZE, LINE_HEIGHT, VALUE_SIZE, PlacedText, Role
+
+INK = "#1b2733"
+LINE = "#5b6b7b"
+CARD = "#ffffff"
+BORDER = "#d9e0e7"
+GROUND = "#f3f6fa"
+MARKED = "#fdebc8"
+BLUE = "#0b5fb3"
+RED = "#c2262e"
+GREY = "#566472"
+
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+_COLOUR: dict[Role, str] = {"label": INK, "annotation": RED, "value": BLUE}
+_SIZE: dict[Role, float] = {"label": LABEL_SIZE, "annotation": LABEL_SIZE, "value": VALUE_SIZE}
+_WEIGHT: dict[Role, str] = {"label": "500", "annotation": "400", "value": "600"}
+_MARGIN = 26.0
+_TITLE_SIZE = 15.0
+_LEGEND_SIZE = 12.0
+_LEGEND_GAP = 22.0
+_WIDENED = 0.7
+_BASELINE = 0.35  # of the font size, from the middle of a line of text down to its baseline
+
+
+def to_svg(diagram: Diagram) -> str:
+    """The diagram as an SVG document.
+
+    >>> from symveil.drawing.diagram import Node
+    >>> dot = Node(key=0, column=0, row=0, label=("q<0>",), value="12", initial=True)
+    >>> picture = to_svg(Diagram(title="one state", nodes=(dot,), edges=()))
+    >>> picture[:4], "<title>one state</title>" in picture, "q&lt;0&gt;" in picture
+    ('<svg', True, True)
+    """
+    layout = lay_out(diagram)
+    legend = _legend(diagram)
+    title_width = width(diagram.title, _TITLE_SIZE) * 1.06  # it is set bolder than the widths are for
+    legend_width = sum(_legend_width(entry) + _LEGEND_GAP for entry in legend)
+    longest_entry = max(map(_legend_width, legend), default=0.0)
+    # A small picture is made wide enough for a legend in one row, if that is not too long.
+    one_row = legend_width if layout.right - layout.left > _WIDENED * legend_width else 0.0
+    inner = max(layout.right - layout.left, title_width, longest_entry, one_row)
+    rows = _legend_rows(legend, inner)
+    title_height = _TITLE_SIZE + 20 if diagram.title else 0.0
+    legend_height = 18 + len(rows) * _LEGEND_SIZE * 1.6 if rows else 0.0
+    wide = inner + 2 * _MARGIN
+    high = layout.bottom - layout.top + title_height + legend_height + 2 * _MARGIN
+
+    shift_x = _MARGIN + (inner - (layout.right - layout.left)) / 2 - layout.left
+    shift_y = _MARGIN + title_height - layout.top
+    pieces = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" role="img" width="{_number(wide)}" '
+        f'height="{_number(high)}" viewBox="0 0 {_number(wide)} {_number(high)}" '
+        f'style="max-width:100%;height:auto" font-family="{_FONT}" text-anchor="middle">',
+        f"<title>{_text(diagram.title)}</title>",
+        f'<rect x="0.5" y="0.5" width="{_number(wide - 1)}" height="{_number(high - 1)}" rx="12" '
+        f'fill="{CARD}" stroke="{BORDER}"/>',
+    ]
+    if diagram.title:
+        pieces.append(
+            f'<text x="{_number(_MARGIN)}" y="{_number(_MARGIN + _TITLE_SIZE * 0.8)}" text-anchor="start" '
+            f'font-size="{_number(_TITLE_SIZE)}" font-weight="600" fill="{INK}">{_text(diagram.title)}</text>'
+        )
+    pieces.append(f'<g transform="translate({_number(shift_x)} {_number(shift_y)})">')
+    pieces += _graph(layout)
+    pieces.append("</g>")
+    pieces += _legend_lines(rows, top=high - _MARGIN - legend_height + 18)
+    pieces.append("</svg>")
+    return "\n".join(pieces) + "\n"
+
+
+def _graph(layout: Layout) -> list[str]:
+    return [
+        f'<g fill="none" stroke="{LINE}" stroke-width="1.4" stroke-linecap="round">',
+        *(f'<path d="{_path(arrow.line)}"/>' for arrow in layout.arrows),
+        "</g>",
+        f'<g fill="{LINE}">',
+        *(_arrowhead(arrow) for arrow in layout.arrows),
+        "</g>",
+        *(_node(placed, layout.outline) for placed in layout.nodes),
+        *(_placed_text(text) for text in layout.texts),
+    ]
+
+
+def _path(curve: Bezier) -> str:
+    start, first, second, end = (
+        f"{_number(x)} {_number(y)}" for x, y in (curve.start, curve.first_control, curve.second_control, curve.end)
+    )
+    return f"M{start}C{first} {second} {end}"
+
+
+def _arrowhead(arrow: Arrow) -> str:
+    """A slender dart whose back the line runs into."""
+    back_x, back_y = arrow.line.end
+    tip_x, tip_y = arrow.tip
+    along_x, along_y = tip_x - back_x, tip_y - back_y
+    tail_x, tail_y = back_x - along_x * 0.28, back_y - along_y * 0.28
+    side_x, side_y = -along_y * 0.52, along_x * 0.52
+    corners = (
+        (tip_x, tip_y),
+        (tail_x + side_x, tail_y + side_y),
+        (back_x, back_y),
+        (tail_x - side_x, tail_y - side_y),
+    )
+    return f'<path d="M{"L".join(f"{_number(x)} {_number(y)}" for x, y in corners)}Z"/>'
+
+
+def _node(placed: PlacedNode, outline: Outline) -> str:
+    node = placed.node
+    ground = MARKED if node.marked else GROUND
+    shapes = [_outline(placed, outline, inset=0.0, attributes=f'fill="{ground}" stroke="{INK}" stroke-width="1.5"')]
+    if node.accepting:
+        ring = f'fill="none" stroke="{INK}" stroke-width="1.2"'
+        shapes.append(_outline(placed, outline, inset=3.6, attributes=ring))
+    step = NODE_SIZE * LINE_HEIGHT
+    first = placed.y - (len(node.label) - 1) * step / 2 + NODE_SIZE * _BASELINE
+    texts = [
+        f'<text x="{_number(placed.x)}" y="{_number(first + index * step)}">{_text(text)}</text>'
+        for index, text in enumerate(node.label)
+    ]
+    return f'<g>{"".join(shapes)}<g font-size="{_number(NODE_SIZE)}" fill="{INK}">{"".join(texts)}</g></g>'
+
+
+def _outline(placed: PlacedNode, outline: Outline, *, inset: float, attributes: str) -> str:
+    half_width, radius = outline.half_width - inset, outline.radius - inset
+    return (
+        f'<rect x="{_number(placed.x - half_width)}" y="{_number(placed.y - radius)}" '
+        f'width="{_number(2 * half_width)}" height="{_number(2 * radius)}" rx="{_number(radius)}" {attributes}/>'
+    )
+
+
+def _placed_text(placed: PlacedText) -> str:
+    box, size = placed.box, _SIZE[placed.role]
+    turn = f" rotate({_number(box.angle)})" if abs(box.angle) > 0.05 else ""
+    plate = ""
+    if not placed.clear:
+        plate = (
+            f'<rect x="{_number(-box.width / 2)}" y="{_number(-box.height / 2)}" width="{_number(box.width)}" '
+            f'height="{_number(box.height)}" rx="3" fill="{CARD}" fill-opacity="0.88"/>'
+        )
+    return (
+        f'<g transform="translate({_number(box.x)} {_number(box.y)}){turn}">{plate}'
+        f'<text y="{_number(size * _BASELINE)}" font-size="{_number(size)}" font-weight="{_WEIGHT[placed.role]}" '
+        f'fill="{_COLOUR[placed.role]}">{_text(placed.text)}</text></g>'
+    )
+
+
+# --- legend --------------------------------------------------------------------------------------
+
+_Entry = tuple[str, str]  # text, colour
+
+
+def _legend(diagram: Diagram) -> list[_Entry]:
+    entries = (
+        (diagram.label_meaning, GREY),
+        (diagram.value_meaning, BLUE),
+        (diagram.annotation_meaning, RED),
+    )
+    return [(text, colour) for text, colour in entries if text]
+
+
+def _legend_width(entry: _Entry) -> float:
+    return width(entry[0], _LEGEND_SIZE)
+
+
+def _legend_rows(entries: list[_Entry], inner: float) -> list[list[_Entry]]:
+    """The entries in as few rows as the picture is wide enough for."""
+    rows: list[list[_Entry]] = []
+    room = 0.0
+    for entry in entries:
+        needed = _legend_width(entry)
+        if not rows or room < needed + _LEGEND_GAP:
+            rows.append([])
+            room = inner + _LEGEND_GAP
+        rows[-1].append(entry)
+        room -= needed + _LEGEND_GAP
+    return rows
+
+
+def _legend_lines(rows: list[list[_Entry]], *, top: float) -> list[str]:
+    lines = []
+    for index, row in enumerate(rows):
+        x, y = _MARGIN, top + (index + 0.75) * _LEGEND_SIZE * 1.6
+        for entry in row:
+            text, colour = entry
+            lines.append(
+                f'<text x="{_number(x)}" y="{_number(y)}" text-anchor="start" font-size="{_number(_LEGEND_SIZE)}" '
+                f'fill="{colour}">{_text(text)}</text>'
+            )
+            x += _legend_width(entry) + _LEGEND_GAP
+    return lines
+
+
+def _text(text: str) -> str:
+    return escape(displayable(text))
+
+
+def _number(value: float) -> str:
+    """A coordinate with one decimal, without a trailing zero or a negative zero."""
+    return f"{round(value, 1) + 0.0:g}"

@@ -1,0 +1,63 @@
+"""A self-contained HTML page: one file, no external request, readable in light and dark."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fdfdfc; --line: #d5d9de; --mark: #b3261e; --soft: #5b6470; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8eaed; --paper: #16181c; --line: #3a3f47; --mark: #ff8a80; --soft: #a5adb8; }
+}
+body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+       max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; } p.lead { color: var(--soft); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+td.word { font-family: ui-monospace, monospace; font-size: .88rem; }
+td.word b { color: var(--mark); }
+figure { margin: 1rem 0; background: #fff; border: 1px solid var(--line); border-radius: 8px; padding: .5rem; }
+figure svg { max-width: 100%; height: auto; display: block; }
+"""
+
+
+def page(title: str, lead: str, sections: Iterable[tuple[str, str]]) -> str:
+    """A page with a title, a sentence, and sections of (heading, ready HTML)."""
+    body = "\n".join(f"<section><h2>{html.escape(heading)}</h2>\n{content}</section>" for heading, content in sections)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>\n"
+        f'<body><h1>{html.escape(title)}</h1><p class="lead">{html.escape(lead)}</p>\n{body}\n</body></html>\n'
+    )
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, word_columns: Sequence[int] = ()) -> str:
+    """A table of ready HTML cells; `word_columns` are set in a typewriter face."""
+    head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td class="word">{cell}</td>' if index in word_columns else f"<td>{cell}</td>"
+            for index, cell in enumerate(row)
+        )
+        + "</tr>\n"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
+
+
+def figure(svg: str) -> str:
+    """An SVG picture, inline."""
+    start = svg.index("<svg")
+    return f"<figure>{svg[start:]}</figure>\n"
+
+
+def changed_word(word: Sequence[object], released: Sequence[object]) -> str:
+    """A released word with the symbols that differ from the original in bold."""
+    return " ".join(
+        html.escape(str(new)) if new == old else f"<b>{html.escape(str(new))}</b>"
+        for old, new in zip(word, released, strict=True)
+    )

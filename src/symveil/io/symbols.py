@@ -1,0 +1,67 @@
+"""Alphabets and words as people type them: characters, comma lists, files, separators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from symveil.errors import AlphabetError, FileError, WordError
+from symveil.models.alphabet import Alphabet
+
+_LARGEST_ALPHABET_FILE = 64 * 1024 * 1024
+
+
+def read_alphabet(text: str) -> Alphabet:
+    """Characters (`abc`), a comma list (`main st,park rd`) or `@file` with one symbol per line.
+
+    >>> read_alphabet("abc")
+    Alphabet('a', 'b', 'c')
+    >>> read_alphabet("main st,park rd")
+    Alphabet('main st', 'park rd')
+    """
+    if text.startswith("@") and len(text) > 1:
+        return Alphabet(tuple(_lines(Path(text[1:]))))
+    if "," not in text:
+        return Alphabet(tuple(text))
+    symbols = text.split(",")
+    if "" in symbols:
+        raise AlphabetError(
+            f"alphabet: expected symbols between the commas, found nothing at position {symbols.index('') + 1}; "
+            "an alphabet with a comma in it goes into a file, as @file"
+        )
+    return Alphabet(tuple(symbols))
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        if path.stat().st_size > _LARGEST_ALPHABET_FILE:
+            raise FileError(str(path), expected="an alphabet of at most 64 MiB", found="a larger file")
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise FileError(str(path), expected="a readable alphabet file", found=error.strerror or "none") from None
+    except UnicodeDecodeError as error:
+        raise FileError(
+            str(path), expected="UTF-8 text, one symbol per line", found=f"another byte at offset {error.start}"
+        ) from None
+    symbols = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
+    if "" in symbols:
+        raise FileError(str(path), expected="a symbol in every line", found=f"line {symbols.index('') + 1} empty")
+    return symbols
+
+
+def split_word(text: str, separator: str | None) -> list[str]:
+    """The symbols of a typed word: its characters, or its pieces between separators.
+
+    >>> split_word("abc", None), split_word("main st|park rd", "|"), split_word("", "|")
+    (['a', 'b', 'c'], ['main st', 'park rd'], [])
+    """
+    if separator is None:
+        return list(text)
+    if separator == "":
+        raise WordError("separator: expected at least one character, found none")
+    return text.split(separator) if text else []
+
+
+def join_word(symbols: Iterable[object], separator: str | None) -> str:
+    """A word for one line of output: the inverse of `split_word`."""
+    return (separator or "").join(map(str, symbols))

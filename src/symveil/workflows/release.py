@@ -1,0 +1,52 @@
+"""Release private versions of one word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from symveil.errors import ParameterError
+from symveil.mechanisms.mechanism import WordMechanism
+from symveil.models.word import Word, decode
+from symveil.numerics.rationals import at_least, exact
+from symveil.privacy.guarantee import Guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Private words, the guarantee of each, and what all of them cost together."""
+
+    released: tuple[Word, ...]
+    guarantee: Guarantee
+    total_epsilon: float
+
+    def document(self) -> dict[str, object]:
+        """The JSON form of the contract."""
+        return {
+            "released": [list(word) for word in self.released],
+            "guarantee": self.guarantee.document(),
+            "total_epsilon": self.total_epsilon,
+        }
+
+
+def release_word(word: Word, mechanism: WordMechanism, *, count: int = 1) -> Release:
+    """`count` private versions of `word`. They are about one person, so their costs add up.
+
+    >>> import symveil as sv
+    >>> result = release_word("abc", sv.Exponential(sv.words("abc", 3), epsilon="0.1"), count=3)
+    >>> len(result.released), result.total_epsilon
+    (3, 0.3)
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ParameterError("count", expected="a whole number, 1 or more", found=count)
+    language = mechanism.language
+    rows = np.repeat(language.encode(word)[None, :], count, axis=0)
+    released = mechanism.release_codes(rows)
+    # Basic composition. A mechanism that loses more than its nominal ε is charged what it loses.
+    each = max(mechanism.epsilon, exact(mechanism.guarantee.epsilon))
+    return Release(
+        released=tuple(decode(row, language.alphabet, like=word) for row in released),
+        guarantee=mechanism.guarantee,
+        total_epsilon=at_least(each * count),
+    )

@@ -1,0 +1,1 @@
+"""Every published figure next to ours: one module per paper, each yielding rows."""

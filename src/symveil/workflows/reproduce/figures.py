@@ -1,0 +1,72 @@
+"""The papers' figures as files, with our curves beside theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from symveil.drawing.plots import Band, Curve, draw_curves
+from symveil.io.files import write_text
+from symveil.languages.free import words
+from symveil.languages.hamming_automaton import hamming_automaton
+from symveil.mechanisms.exponential import Exponential
+from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
+from symveil.workflows.reproduce import benvenuti2026, jones2019
+
+
+def draw_figures(folder: Path, suffix: str, paper: str | None = None) -> Iterator[Path]:
+    """Draw every figure of one paper, or of all, into `folder`; yields each file when it is there."""
+    if paper in (None, jones2019.PAPER):
+        yield from _jones2019(folder, suffix)
+    if paper in (None, benvenuti2026.PAPER):
+        yield from _benvenuti2026(folder, suffix)
+
+
+def _jones2019(folder: Path, suffix: str) -> Iterator[Path]:
+    automaton = folder / "jones2019_fig2_automaton.svg"
+    write_text(automaton, hamming_automaton("abc", alphabet="abc", exactly=2).to_svg())
+    yield automaton
+    language = words(sorted(set(jones2019.SENTENCE)), len(jones2019.SENTENCE))
+    curves = []
+    for epsilon in jones2019.EPSILONS:
+        printed = Jones2019Printed(language, epsilon=epsilon).distances()
+        curves.append(Curve(f"as printed, ε = {float(epsilon):g}", printed.distances, printed.probabilities, "dashed"))
+    right = jones2019.ExponentialAtAnyEpsilon(language, epsilon=1, utility="inverse", calibration="classic").distances()
+    curves.append(Curve("right law, ε = 1", right.distances, right.probabilities))
+    path = folder / f"jones2019_case_study_1.{suffix}"
+    draw_curves(
+        curves,
+        title="J19 Case Study 1: law of the distance",
+        x_label="symbols changed, of 32",
+        y_label="probability",
+        path=path,
+    )
+    yield path
+
+
+def _benvenuti2026(folder: Path, suffix: str) -> Iterator[Path]:
+    for panel in benvenuti2026.PANELS:
+        values = [float(value) for value in panel.values]
+        points = [panel.parameters(value) for value in panel.values]
+        classic = [benvenuti2026.classic_law(*point) for point in points]
+        tight = [Exponential(language, epsilon=epsilon).distances() for language, epsilon in points]
+        flip = [PermuteAndFlip(language, epsilon=epsilon).distances() for language, epsilon in points]
+        upper = [law.bounds.upper for law in classic if law.bounds]
+        lower = [max(0.0, law.bounds.lower) for law in classic if law.bounds]
+        letter = panel.name.strip("()")
+        path = folder / f"benvenuti2026_fig2{letter}.{suffix}"
+        draw_curves(
+            [
+                Curve("permute-and-flip, as in B26", values, [law.expected_error for law in classic]),
+                Curve("exponential, classic (upper bound of Theorem 2)", values, upper, "dashed"),
+                Curve("permute-and-flip, tight", values, [law.expected_error for law in flip]),
+                Curve("exponential, tight", values, [law.expected_error for law in tight]),
+            ],
+            [Band("", values, lower, upper)],
+            title=f"B26 Fig. 2{panel.name}: expected error, {panel.fixed}",
+            x_label=panel.variable,
+            y_label="symbols changed",
+            path=path,
+        )
+        yield path

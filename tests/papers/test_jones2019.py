@@ -1,0 +1,58 @@
+"""J19 §V, §VII-A: every published number, and the error of equation 18 shown."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from symveil.languages.free import words
+from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.workflows.reproduce import jones2019
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, jones2019.Row]:
+    return {row.item: row for row in jones2019.rows()}
+
+
+def test_published_counts_agree(rows) -> None:
+    for item, number in (
+        ("Case Study 1: states of the automaton", "561"),
+        ("Case Study 1: edges of the automaton", "1056"),
+        ("Fig. 2: V(start), words at distance 2 from abc", "12"),
+    ):
+        assert rows[item].published == rows[item].ours == number
+        assert rows[item].agrees
+
+
+@pytest.mark.parametrize("epsilon", ["10", "1", "0.1", "0"])
+def test_the_printed_law_loses_more_than_it_says_and_the_right_one_does_not(rows, epsilon: str) -> None:
+    printed = rows[f"Case Study 1, ε = {epsilon}: true loss of the printed law (eq. 18)"]
+    right = rows[f"Case Study 1, ε = {epsilon}: true loss of the right law (eq. 16)"]
+    assert not printed.agrees
+    assert float(printed.ours) > float(epsilon)
+    assert right.agrees
+    assert float(right.ours) == pytest.approx(float(epsilon) / 2, abs=1e-12)
+
+
+def test_loss_of_the_printed_law_at_zero(rows) -> None:
+    assert float(rows["Case Study 1, ε = 0: true loss of the printed law (eq. 18)"].ours) == pytest.approx(
+        math.log(32 * 15), rel=1e-5
+    )
+    assert Jones2019Printed(words(range(16), 32), epsilon=0).guarantee.epsilon == pytest.approx(math.log(32 * 15))
+
+
+def test_the_papers_own_samples_cannot_come_from_the_right_law(rows) -> None:
+    for epsilon in ("10", "1", "0.1", "0"):
+        assert rows[f"Case Study 1, ε = {epsilon}: samples of Fig. 5a under the printed law"].agrees
+        assert not rows[f"Case Study 1, ε = {epsilon}: samples of Fig. 5a under the right law"].agrees
+
+
+def test_samples_are_shown_by_both_laws(rows) -> None:
+    for law in ("printed law", "right law", "utility −d, tight"):
+        row = rows[f"Case Study 1, ε = 1: samples by the {law}"]
+        samples = row.ours.split(" | ")
+        assert len(samples) == 5
+        assert all(len(sample) == 32 for sample in samples)
+        assert row.agrees

@@ -1,0 +1,79 @@
+"""Reading parameters: exact, by name, and only what makes sense."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symveil.errors import ParameterError
+from symveil.privacy.parameters import read_adjacency, read_calibration, read_epsilon, read_offset, read_utility
+
+
+@given(st.fractions(min_value="1/1000000000000", max_value=10**9))
+def test_epsilon_is_kept_exact(value):
+    assert read_epsilon(value) == value
+    assert read_epsilon(f"{value.numerator}/{value.denominator}") == value
+
+
+@given(st.fractions(max_value=0))
+def test_epsilon_is_above_zero(value):
+    with pytest.raises(ParameterError, match="epsilon: expected a number above 0"):
+        read_epsilon(value)
+
+
+def test_epsilon_zero_only_where_it_is_allowed():
+    assert read_epsilon(0, zero_allowed=True) == 0
+    with pytest.raises(ParameterError):
+        read_epsilon("-1e-9", zero_allowed=True)
+    with pytest.raises(ParameterError):
+        read_epsilon(0)
+
+
+@pytest.mark.parametrize(("value", "read"), [(10**9, True), (10**9 + 1, False), ("1000000000.1", False)])
+def test_epsilon_has_a_largest_value(value, read):
+    if read:
+        assert read_epsilon(value) == value
+    else:
+        with pytest.raises(ParameterError, match="epsilon: expected at most 1000000000"):
+            read_epsilon(value)
+
+
+@given(st.integers(1, 10**12), st.integers(0, 100))
+def test_adjacency_is_kept_as_it_is(value, length):
+    assert read_adjacency(value, length=length) == value
+
+
+@given(st.integers(0, 10**6))
+def test_all_means_the_whole_word(length):
+    assert read_adjacency("all", length=length) == max(1, length)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, 2.0, True, False, "1", "some", None, Fraction(3), [], b"all"], ids=repr)
+def test_any_other_adjacency_is_refused(value):
+    with pytest.raises(ParameterError, match="adjacency: expected a whole number, 1 or more") as caught:
+        read_adjacency(value, length=3)
+    assert caught.value.name == "adjacency"
+
+
+@given(st.fractions(min_value="1/1000000", max_value=10**6))
+def test_offset_is_kept_exact(value):
+    assert read_offset(value) == value
+
+
+@given(st.fractions(max_value=0))
+def test_offset_is_above_zero(value):
+    with pytest.raises(ParameterError, match="offset: expected a number above 0"):
+        read_offset(value)
+
+
+@pytest.mark.parametrize(
+    ("read", "values"), [(read_calibration, ["tight", "classic"]), (read_utility, ["distance", "inverse"])]
+)
+def test_choices_are_taken_from_their_list(read, values):
+    assert [read(value) for value in values] == values
+    for other in ("", values[0].upper(), " ".join(values), None, 0, values):
+        with pytest.raises(ParameterError, match=f"expected {values[0]} or {values[1]}"):
+            read(other)

@@ -1,0 +1,45 @@
+"""`sv.privatize`: any mixture of lengths, in order, or nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+import symveil as sv
+from symveil.errors import ParameterError, WordError
+from symveil.randomness import NotPrivateSeededBits
+
+
+def test_order_types_and_lengths_are_kept() -> None:
+    sources = ["abcab", ("a", "b"), "", ["c"], "cba"]
+    released = sv.privatize(sources, alphabet="abc", epsilon=3)
+    assert [len(word) for word in released] == [5, 2, 0, 1, 3]
+    assert [type(word) for word in released] == [str, tuple, str, tuple, str]
+
+
+def test_a_huge_budget_changes_nothing() -> None:
+    sources = ["abcab", "ab", "abcab"]
+    assert sv.privatize(sources, alphabet="abc", epsilon=1000) == sources
+
+
+def test_an_error_names_the_word_and_the_position_but_not_the_symbol() -> None:
+    with pytest.raises(WordError, match="word 3, .*position 2 of 4") as caught:
+        sv.privatize(["abc", "ab", "aZbc"], alphabet="abc", epsilon=1)
+    assert "Z" not in str(caught.value)
+    with pytest.raises(WordError, match="word 2"):
+        sv.privatize(["abc", 7], alphabet="abc", epsilon=1)
+
+
+def test_parameters_are_checked_even_without_words() -> None:
+    assert sv.privatize([], alphabet="abc", epsilon=1) == []
+
+
+@pytest.mark.parametrize("mechanism", ["exponential", "permute-and-flip", "staircase"])
+def test_mechanisms_by_name(mechanism: str) -> None:
+    bits = NotPrivateSeededBits(5)
+    released = sv.privatize(["abcab"] * 50, alphabet="abc", epsilon=1, mechanism=mechanism, adjacency=2, bits=bits)
+    assert len(set(released)) > 10
+
+
+def test_an_unknown_mechanism_is_refused() -> None:
+    with pytest.raises(ParameterError, match="magic"):
+        sv.privatize(["abc"], alphabet="abc", epsilon=1, mechanism="magic")
