@@ -18,8 +18,8 @@ demo: $(VENV)/.ready
 	$(BIN)/symveil demo
 
 lint: $(VENV)/.ready
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs examples
+	$(BIN)/ruff format --check src tests benchmarks docs examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

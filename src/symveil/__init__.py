@@ -19,49 +19,79 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from symveil.errors import SymveilError
+    from symveil.io.model_files import load_model, save_model
+    from symveil.io.networkx_graphs import from_networkx
+    from symveil.io.sequences import read_sequences
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
+    from symveil.languages.runs import RunLanguage, runs
     from symveil.mechanisms.exponential import Exponential
+    from symveil.mechanisms.online import Online
     from symveil.mechanisms.permute_and_flip import PermuteAndFlip
     from symveil.mechanisms.selection import select_mechanism
     from symveil.mechanisms.staircase import Staircase
     from symveil.models.alphabet import Alphabet
+    from symveil.models.automaton import Automaton, TransitionSystem
+    from symveil.models.markov_chain import MarkovChain
     from symveil.privacy.guarantee import Guarantee
     from symveil.privacy.law import DistanceLaw
     from symveil.verification.audit import audit
+    from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
 
 _HOME = {
     "Alphabet": "symveil.models.alphabet",
+    "Automaton": "symveil.models.automaton",
     "DistanceLaw": "symveil.privacy.law",
     "Exponential": "symveil.mechanisms.exponential",
     "FreeLanguage": "symveil.languages.free",
     "Guarantee": "symveil.privacy.guarantee",
     "HammingAutomaton": "symveil.languages.hamming_automaton",
+    "MarkovChain": "symveil.models.markov_chain",
+    "Online": "symveil.mechanisms.online",
     "PermuteAndFlip": "symveil.mechanisms.permute_and_flip",
+    "RunLanguage": "symveil.languages.runs",
     "Staircase": "symveil.mechanisms.staircase",
     "SymveilError": "symveil.errors",
+    "TransitionSystem": "symveil.models.automaton",
     "audit": "symveil.verification.audit",
     "hamming_automaton": "symveil.languages.hamming_automaton",
+    "from_networkx": "symveil.io.networkx_graphs",
+    "learn_chain": "symveil.workflows.learn",
+    "load_model": "symveil.io.model_files",
     "privatize": "symveil.workflows.privatize",
+    "read_sequences": "symveil.io.sequences",
+    "runs": "symveil.languages.runs",
+    "save_model": "symveil.io.model_files",
     "select_mechanism": "symveil.mechanisms.selection",
     "words": "symveil.languages.free",
 }
 
 __all__ = [
     "Alphabet",
+    "Automaton",
     "DistanceLaw",
     "Exponential",
     "FreeLanguage",
     "Guarantee",
     "HammingAutomaton",
+    "MarkovChain",
+    "Online",
     "PermuteAndFlip",
+    "RunLanguage",
     "Staircase",
     "SymveilError",
+    "TransitionSystem",
     "__version__",
     "audit",
+    "from_networkx",
     "hamming_automaton",
+    "learn_chain",
+    "load_model",
     "privatize",
+    "read_sequences",
+    "runs",
+    "save_model",
     "select_mechanism",
     "words",
 ]

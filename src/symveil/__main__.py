@@ -1,6 +1,6 @@
 """`python -m symveil` is the command line."""
 
-from symveil.cli.main import main
+from symveil.cli.entry import main
 
 if __name__ == "__main__":
     main()

@@ -21,6 +21,10 @@ from __future__ import annotations
 class SymveilError(Exception):
     """Base of everything symveil raises on purpose."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # constructors take keywords; a worker process sends the finished error back
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
 
 class InputError(SymveilError, ValueError):
     """Something that was handed in is wrong; nothing was drawn and nothing was written."""
@@ -68,15 +72,18 @@ class FileError(InputError):
 
 
 class TooLargeError(SymveilError):
-    """A question that is well posed but beyond what enumeration can answer. `size` words were asked for."""
-
-    def __init__(self, message: str, *, size: int) -> None:
-        super().__init__(message)
-        self.size = size
+    """A question that is well posed but beyond what enumeration, counting or drawing can answer."""
 
 
 class NotPrivateError(SymveilError):
     """A mechanism that is not private as printed was asked for without saying so."""
+
+
+def _rebuilt(kind: type[SymveilError], arguments: tuple[object, ...], state: dict[str, object]) -> SymveilError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    error.__dict__.update(state)
+    return error
 
 
 def _shown(value: object) -> str:

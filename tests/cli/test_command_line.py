@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import signal
@@ -14,12 +15,13 @@ import pytest
 from .running import symveil
 
 LARGE = ("--adjacency", "all", "--epsilon", "1")
-COMMANDS = ["demo", "release", "explain", "audit", "reproduce"]
+COMMANDS = ["demo", "release", "explain", "audit", "learn", "reproduce"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_an_example_that_works(command: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "trips.csv").write_text("trip_id,links\n1,a b a c\n2,b a\n")
     text = " ".join(symveil(command, "--help").out.split())
     example = re.search(r"Example: symveil (.+)$", text)
     assert example, text
@@ -42,8 +44,8 @@ def test_the_command_line_starts_without_the_heavy_libraries() -> None:
     code = (
         "import sys\n"
         "from symveil.cli.main import cli\n"
-        "heavy = {'numpy', 'flint', 'matplotlib', 'rich', 'cryptography'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
+        "heavy = {'numpy', 'flint', 'matplotlib', 'rich', 'cryptography', 'numba', 'pyarrow', 'networkx'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -69,3 +71,62 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert len(done.stdout.strip()) == 3
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("when", [0.05, 0.7, 1.0])
+def test_an_interrupt_at_any_time_leaves_no_traceback(when: float) -> None:
+    """Also inside an integral, whose library would go on calling back."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from symveil.cli.entry import main; main()", "reproduce"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(when)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    if when > 0.5:  # earlier Python itself may not have reached our first line
+        assert process.returncode == 130, (out, err)
+        assert err == ""
+
+
+def test_a_broken_pipe_is_not_read_as_a_verdict() -> None:
+    program = f"{shlex.quote(sys.executable)} -m symveil audit --alphabet ab --length 2 --epsilon 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", f"{program} | true"], capture_output=True, check=False)
+    assert done.returncode in (0, 141)
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_narrow_terminal_encoding_is_no_error(encoding: str) -> None:
+    command = [sys.executable, "-m", "symveil", "explain", "ab", "--alphabet", "ab", "--epsilon", "1"]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_closed_streams_are_no_error() -> None:
+    program = f"{shlex.quote(sys.executable)} -m symveil explain ab --alphabet ab --epsilon 1"
+    for closed in (">&-", "2>&-"):
+        done = subprocess.run(["bash", "-c", f"{program} {closed}"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0
+        assert "Traceback" not in done.stderr
+
+
+def test_pieces_of_a_word_are_not_repeated_in_usage_errors() -> None:
+    options = ("--alphabet", "abc", "--epsilon", "1")
+    assert "SECRET" not in symveil("release", "ab", "SECRET", *options).assert_one_error_line()
+    assert "-S" not in symveil("release", "-SECRET", *options).assert_one_error_line()
+    assert symveil("release", *options, "--", "-").assert_one_error_line().endswith("position 1 of 1")
+
+
+def test_absurd_numbers_are_refused_at_once() -> None:
+    symveil("release", "ab", "--alphabet", "ab", "--epsilon", "1", "--count", "1000000000000").assert_one_error_line()
+    symveil("audit", "--alphabet", "abc", "--length", "1" + "0" * 18, "--epsilon", "1").assert_one_error_line()
+
+
+def test_an_error_is_the_only_line() -> None:
+    symveil("release", "ab", "--alphabet-from-word", "--epsilon", "0").assert_one_error_line()
+    symveil("release", "", "--alphabet-from-word", "--epsilon", "1").assert_one_error_line()
+    symveil("explain", "ab", "--alphabet", "ab", "--epsilon", "1", "--at-distance", "1").assert_one_error_line()

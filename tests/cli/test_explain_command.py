@@ -21,6 +21,7 @@ KEYS = {
     "bounds",
     "automaton",
     "protection",
+    "certificate",
 }
 
 

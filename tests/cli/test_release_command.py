@@ -15,7 +15,7 @@ def test_words_one_a_line_and_the_cost_said() -> None:
     lines = done.out.splitlines()
     assert len(lines) == 3
     assert all(len(line) == 5 and set(line) <= set("abc") for line in lines)
-    assert "3 releases of one word cost 6 in all" in done.err
+    assert "3 releases of one word are charged 6 in all" in done.err
 
 
 def test_json_document_is_the_contract() -> None:
@@ -113,3 +113,15 @@ def test_printed_mechanism_runs_when_asked_for_by_name_and_charges_its_true_loss
     document = symveil("release", "abcab", *ABC, *options).document
     assert document["guarantee"]["epsilon"] > 2
     assert document["total_epsilon"] == pytest.approx(2 * document["guarantee"]["epsilon"], rel=1e-12)
+
+
+def test_a_shown_loss_is_rounded_upwards() -> None:
+    done = symveil("release", "abc", "--alphabet", "abc", "--epsilon", "1.00000049", "--count", "3")
+    assert "epsilon = 1.00001 (exact)" in done.err
+    assert "charged 3.00001 in all" in done.err
+
+
+def test_words_that_could_not_be_read_back_are_refused_unless_json() -> None:
+    arguments = ("release", "c", "--alphabet", "a|b,c", "--separator", "|", "--epsilon", "1")
+    assert "--json" in symveil(*arguments).assert_one_error_line()
+    assert symveil(*arguments, "--json").status == 0

@@ -5,22 +5,35 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import symveil as sv
 
 NAMES = {
     "Alphabet",
+    "Automaton",
     "DistanceLaw",
     "Exponential",
     "FreeLanguage",
     "Guarantee",
     "HammingAutomaton",
+    "MarkovChain",
+    "Online",
     "PermuteAndFlip",
+    "RunLanguage",
     "Staircase",
     "SymveilError",
+    "TransitionSystem",
     "__version__",
     "audit",
+    "from_networkx",
     "hamming_automaton",
+    "learn_chain",
+    "load_model",
     "privatize",
+    "read_sequences",
+    "runs",
+    "save_model",
     "select_mechanism",
     "words",
 }
@@ -60,3 +73,18 @@ def test_the_mechanism_interface_of_the_contract() -> None:
         assert law.counts == [1, 6, 12, 8]
         assert "expected error" in law._repr_html_()
         assert "epsilon=5" in repr(mechanism)
+
+
+def test_a_mechanism_cannot_be_changed_behind_its_guarantee() -> None:
+    mechanism = sv.Exponential(sv.words("abc", 3), epsilon=1)
+    for name, value in (("epsilon", 99), ("language", None), ("adjacency", 7)):
+        with pytest.raises(AttributeError, match="cannot be changed"):
+            setattr(mechanism, name, value)
+    with pytest.raises(TypeError):
+        mechanism.language.alphabet.code["z"] = 0
+
+
+def test_what_is_shown_in_a_notebook() -> None:
+    mechanism = sv.Exponential(sv.words("ab", 2), epsilon=1)
+    assert "exact" in mechanism.guarantee._repr_html_()
+    assert "keeps" in sv.audit(mechanism)._repr_html_()

@@ -44,15 +44,13 @@ def test_words_are_listed_in_alphabetical_order(write_out, length, size):
 def test_enumeration_stops_at_its_limit():
     language = sv.words("abc", 4)
     assert len(language.enumerate_codes(at_most=81)) == 81
-    with pytest.raises(TooLargeError, match=r"at most 80 words .* found 3\^4") as caught:
+    with pytest.raises(TooLargeError, match=r"at most 80 words .* found 3\^4"):
         language.enumerate_codes(at_most=80)
-    assert caught.value.size == 81
 
 
 def test_an_enumeration_beyond_all_memory_is_refused_at_once():
-    with pytest.raises(TooLargeError) as caught:
+    with pytest.raises(TooLargeError):
         sv.words(range(1000), 10_000).enumerate_codes(at_most=10**6)
-    assert caught.value.size == 1000**10_000
 
 
 @given(length=st.integers(0, 60), size=st.integers(1, 60), bits=st.sampled_from([53, 128, 300]))

@@ -365,8 +365,7 @@ def test_a_drawing_that_nobody_could_read_is_refused():
     word = "american control conference 2019"
     automaton = hamming_automaton(word, alphabet=sorted(set(word)))
     for draw in (automaton.to_diagram, automaton.to_svg, automaton.to_dot):
-        with pytest.raises(TooLargeError, match="shorter word or a smaller distance") as caught:
+        with pytest.raises(TooLargeError, match="shorter word or a smaller distance"):
             draw()
-        assert caught.value.size == 561
     assert automaton._repr_svg_() is None
     assert hamming_automaton(word, alphabet=sorted(set(word)), within=2)._repr_svg_().startswith("<svg")

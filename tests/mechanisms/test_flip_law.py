@@ -84,7 +84,7 @@ def test_balls_of_any_precision_hold_the_value_of_equation_5(write_out, length, 
         mechanism = sv.PermuteAndFlip(written.language, epsilon=2 * rate, calibration="classic")
         chances, _ = balls_of_equation_5(written.counts, rate)
         with precision(bits):
-            for distance, found in enumerate(mechanism.weight_balls()):
+            for distance, found in enumerate(mechanism.weight_balls(mechanism.language.count_balls())):
                 assert found.overlaps(chances[distance])
                 assert found.rel_accuracy_bits() > bits - 24
 

@@ -35,7 +35,7 @@ def slow_decisions(monkeypatch) -> list[int]:
 def test_the_slow_path_releases_the_same_words(
     variant, length, size, b, epsilon, filter_bits, monkeypatch, slow_decisions
 ):
-    rows = 24 if isinstance(variant.make(sv.words("ab", 1), 1), PermuteAndFlip) else 80
+    rows = 16 if isinstance(variant.make(sv.words("ab", 1), 1), PermuteAndFlip) else 80
     codes = np.arange(rows * length, dtype=np.int32).reshape(rows, length) % size
     fast = variant.make(sv.words(range(size), length), epsilon, b)
     bits = NotPrivateSeededBits(SEED)

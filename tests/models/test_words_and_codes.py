@@ -62,3 +62,9 @@ def test_a_string_over_long_symbols_is_released_as_a_word_that_can_be_read_back(
     mechanism = sv.Exponential(sv.words(["a", "aa"], 2), epsilon="1/100")
     for released in mechanism.release_many(["aa"] * 30):
         assert released in mechanism.language
+
+
+def test_the_type_of_a_released_word_does_not_depend_on_the_draw():
+    """Whether a word comes back as a string is decided by what came in and by the alphabet, both public."""
+    mechanism = sv.Exponential(sv.words(["a", "b", "long"], 2), epsilon="1/100")
+    assert len({type(released) for released in mechanism.release_many(["ab"] * 60)}) == 1

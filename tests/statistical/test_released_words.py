@@ -46,7 +46,7 @@ def test_words_drawn_by_the_slow_path_follow_the_law(write_out, fits, one_of_eac
     monkeypatch.setattr(choices, "FILTER_BITS", 1)
     written = write_out(1, 3)
     mechanism = one_of_each.make(written.language, 2)
-    observed = released(written, mechanism, index=2, seed=5, draws=500)
+    observed = released(written, mechanism, index=2, seed=5, draws=300)
     assert fits(observed, exact_chances(written, mechanism, 2))
     assert not fits(observed, exact_chances(written, one_of_each.make(written.language, 4), 2))
     assert not fits(observed, exact_chances(written, one_of_each.make(written.language, "1/4"), 2))

@@ -93,9 +93,8 @@ def test_a_language_of_one_word_has_no_pairs(alphabet: str, length: int) -> None
 
 
 def test_large_languages_are_refused_with_their_size() -> None:
-    with pytest.raises(TooLargeError, match=r"2\^30") as caught:
+    with pytest.raises(TooLargeError, match=r"2\^30"):
         sv.audit(sv.Exponential(sv.words("ab", 30), epsilon=1))
-    assert caught.value.size == 2**30
 
 
 def test_progress_is_told() -> None:

@@ -31,6 +31,18 @@ def test_an_error_names_the_word_and_the_position_but_not_the_symbol() -> None:
 
 def test_parameters_are_checked_even_without_words() -> None:
     assert sv.privatize([], alphabet="abc", epsilon=1) == []
+    with pytest.raises(ParameterError, match="epsilon"):
+        sv.privatize([], alphabet="abc", epsilon=-1)
+    with pytest.raises(ParameterError, match="mechanism"):
+        sv.privatize([], alphabet="abc", epsilon=1, mechanism="foo")
+
+
+def test_a_single_string_is_not_a_list_of_words() -> None:
+    """Each letter would get a budget of its own, and five letters five times ε."""
+    with pytest.raises(WordError, match="list of words"):
+        sv.privatize("abcab", alphabet="abc", epsilon=1)
+    with pytest.raises(WordError, match="list of words"):
+        sv.Exponential(sv.words("abc", 1), epsilon=1).release_many("abc")
 
 
 @pytest.mark.parametrize("mechanism", ["exponential", "permute-and-flip", "staircase"])

@@ -36,5 +36,7 @@ def demo_command(out: Path, as_json: bool) -> None:
             for row in result.rows
         ],
     )
+    total = sum(row.epsilon for row in result.rows)
+    click.echo(f"Each file is a release of its own: publishing all of them costs {total} per session.")
     click.echo(f"Report: {result.report}")
     click.echo(f"Private sessions: {', '.join(str(row.file) for row in result.rows)}")

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from symveil.cli.options import MechanismOptions, WordOptions, json_option, mechanism_options, word_options
-from symveil.cli.output import print_json, print_table
+from symveil.cli.options import (
+    MechanismOptions,
+    WordOptions,
+    json_option,
+    mechanism_options,
+    print_notes,
+    word_options,
+)
+from symveil.cli.output import print_json, print_table, require_suffix, warn_if_thin
+from symveil.errors import InputError
 
 if TYPE_CHECKING:
     from symveil.workflows.explain import Explanation
@@ -19,7 +27,6 @@ _MOST_ROWS = 24
 @click.command(
     "explain", epilog="Example: symveil explain abcab --alphabet abc --epsilon 2 --mechanism permute-and-flip"
 )
-@click.argument("word")
 @word_options
 @mechanism_options
 @click.option(
@@ -29,16 +36,12 @@ _MOST_ROWS = 24
 @click.option("--at-distance", metavar="L", type=int, help="With --draw: only the words at exactly this distance.")
 @json_option
 def explain_command(
-    word: str,
-    alphabet: str | None,
-    alphabet_from_word: bool,
-    separator: str | None,
-    show_values: bool,
+    source: WordOptions,
+    mechanism: MechanismOptions,
     plot: Path | None,
     draw: Path | None,
     at_distance: int | None,
     as_json: bool,
-    **mechanism: Any,
 ) -> None:
     """Explain what a mechanism would do to WORD: for the holder of the word only.
 
@@ -47,19 +50,17 @@ def explain_command(
     """
     from symveil.workflows.explain import explain_word
 
-    options = WordOptions(
-        text=word,
-        alphabet=alphabet,
-        alphabet_from_word=alphabet_from_word,
-        separator=separator,
-        show_values=show_values,
-    )
-    language, symbols = options.read()
-    explanation = explain_word(symbols, MechanismOptions(**mechanism).build(language))
+    require_suffix("draw", draw, (".svg", ".dot"))
+    require_suffix("plot", plot, (".png", ".svg"))
+    if at_distance is not None and draw is None:
+        raise InputError("at-distance: expected --draw with it, found none")
+    notes: list[str] = []
+    language, word = source.read(notes)
+    explanation = explain_word(word, mechanism.build(language))
     if draw:
         from symveil.workflows.draw import draw_automaton
 
-        draw_automaton(symbols, language.alphabet, draw, exactly=at_distance)
+        draw_automaton(word, language, draw, exactly=at_distance)
     if plot:
         from symveil.workflows.draw import plot_law
 
@@ -68,24 +69,32 @@ def explain_command(
         print_json(explanation.document())
     else:
         _print(explanation)
+    print_notes(notes)
+    warn_if_thin(explanation.protection)
 
 
 def _print(explanation: Explanation) -> None:
+    from symveil.numerics.integers import decimal
+    from symveil.numerics.rationals import shown_at_least
+
     mechanism, law, automaton = explanation.mechanism, explanation.law, explanation.automaton
-    document = explanation.document()
-    size = str(document["language_size"])
+    size = decimal(mechanism.language.size)
     guarantee = mechanism.guarantee
+    loss, asked = shown_at_least(guarantee.epsilon), f"{float(mechanism.epsilon):.6g}"
     facts = [
         ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
-        (
-            "guarantee",
-            f"epsilon = {guarantee.epsilon:.6g} ({guarantee.how}), of {float(mechanism.epsilon):.6g} allowed",
-        ),
+        ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {asked} asked for"),
         ("protects", f"words that differ in up to {mechanism.adjacency} of {mechanism.language.length} positions"),
         ("words", size if len(size) <= 30 else f"{size[0]}.{size[1:4]}…e+{len(size) - 1}"),
         ("expected error", f"{law.expected_error:.6g} symbols changed"),
         ("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"),
     ]
+    if explanation.certificate:
+        proof = explanation.certificate
+        facts.append(("certificate", f"rate {float(proof.rate):.6g}, ln Z(v)/Z(w) at most {proof.ratio_bound:.4g}"))
+    if explanation.protection:
+        near = explanation.protection.neighbours_within_adjacency
+        facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
     if law.bounds:
         facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g} (B26 Theorem 2)"))
     print_table("What would be released", ("", ""), facts)

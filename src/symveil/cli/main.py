@@ -1,11 +1,12 @@
 """The `symveil` command: its commands, and the one way in which all of them fail.
 
 Exit status: 0 done, or the property holds; 1 the property does not hold; 2 bad input or usage,
-with exactly one line on standard error; 130 interrupted.
+with exactly one line on standard error; 130 interrupted; 141 the reader of the output went away.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import NoReturn
@@ -16,47 +17,85 @@ from symveil import __version__
 from symveil.cli.audit import audit_command
 from symveil.cli.demo import demo_command
 from symveil.cli.explain import explain_command
+from symveil.cli.learn import learn_command
 from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
 from symveil.errors import SymveilError
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+READER_GONE = 141
+
+COMMANDS = (demo_command, release_command, explain_command, audit_command, learn_command, reproduce_command)
 
 
-@click.group(epilog="Example: symveil release abcab --alphabet abc --epsilon 2")
+@click.group(invoke_without_command=True, epilog="Example: symveil release abcab --alphabet abc --epsilon 2")
 @click.version_option(__version__, prog_name="symveil")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Differential privacy for symbolic systems: private words with proved guarantees."""
+    if context.invoked_subcommand is None:
+        names = ", ".join(str(command.name) for command in COMMANDS)
+        raise click.UsageError(f"expected a command, one of {names}, found none; see symveil --help")
 
 
-for command in (demo_command, release_command, explain_command, audit_command, reproduce_command):
+for command in COMMANDS:
     cli.add_command(command)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its status."""
+    _prepare_streams()
     try:
-        status = cli.main(args=arguments, prog_name="symveil", standalone_mode=False)
+        status = _run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
     except click.ClickException as error:
-        _fail(error.format_message())
+        _fail(_without_secrets(error))
     except SymveilError as error:
         _fail(str(error))
+    except BrokenPipeError:
+        # The reader went away (`symveil … | head`). Not 0: a property may not have been told.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(READER_GONE)
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            # The reader went away (`symveil … | head`): nothing more can be said, and nothing is wrong.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
         _fail(f"{error.filename or 'file'}: expected to read or write it, found {error.strerror or error}")
+    except (MemoryError, OverflowError):
+        _fail("input: expected something that fits into memory, found more; use a shorter word or a smaller number")
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
-    sys.exit(status if isinstance(status, int) else 0)
+    sys.exit(status)
+
+
+def _run(arguments: list[str]) -> int:
+    """Like `cli.main`, which would turn a broken pipe into status 1."""
+    try:
+        with cli.make_context("symveil", arguments) as context:
+            status = cli.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    return status if isinstance(status, int) else 0
+
+
+def _prepare_streams() -> None:
+    """Streams that can take any character, and that exist even if the caller closed them."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _without_secrets(error: click.ClickException) -> str:
+    """A usage message that does not repeat pieces of a word that was mistaken for options or arguments."""
+    hint = "quote a word that has blanks, and put -- before a word that starts with a dash"
+    if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
+        return f"word: expected options that start with --, found another argument that starts with a dash; {hint}"
+    if "unexpected extra argument" in error.format_message():
+        return f"arguments: expected no more than the command takes, found more; {hint}"
+    return error.format_message()
 
 
 def _fail(message: str) -> NoReturn:
     click.echo(f"symveil: error: {' '.join(message.split())}", err=True)
     sys.exit(BAD_INPUT)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -12,13 +14,14 @@ from symveil.errors import InputError, ParameterError, WordError
 
 if TYPE_CHECKING:
     from symveil.languages.free import FreeLanguage
+    from symveil.languages.runs import RunLanguage
     from symveil.mechanisms.mechanism import WordMechanism
     from symveil.models.alphabet import Alphabet
     from symveil.privacy.parameters import Adjacency
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-MECHANISMS = ["auto", "exponential", "permute-and-flip", "staircase", "jones2019-printed"]
+MECHANISMS = ["auto", "exponential", "permute-and-flip", "staircase", "online", "jones2019-printed"]
 
 _MECHANISM_OPTIONS = [
     click.option("--epsilon", metavar="E", required=True, help="Privacy budget: a decimal or a fraction, above 0."),
@@ -36,14 +39,23 @@ _MECHANISM_OPTIONS = [
         show_default=True,
         help="tight spends the whole budget; classic is the papers' factor 2.",
     ),
-    click.option("--prior", type=click.Choice(["uniform"]), default="uniform", show_default=True, help="Public prior."),
+    click.option(
+        "--prior", type=click.Choice(["uniform", "chain"]), default="uniform", show_default=True, help="Public prior."
+    ),
     click.option("--utility", type=click.Choice(["distance", "inverse"]), default="distance", show_default=True),
     click.option("--offset", metavar="A", default="1", show_default=True, help="Offset of the inverse utility."),
     click.option("--not-private", is_flag=True, help="Needed by mechanisms kept only to reproduce a paper."),
 ]
 
-_WORD_OPTIONS = [
+_LANGUAGE_OPTIONS = [
     click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line."),
+    click.option("--model", metavar="M", type=click.Path(path_type=Path), help="A model: only its words are released."),
+    click.option("--public-start", is_flag=True, help="The first symbol is public and is kept (Markov chains)."),
+]
+
+_WORD_OPTIONS = [
+    click.argument("word"),
+    *_LANGUAGE_OPTIONS,
     click.option("--alphabet-from-word", is_flag=True, help="Take it from the word, which leaks it: only for papers."),
     click.option("--separator", metavar="S", help="Split the word here instead of at every character."),
     click.option("--show-values", is_flag=True, help="Let error messages show the secret symbol."),
@@ -52,17 +64,10 @@ _WORD_OPTIONS = [
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 
 
-def _apply(options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-mechanism_options = _apply(_MECHANISM_OPTIONS)
-word_options = _apply(_WORD_OPTIONS)
+def print_notes(notes: list[str]) -> None:
+    """Say them on standard error, once everything has gone well: an error is the only line there."""
+    for note in notes:
+        click.echo(f"symveil: note: {note}", err=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +84,7 @@ class MechanismOptions:
     offset: str
     not_private: bool
 
-    def build(self, language: FreeLanguage) -> WordMechanism:
+    def build(self, language: FreeLanguage | RunLanguage) -> WordMechanism:
         """The mechanism they ask for, on this language."""
         from symveil.mechanisms.selection import select_mechanism
         from symveil.privacy.parameters import read_epsilon
@@ -90,6 +95,7 @@ class MechanismOptions:
             mechanism=self.mechanism,
             adjacency=self._adjacency(),
             calibration=self.calibration,
+            prior=self.prior,
             utility=self.utility,
             offset=self.offset,
             not_private=self.not_private,
@@ -107,22 +113,62 @@ class MechanismOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LanguageOptions:
+    """Where words come from: an alphabet, or a model."""
+
+    alphabet: str | None
+    model: Path | None
+    public_start: bool
+
+    def language(self, length: int, notes: list[str]) -> FreeLanguage | RunLanguage:
+        """The words of this length; what should be said about them goes into `notes`."""
+        from symveil.io.model_files import load_model
+        from symveil.languages.free import words
+        from symveil.languages.runs import runs
+
+        if self.alphabet is not None and self.model is not None:
+            raise InputError("model: expected --alphabet or --model, found both")
+        if self.model is None:
+            if self.public_start:
+                raise InputError("public start: expected --model with --public-start, found no model")
+            return words(self._alphabet(), length)
+        model = load_model(self.model, notes=notes)
+        return runs(model, length, public_start=self.public_start)
+
+    def _alphabet(self) -> Alphabet:
+        """The alphabet of `--alphabet`; refused when missing, since the data must not define it."""
+        from symveil.io.symbols import read_alphabet
+
+        if self.alphabet is None:
+            raise InputError(
+                "alphabet: expected --alphabet or --model, found none; taking it from the word would leak the word's "
+                "symbols (--alphabet-from-word does so on purpose, for reproducing papers)"
+            )
+        return read_alphabet(self.alphabet)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WordOptions:
     """A typed word and how to read it."""
 
-    text: str
+    word: str
     alphabet: str | None
     alphabet_from_word: bool
+    model: Path | None
+    public_start: bool
     separator: str | None
     show_values: bool
 
-    def read(self) -> tuple[FreeLanguage, list[str]]:
-        """The free language of the word, and the word; refuses a word outside the alphabet."""
+    def read(self, notes: list[str]) -> tuple[FreeLanguage | RunLanguage, list[str]]:
+        """The language of the word, and the word; refuses a word outside it."""
         from symveil.io.symbols import split_word
-        from symveil.languages.free import words
 
-        word = split_word(self.text, self.separator)
-        language = words(self._alphabet(word), len(word))
+        word = split_word(self.word, self.separator)
+        language = self._language(word, notes)
+        if self.separator is None and not language.alphabet.spells_text:
+            raise InputError(
+                "separator: expected --separator, because there are symbols of several characters, found none"
+            )
         try:
             language.encode(word)
         except WordError as error:
@@ -131,29 +177,35 @@ class WordOptions:
             raise
         return language, word
 
-    def _alphabet(self, word: list[str]) -> Alphabet:
-        from symveil.models.alphabet import Alphabet
+    def _language(self, word: list[str], notes: list[str]) -> FreeLanguage | RunLanguage:
+        from symveil.languages.free import words
 
-        if self.alphabet_from_word:
-            if self.alphabet is not None:
-                raise InputError("alphabet: expected --alphabet or --alphabet-from-word, found both")
-            click.echo("symveil: note: the alphabet is taken from the secret word, which gives it away", err=True)
-            return Alphabet.from_symbols(sorted(set(word)))
-        alphabet = public_alphabet(self.alphabet)
-        if self.separator is None and any(len(str(symbol)) > 1 for symbol in alphabet.symbols):
-            raise InputError(
-                "separator: expected --separator, because the alphabet has symbols of several characters, found none"
-            )
-        return alphabet
+        if not self.alphabet_from_word:
+            source = LanguageOptions(alphabet=self.alphabet, model=self.model, public_start=self.public_start)
+            return source.language(len(word), notes)
+        if self.alphabet is not None or self.model is not None:
+            raise InputError("alphabet: expected --alphabet-from-word or an alphabet or model, found both")
+        notes.append("the alphabet is taken from the secret word, which gives it away")
+        return words(sorted(set(word)), len(word))
 
 
-def public_alphabet(typed: str | None) -> Alphabet:
-    """The alphabet of `--alphabet`; refused when missing, since the data must not define it."""
-    from symveil.io.symbols import read_alphabet
+def _collected(kind: type, name: str, options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+    """A decorator that adds `options` to a command and hands them over as one object, called `name`."""
 
-    if typed is None:
-        raise InputError(
-            "alphabet: expected --alphabet, found none; taking it from the word would leak the word's symbols "
-            "(--alphabet-from-word does so on purpose, for reproducing papers)"
-        )
-    return read_alphabet(typed)
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_object(**values: Any) -> Any:
+            typed = {field.name: values.pop(field.name) for field in fields(kind)}
+            return command(**{name: kind(**typed)}, **values)
+
+        decorated = cast(Command, with_object)
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+language_options = _collected(LanguageOptions, "source", _LANGUAGE_OPTIONS)
+word_options = _collected(WordOptions, "source", _WORD_OPTIONS)
+mechanism_options = _collected(MechanismOptions, "mechanism", _MECHANISM_OPTIONS)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from symveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from symveil.privacy.protection import Protection
 
 
 def print_json(document: dict[str, object]) -> None:
@@ -25,5 +34,26 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    width = None if sys.stdout.isatty() else 160
-    Console(width=width).print(table)
+    # Rendered first and written by click: rich would turn a reader that went away into exit status 1.
+    looking = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if looking else 160
+    rendered = io.StringIO()
+    Console(file=rendered, width=width, force_terminal=looking).print(table)
+    click.echo(rendered.getvalue(), nl=False)
+
+
+def warn_if_thin(protection: Protection | None) -> None:
+    """Say when adjacency protects little, because few words can really take another's place."""
+    if protection is not None and protection.thin:
+        near = protection.neighbours_within_adjacency
+        click.echo(
+            f"symveil: warning: protection is thin: on average {near:.3g} feasible words lie within the adjacency of a "
+            "word, and at most positions hardly any differs; a larger --adjacency hides more",
+            err=True,
+        )
+
+
+def require_suffix(option: str, path: Path | None, suffixes: tuple[str, ...]) -> None:
+    """Refuse a file name before anything is computed or written."""
+    if path is not None and path.suffix.lower() not in suffixes:
+        raise ParameterError(option, expected=f"a file name ending in {' or '.join(suffixes)}", found=repr(path.name))

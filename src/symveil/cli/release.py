@@ -2,48 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from symveil.cli.options import MechanismOptions, WordOptions, json_option, mechanism_options, word_options
+from symveil.cli.options import (
+    MechanismOptions,
+    WordOptions,
+    json_option,
+    mechanism_options,
+    print_notes,
+    word_options,
+)
 from symveil.cli.output import print_json
 
 
 @click.command("release", epilog="Example: symveil release abcab --alphabet abc --epsilon 2 --count 3")
-@click.argument("word")
 @word_options
 @mechanism_options
 @click.option("--count", metavar="N", type=int, default=1, show_default=True, help="How many; N of them cost N·ε.")
 @json_option
-def release_command(
-    word: str,
-    alphabet: str | None,
-    alphabet_from_word: bool,
-    separator: str | None,
-    show_values: bool,
-    count: int,
-    as_json: bool,
-    **mechanism: Any,
-) -> None:
+def release_command(source: WordOptions, mechanism: MechanismOptions, count: int, as_json: bool) -> None:
     """Release private versions of one WORD, one a line."""
-    from symveil.io.symbols import join_word
+    from symveil.io.symbols import check_separable, join_word
+    from symveil.numerics.rationals import shown_at_least
     from symveil.workflows.release import release_word
 
-    options = WordOptions(
-        text=word,
-        alphabet=alphabet,
-        alphabet_from_word=alphabet_from_word,
-        separator=separator,
-        show_values=show_values,
-    )
-    language, symbols = options.read()
-    result = release_word(symbols, MechanismOptions(**mechanism).build(language), count=count)
+    notes: list[str] = []
+    language, word = source.read(notes)
+    if not as_json:
+        check_separable(language.alphabet, source.separator)
+    built = mechanism.build(language)
+    result = release_word(word, built, count=count)
     if as_json:
         print_json(result.document())
+        print_notes(notes)
         return
     for private in result.released:
-        click.echo(join_word(private, separator))
-    each = f"epsilon = {result.guarantee.epsilon:g} ({result.guarantee.how}) each"
-    cost = f"; {count} releases of one word cost {result.total_epsilon:g} in all" if count > 1 else ""
-    click.echo(f"symveil: note: {each}{cost}", err=True)
+        click.echo(join_word(private, source.separator))
+    loss, asked = shown_at_least(result.guarantee.epsilon), shown_at_least(float(built.epsilon))
+    notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {asked} asked for")
+    if count > 1:
+        notes.append(f"{count} releases of one word are charged {shown_at_least(result.total_epsilon)} in all")
+    if result.guarantee.epsilon > built.epsilon:
+        notes.append("this mechanism loses more than was asked for: it is not private")
+    print_notes(notes)

@@ -17,11 +17,9 @@ from symveil.cli.output import print_json, print_table
 @json_option
 def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_json: bool) -> None:
     """Show every published figure of a PAPER (jones2019, benvenuti2026) next to ours."""
-    from symveil.workflows.reproduce import benvenuti2026, jones2019
-    from symveil.workflows.reproduce.rows import reproduce
+    from symveil.workflows.reproduce.papers import reproduce
 
-    papers = {jones2019.PAPER: jones2019.rows, benvenuti2026.PAPER: benvenuti2026.rows}
-    result = reproduce(papers, paper)
+    result = reproduce(paper)
     if plots:
         from symveil.workflows.reproduce.figures import draw_figures
 

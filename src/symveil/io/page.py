@@ -19,7 +19,7 @@ th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px so
 td.word { font-family: ui-monospace, monospace; font-size: .88rem; }
 td.word b { color: var(--mark); }
 figure { margin: 1rem 0; background: #fff; border: 1px solid var(--line); border-radius: 8px; padding: .5rem; }
-figure svg { max-width: 100%; height: auto; display: block; }
+figure svg { width: 100%; min-width: 34rem; height: auto; display: block; }
 """
 
 
@@ -52,7 +52,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, word_columns
 def figure(svg: str) -> str:
     """An SVG picture, inline."""
     start = svg.index("<svg")
-    return f"<figure>{svg[start:]}</figure>\n"
+    return f'<figure class="scroll">{svg[start:]}</figure>\n'
 
 
 def changed_word(word: Sequence[object], released: Sequence[object]) -> str:

@@ -65,3 +65,14 @@ def split_word(text: str, separator: str | None) -> list[str]:
 def join_word(symbols: Iterable[object], separator: str | None) -> str:
     """A word for one line of output: the inverse of `split_word`."""
     return (separator or "").join(map(str, symbols))
+
+
+def check_separable(alphabet: Alphabet, separator: str | None) -> None:
+    """Refuse an alphabet whose words could not be read back from lines of output."""
+    for position, symbol in enumerate(alphabet.symbols, start=1):
+        text = str(symbol)
+        if "\n" in text or "\r" in text or (separator and separator in text):
+            raise AlphabetError(
+                f"alphabet: expected symbols without line breaks and without the separator, found one at position "
+                f"{position}; use another --separator, or --json"
+            )

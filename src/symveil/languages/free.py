@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
-from symveil.errors import ParameterError, TooLargeError, WordError
+from symveil.errors import TooLargeError, WordError
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Word, encode
+from symveil.models.word import Codes, Word, check_code_range, encode, read_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,7 @@ class FreeLanguage:
     length: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.length, bool) or not isinstance(self.length, int) or self.length < 0:
-            raise ParameterError("length", expected="a whole number, 0 or more", found=self.length)
+        object.__setattr__(self, "length", read_length(self.length))
 
     @property
     def size(self) -> int:
@@ -46,6 +46,15 @@ class FreeLanguage:
             return 0
         return math.comb(self.length, distance) * int((len(self.alphabet) - 1) ** distance)
 
+    def counts(self) -> Iterator[int]:
+        """N(0), N(1) … as exact integers, each from the one before."""
+        others = len(self.alphabet) - 1
+        count = 1
+        yield count
+        for distance in range(self.largest_distance):
+            count = count * (self.length - distance) * others // (distance + 1)
+            yield count
+
     def count_balls(self) -> list[arb]:
         """N(0) … N(largest distance) as balls at the working precision: any size, no overflow."""
         others = len(self.alphabet) - 1
@@ -61,13 +70,22 @@ class FreeLanguage:
             raise WordError(f"word: expected {self.length} symbols, found {len(codes)}")
         return codes
 
+    def check_codes(self, codes: Codes) -> None:
+        """Refuse rows of codes that are not words of this language."""
+        check_code_range(codes, self.alphabet)
+
+    def comparable(self, word: Codes, words: Codes) -> NDArray[np.bool_]:
+        """All of them: nothing about a word is public but its length."""
+        del word
+        return np.ones(len(words), dtype=np.bool_)
+
     def enumerate_codes(self, *, at_most: int) -> Codes:
         """All words as rows of codes, in alphabetical order; refused beyond `at_most` words."""
-        if self.size > at_most:
+        # a power of two or more beyond the limit need not be computed to be refused
+        if self.largest_distance > at_most.bit_length() or self.size > at_most:
             raise TooLargeError(
                 f"language: expected at most {at_most} words for enumeration, found {len(self.alphabet)}^"
-                f"{self.length}; use a shorter length or a smaller alphabet",
-                size=self.size,
+                f"{self.length}; use a shorter length or a smaller alphabet"
             )
         rows = itertools.product(range(len(self.alphabet)), repeat=self.length)
         return np.array(list(rows), dtype=np.int32).reshape(self.size, self.length)

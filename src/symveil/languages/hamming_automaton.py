@@ -227,7 +227,6 @@ class HammingAutomaton:
             raise TooLargeError(
                 f"drawing: expected at most {MOST_STATES_DRAWN} states, found {self.state_count}; draw a shorter "
                 "word or a smaller distance (within=…), its structure is the same",
-                size=self.state_count,
             )
         ways = {state: self.ways(*state) for state in self.states}
         nodes = tuple(

@@ -1,35 +1,48 @@
-"""The exponential mechanism for words (J19 §IV–V; B26 [21]).
+"""The exponential mechanism for words (J19 §IV–VI; B26 [21]).
 
 A word is released with a probability that falls with its distance from the true word:
 r(ℓ) = e^{−ηℓ} for the utility −d, r(ℓ) = e^{c/(ℓ+a)} for the utility 1/(d+a) of J19 Definition 12.
 
 The papers divide the budget by two, to pay for a normaliser that might vary with the word. On
-Σⁿ it does not vary (mathematics §5), so the tight calibration spends all of it:
-the loss is exactly max over |d−d'| ≤ b of ln r(d)/r(d'), which is r(0)/r(b).
+Σⁿ it does not vary (mathematics §5), so the tight calibration spends all of it: the loss is
+exactly max over |d−d'| ≤ b of ln r(d)/r(d'), which is r(0)/r(b). On the words of a model it varies
+a little; how much is bounded by proof, for the utility −d (mathematics §7).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Final
 
+import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.neighbours import resample_symbols
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.languages.run_draws_exact import total_weight
+from symveil.languages.run_weights import RunWeights
+from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.distance_weighted import DistanceWeighted
+from symveil.mechanisms.run_release import release_runs
 from symveil.models.word import Codes
-from symveil.numerics.balls import ball
+from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.rationals import Number
+from symveil.privacy.calibration.certify import CertifiedRate, certified_rate
 from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency, read_offset, read_utility
 from symveil.randomness import BitSource, Boundaries
 
 
-class Exponential(WordMechanism):
+class Exponential(DistanceWeighted):
     """The exponential mechanism, utility −d ("distance") or 1/(d + offset) ("inverse").
+
+    On a Markov chain `prior="chain"` also weights words by their public probability, so that a
+    small ε gives typical trajectories instead of uniformly random ones (mathematics §6).
 
     >>> import symveil as sv
     >>> mechanism = sv.Exponential(sv.words("abc", 5), epsilon=2)
@@ -46,7 +59,7 @@ class Exponential(WordMechanism):
 
     def __init__(
         self,
-        language: FreeLanguage,
+        language: FreeLanguage | RunLanguage,
         *,
         epsilon: Number,
         adjacency: Adjacency = 1,
@@ -56,19 +69,38 @@ class Exponential(WordMechanism):
         offset: Number = 1,
     ) -> None:
         super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
-        if prior != "uniform":
-            raise ParameterError("prior", expected="uniform, the only prior of the free language", found=prior)
         self.utility: Final = read_utility(utility)
         self.offset: Final = read_offset(offset)
+        self.prior: Final = prior
+        if prior not in ("uniform", "chain"):
+            raise ParameterError("prior", expected="uniform or chain", found=prior)
+        if prior == "chain" and not (isinstance(language, RunLanguage) and language.graph.prior is not None):
+            raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=prior)
+        if prior == "chain" and utility != "distance":
+            raise ParameterError("utility", expected="distance with prior chain", found=utility)
 
-    @cached_property
+    # --- calibration ---------------------------------------------------------------------------
+
+    @property
     def rate(self) -> Fraction:
         """η of r(ℓ) = e^{−ηℓ}, or c of r(ℓ) = e^{c/(ℓ+a)}."""
+        return self.certified.rate if self.certified else self._plain_rate
+
+    @cached_property
+    def certified(self) -> CertifiedRate | None:
+        """The proof behind the rate on a model; None where none is needed or none exists."""
+        if not isinstance(self.language, RunLanguage) or self.utility != "distance" or self.calibration != "tight":
+            return None
+        return certified_rate(
+            self.language, epsilon=self.epsilon, adjacency=max(self.reach, 1), with_prior=self.prior == "chain"
+        )
+
+    @cached_property
+    def _plain_rate(self) -> Fraction:
         if self.calibration == "classic":
-            spent, adjacency = self.epsilon / 2, self.adjacency
-        else:
-            spent, adjacency = self.epsilon, max(self.reach, 1)
-        return spent / self._log_ratio_per_rate(adjacency)
+            return self.epsilon / 2 / self._log_ratio_per_rate(self.adjacency)
+        spent = self.epsilon if isinstance(self.language, FreeLanguage) else self.epsilon / 2
+        return spent / self._log_ratio_per_rate(max(self.reach, 1))
 
     def _log_ratio_per_rate(self, distance: int) -> Fraction:
         """ln(r(0)/r(distance)) for rate 1: the sensitivity of the utility (J19 Lemma 1)."""
@@ -78,21 +110,32 @@ class Exponential(WordMechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        """ln r(0)/r(b): attained where the released word is one of the two words."""
-        return Guarantee.of_loss(self.rate * self._log_ratio_per_rate(self.reach), "exact")
+        """On Σⁿ ln r(0)/r(b), attained where the released word is one of the two words."""
+        if isinstance(self.language, FreeLanguage):
+            return Guarantee.of_loss(self.rate * self._log_ratio_per_rate(self.reach), "exact")
+        if self.certified:
+            return Guarantee.of_loss(self.certified.loss, self.certified.how)
+        return Guarantee.of_loss(self.epsilon, "classic")
 
-    def weight_balls(self) -> list[arb]:
+    def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
         """r(0), r(1), …, scaled to r(0) = 1."""
-        return [
-            (-ball(self.rate * self._log_ratio_per_rate(distance))).exp()
-            for distance in range(self.language.largest_distance + 1)
-        ]
+        return [(-ball(self.rate * self._log_ratio_per_rate(distance))).exp() for distance in range(len(counts))]
+
+    # --- drawing -------------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, bits: BitSource) -> Codes:
         if self.utility == "inverse" or self.language.largest_distance == 0:
             return super()._draw(codes, bits)
+        if self._run_weights is not None:
+            return release_runs(self._run_weights, codes, bits)
         # e^{−ηd} is a product over the symbols: they are independent of each other
         return resample_symbols(codes, len(self.language.alphabet), self._resample_choice, bits)
+
+    @cached_property
+    def _run_weights(self) -> RunWeights | None:
+        if not isinstance(self.language, RunLanguage) or self.utility != "distance":
+            return None
+        return RunWeights(language=self.language, rate=self.rate, with_prior=self.prior == "chain")
 
     @cached_property
     def _resample_choice(self) -> Boundaries:
@@ -103,3 +146,24 @@ class Exponential(WordMechanism):
         size = len(self.language.alphabet)
         kept = (-ball(self.rate)).exp()
         return [size * kept / (1 + (size - 1) * kept)]
+
+    # --- the law -------------------------------------------------------------------------------
+
+    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+        """ln P(row | word); on a model ln T(row) − ηd − ln Z(word), which needs no counting by distance."""
+        weights = self._run_weights
+        if weights is None:
+            return super().log_probabilities(word, released)
+        with precision(STANDARD_PRECISION):
+            log_total = total_weight(weights, word).log()
+            eta = ball(self.rate)
+            by_distance = np.array(
+                [nearest_float(-eta * distance - log_total) for distance in range(self.language.length + 1)]
+            )
+        logs = by_distance[np.count_nonzero(released != word, axis=1)] + weights.log_prior(released)
+        return np.where(weights.language.comparable(word, released), logs, -np.inf)
+
+    def _law(self, codes: Codes | None) -> DistanceLaw:
+        if self.prior == "chain" and self._run_weights is not None and codes is not None:
+            return self._law_around(self._run_weights.prior_neighbours(codes))
+        return super()._law(codes)

@@ -4,24 +4,21 @@ B26 equation 5 is a sum over all subsets of the language. Expanding a product sh
 
     Φ(ℓ) = ∫₀¹ F(t)/(1 − p_ℓ t) dt,   F(t) = Π_λ (1 − p_λ t)^{N(λ)},   p_λ = e^{−ηλ}.
 
-Legend: n length, m alphabet size, z = e^{−η}, N(λ) = C(n,λ)(m−1)^λ.
+Legend: N(λ) words lie at distance λ, N(0) = 1; z = e^{−η}.
 
-On Σⁿ the product has a closed form without a product: with the power sums
-S_k = Σ_λ N(λ) p_λ^k = (1+(m−1)z^k)ⁿ,
+With the power sums S_k = Σ_λ N(λ) p_λ^k (on Σⁿ they are (1+(m−1)z^k)ⁿ) the product needs no logarithms:
 
     F(t) = (1−t)·e^{L(t)},   L(t) = −Σ_{k≥1} (S_k − 1) t^k/k,
 
 and the terms from k on are at most (S_k − 1)|t|^k/(k(1−|t|z)), because each power sum without its
-first word is at most z times the one before. Nothing here depends on a word.
+first word is at most z times the one before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from flint import acb, arb, ctx
-
-from symveil.languages.free import FreeLanguage
 
 Integrand = Callable[[acb], acb]
 
@@ -30,25 +27,34 @@ _SERIES_RADIUS = arb("0.75")
 
 
 class FlipIntegral:
-    """Φ(0) … Φ(n) for one rate η, as balls at the working precision of its construction."""
+    """Φ(0) … Φ(n) for counts N(0) = 1, N(1) … N(n) and a rate η, as balls at the working precision."""
 
-    def __init__(self, language: FreeLanguage, rate: arb) -> None:
-        self._length = language.length
-        self._others = len(language.alphabet) - 1
-        self._language = language
+    def __init__(self, counts: Sequence[arb], rate: arb) -> None:
+        self._counts = counts
+        self._length = len(counts) - 1
         self._decay = (-rate).exp()
         first = self._power_sum_less_one(1)
-        # F(t) ≤ e^{−(S₁−1)t}: beyond t = end nothing is left that this precision could see.
-        negligible = ctx.prec * arb.const_log2() + (2 + first).log()
-        end = negligible / first
-        self._end = end.upper() if end < 1 else arb(1)
-        self._beyond_end = (-first * self._end).exp() if end < 1 else arb(0)
+        if first.is_zero():  # no other word: F(t) = 1 − t
+            self._end, self._beyond_end = arb(1), arb(0)
+        else:
+            # F(t) ≤ e^{−(S₁−1)t}: beyond t = end nothing is left that this precision could see.
+            # (The moments below divide by 1 − z, so as much is asked for beyond that.)
+            spare = ctx.prec + 16
+            negligible = spare * arb.const_log2() + (2 + first).log() - (1 - self._decay).log()
+            end = negligible / first
+            self._end = end.upper() if end < 1 else arb(1)
+            self._beyond_end = (-first * self._end).exp() if end < 1 else arb(0)
         self._by_series = bool(self._end * self._decay < _SERIES_RADIUS)
         self._coefficients = self._series() if self._by_series else []
 
     def _power_sum_less_one(self, k: int) -> arb:
-        """S_k − 1, without cancellation."""
-        return ((self._others * self._decay**k).log1p() * self._length).expm1()
+        """S_k − 1: the power sum of all words but the true one."""
+        factor = self._decay**k
+        total, power = arb(0), arb(1)
+        for count in self._counts[1:]:
+            power = power * factor
+            total += count * power
+        return total
 
     def _series(self) -> list[arb]:
         """−(S_k−1)/k for k = 1 … K, where the rest no longer matters on the path of integration."""
@@ -112,10 +118,20 @@ class FlipIntegral:
         """∫₀¹ with a proved error; every integrand here lies between 0 and e^{L(t)} on the real line."""
         end = self._end
 
+        interrupted: list[BaseException] = []
+
         def scaled(s: acb, _analytic: bool) -> acb:
-            return integrand(s * end)
+            # An exception must not pass through the integrator, which would go on calling: it waits here.
+            if not interrupted:
+                try:
+                    return integrand(s * end)
+                except BaseException as error:
+                    interrupted.append(error)
+            return acb("nan")
 
         inner = acb.integral(scaled, acb(0), acb(1)).real * end
+        if interrupted:
+            raise interrupted[0]
         return inner + arb(0).union(self._beyond_end)
 
     def _exp_l(self, t: acb) -> acb:
@@ -132,12 +148,16 @@ class FlipIntegral:
         return (total + acb(slack, slack)).exp()
 
     def _product(self, t: acb, *, without: int) -> acb:
-        """F(t)/(1 − p_ℓ t) as a product of integer powers: analytic everywhere."""
+        """F(t)/(1 − p_ℓ t) as a product of integer powers: analytic everywhere.
+
+        Only small languages come here, so each count is exact and has its integer.
+        """
         total = acb(1)
         ratio = arb(1)
         for distance in range(self._length + 1):
-            exponent = self._language.count(distance) - (distance == without)
-            if exponent:
-                total = total * (1 - ratio * t) ** exponent
+            exponent = (self._counts[distance] - (distance == without)).unique_fmpz()
+            if exponent is None:
+                return acb("nan")  # a count too large for this precision; the series is used long before
+            total = total * (1 - ratio * t) ** exponent
             ratio = ratio * self._decay
         return total

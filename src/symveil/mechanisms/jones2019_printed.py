@@ -13,15 +13,17 @@ from typing import ClassVar, Final
 
 from flint import arb
 
+from symveil.errors import ParameterError
 from symveil.languages.free import FreeLanguage
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.distance_weighted import ANY_WORD, DistanceWeighted
 from symveil.numerics.balls import STANDARD_PRECISION, ball, precision
 from symveil.numerics.rationals import Number
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_offset
 
 
-class Jones2019Printed(WordMechanism):
+class Jones2019Printed(DistanceWeighted):
     """The mechanism of J19 §V exactly as its equation 18 prints it. Not ε-private.
 
     >>> from symveil.languages.free import words
@@ -34,8 +36,15 @@ class Jones2019Printed(WordMechanism):
     zero_epsilon_allowed: ClassVar[bool] = True
 
     def __init__(
-        self, language: FreeLanguage, *, epsilon: Number, adjacency: Adjacency = 1, offset: Number = 1
+        self,
+        language: FreeLanguage | RunLanguage,
+        *,
+        epsilon: Number,
+        adjacency: Adjacency = 1,
+        offset: Number = 1,
     ) -> None:
+        if not isinstance(language, FreeLanguage):
+            raise ParameterError("language", expected="words(alphabet, length), for reproduction only", found="a model")
         super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration="classic")
         self.offset: Final = read_offset(offset)
 
@@ -43,13 +52,14 @@ class Jones2019Printed(WordMechanism):
     def guarantee(self) -> Guarantee:
         """The largest |ln r(d)/r(d')| over |d−d'| ≤ b: what the printed law really gives away."""
         with precision(STANDARD_PRECISION):
-            return Guarantee.of_loss(largest_log_ratio(self.weight_balls(), self.reach), "exact")
+            weights = self.weight_balls(self._around(ANY_WORD).count_balls())
+            return Guarantee.of_loss(largest_log_ratio(weights, self.reach), "exact")
 
-    def weight_balls(self) -> list[arb]:
+    def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
         """ρ(ℓ)/N(ℓ), up to the normaliser of ρ."""
         a, b = self.offset, self.adjacency
         weights = []
-        for distance, count in enumerate(self.language.count_balls()):
+        for distance, count in enumerate(counts):
             # ln ρ(ℓ)/ρ(0): the exponents themselves are huge for an extreme offset, their difference is not
             exponent = -self.epsilon * (b + a) * distance / (2 * b * (distance + a))
             weights.append(ball(exponent).exp() / count)

@@ -1,15 +1,17 @@
-"""Permute-and-flip for words (B26 §III), for any length and alphabet, with a tight guarantee.
+"""Permute-and-flip for words (B26 §III–IV), for any length and alphabet, with a tight guarantee on Σⁿ.
 
 Words are looked at in random order; one at distance ℓ is accepted with probability p_ℓ = e^{−ηℓ};
 the first accepted one is released. Then P(w'|w) = p_ℓ Φ(ℓ) with Φ of `flip_integral`.
 
 B26 takes η = ε/2b. On Σⁿ the loss is exactly bη + ln Φ(0)/Φ(b), the worst pair being (w, w at
 distance b), because 1/(e^{ηℓ} − t) is log-convex in ℓ (mathematics §5); it grows with η, so the
-tight calibration takes the largest η whose certified loss is at most ε.
+tight calibration takes the largest η whose certified loss is at most ε. On the words of a model
+(B26 Mechanism 2) no tight analysis is known, and the calibration is the classic one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import ClassVar
@@ -19,11 +21,18 @@ from flint import arb
 
 from symveil.languages.free import FreeLanguage
 from symveil.languages.neighbours import at_distance
+from symveil.mechanisms.distance_weighted import Counts, DistanceWeighted
 from symveil.mechanisms.flip_integral import FlipIntegral
-from symveil.mechanisms.mechanism import WordMechanism
 from symveil.mechanisms.race import race
 from symveil.models.word import Codes
-from symveil.numerics.balls import STANDARD_PRECISION, ball, float_bounds, nearest_float, precision, upper_bound
+from symveil.numerics.balls import (
+    STANDARD_PRECISION,
+    ball,
+    float_bounds,
+    nearest_float,
+    precision,
+    upper_bound,
+)
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import ErrorBounds
 from symveil.randomness import BitSource
@@ -32,7 +41,7 @@ from symveil.randomness import BitSource
 _ROWS_WORTH_A_TABLE = 16
 
 
-class PermuteAndFlip(WordMechanism):
+class PermuteAndFlip(DistanceWeighted):
     """Permute-and-flip with the utility −d.
 
     >>> import symveil as sv
@@ -51,49 +60,61 @@ class PermuteAndFlip(WordMechanism):
         """η of the acceptance probabilities p_ℓ = e^{−ηℓ}."""
         if self.calibration == "classic" or self.reach == 0:
             return self.epsilon / (2 * self.adjacency)
-        return largest_rate(self.language, self.reach, self.epsilon)
+        if isinstance(self.language, FreeLanguage):
+            return largest_rate(self.language, self.reach, self.epsilon)
+        return self.epsilon / (2 * self.reach)
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """bη + ln Φ(0)/Φ(b), attained by a word and a neighbour at distance b."""
+        """On Σⁿ bη + ln Φ(0)/Φ(b), attained by a word and a neighbour at distance b."""
         if self.reach == 0:
             return Guarantee.of_loss(Fraction(0), "exact")
+        if not isinstance(self.language, FreeLanguage):
+            return Guarantee.of_loss(self.epsilon, "classic")
         with precision(enough_precision(self.epsilon)):
             return Guarantee.of_loss(loss(self.language, self.reach, self.rate), "exact")
 
-    def weight_balls(self) -> list[arb]:
+    def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
         """P(w'|w) = p_ℓ Φ(ℓ) itself: its total over the language is 1."""
-        if self.language.largest_distance == 0:
-            return [arb(1)]
         eta = ball(self.rate)
-        phis = FlipIntegral(self.language, eta).all_phi()
+        if len(counts) == 1:
+            return [arb(1)]
+        phis = FlipIntegral(counts, eta).all_phi()
         return [(-eta * distance).exp() * phi for distance, phi in enumerate(phis)]
 
-    def _draw(self, codes: Codes, bits: BitSource) -> Codes:
-        table_exists = "_distance_choice" in self.__dict__
-        if self.language.largest_distance == 0 or table_exists or len(codes) >= _ROWS_WORTH_A_TABLE:
-            return super()._draw(codes, bits)
-        distances = [race(self.language.count_balls, lambda: ball(self.rate), bits) for _ in range(len(codes))]
-        return at_distance(codes, np.array(distances, dtype=np.int64), len(self.language.alphabet), bits)
+    # --- drawing -------------------------------------------------------------------------------
 
-    def _error_bounds(self) -> ErrorBounds:
+    def _draw(self, codes: Codes, bits: BitSource) -> Codes:
+        few = len(codes) < _ROWS_WORTH_A_TABLE and "_free_choice" not in self.__dict__
+        if not (few and isinstance(self.language, FreeLanguage) and self.language.largest_distance):
+            return super()._draw(codes, bits)
+        pick = self._picker(self.language.count_balls)
+        distances = np.array([pick(bits) for _ in range(len(codes))], dtype=np.int64)
+        return at_distance(codes, distances, len(self.language.alphabet), bits)
+
+    def _picker(self, counts: Counts) -> Callable[[BitSource], int]:
+        return lambda bits: race(counts, lambda: ball(self.rate), bits)
+
+    # --- accuracy ------------------------------------------------------------------------------
+
+    def _error_bounds(self, counts: Sequence[arb]) -> ErrorBounds:
         """B26 Theorem 2, with its sums from ℓ = 0 (mathematics §12 E3); E_Exp[Φ] is then 1/Z."""
-        length = self.language.length
-        if self.language.largest_distance == 0:
+        if len(counts) == 1:
             return ErrorBounds(lower=0.0, upper=0.0)
         eta = ball(self.rate)
-        changed = (len(self.language.alphabet) - 1) * (-eta).exp()
-        exponential_error = length * changed / (1 + changed)
-        normaliser = (1 + changed) ** length
-        integral = FlipIntegral(self.language, eta)
-        slack = length * (integral.phi(0) - integral.phi(length)) * normaliser / 4
+        masses = [count * (-eta * distance).exp() for distance, count in enumerate(counts)]
+        normaliser = sum(masses, start=arb(0))
+        exponential_error = sum((d * mass for d, mass in enumerate(masses)), start=arb(0)) / normaliser
+        integral = FlipIntegral(counts, eta)
+        farthest = len(counts) - 1
+        slack = farthest * (integral.phi(0) - integral.phi(farthest)) * normaliser / 4
         return ErrorBounds(lower=float_bounds(exponential_error - slack)[0], upper=float_bounds(exponential_error)[1])
 
 
 def loss(language: FreeLanguage, reach: int, rate: Fraction) -> arb:
     """The exact loss bη + ln Φ(0)/Φ(b) as a ball at the working precision."""
     eta = ball(rate)
-    integral = FlipIntegral(language, eta)
+    integral = FlipIntegral(language.count_balls(), eta)
     return reach * eta + (integral.phi(0) / integral.phi(reach)).log()
 
 

@@ -28,7 +28,8 @@ def race(counts: Callable[[], Sequence[arb]], rate: Callable[[], arb], bits: Bit
     0
     """
     width = _FIRST_BITS
-    runners = {distance: int(word) for distance, word in enumerate(bits.words(len(counts())))}
+    present = [distance for distance, count in enumerate(counts()) if not count.is_zero()]
+    runners = {distance: int(word) for distance, word in zip(present, bits.words(len(present)), strict=True)}
     while True:
         with precision(2 * width + 64):
             count, eta = counts(), rate()

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 from symveil.errors import NotPrivateError, ParameterError
 from symveil.languages.free import FreeLanguage
+from symveil.languages.run_counts import can_count
+from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.online import Online
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import Adjacency
 
-MECHANISM_NAMES = ("auto", Exponential.name, PermuteAndFlip.name, Staircase.name, Jones2019Printed.name)
+MECHANISM_NAMES = ("auto", Exponential.name, PermuteAndFlip.name, Staircase.name, Online.name, Jones2019Printed.name)
 
 
-def select_mechanism(
-    language: FreeLanguage,
+def select_mechanism(  # noqa: PLR0911 - one return per mechanism
+    language: FreeLanguage | RunLanguage,
     *,
     epsilon: Number,
     mechanism: str = "auto",
     adjacency: Adjacency = 1,
     calibration: str = "tight",
+    prior: str = "uniform",
     utility: str = "distance",
     offset: Number = 1,
     not_private: bool = False,
@@ -40,7 +44,13 @@ def select_mechanism(
     'staircase'
     """
     exponential = Exponential(
-        language, epsilon=epsilon, adjacency=adjacency, calibration=calibration, utility=utility, offset=offset
+        language,
+        epsilon=epsilon,
+        adjacency=adjacency,
+        calibration=calibration,
+        prior=prior,
+        utility=utility,
+        offset=offset,
     )
     if mechanism == Exponential.name:
         return exponential
@@ -51,10 +61,13 @@ def select_mechanism(
                 "law as printed is not ε-private; it is kept to reproduce the paper"
             )
         return Jones2019Printed(language, epsilon=epsilon, adjacency=adjacency, offset=offset)
-    if utility != "distance":
+    if utility != "distance" or prior != "uniform":
         if mechanism == "auto":
-            return exponential  # the only mechanism that has another utility
-        raise ParameterError("utility", expected=f"distance for mechanism {mechanism}", found=utility)
+            return exponential  # the only mechanism that has another utility, or a prior
+        name, found = ("utility", utility) if utility != "distance" else ("prior", prior)
+        raise ParameterError(name, expected=f"the default for mechanism {mechanism}", found=found)
+    if mechanism == Online.name:
+        return Online(language, epsilon=epsilon, adjacency=adjacency)
     if mechanism == PermuteAndFlip.name:
         return PermuteAndFlip(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
     if mechanism == Staircase.name:
@@ -68,6 +81,8 @@ def _least_error(exponential: Exponential) -> WordMechanism:
     """The best of the three at the same public parameters; on a tie the simplest."""
     language, epsilon = exponential.language, exponential.epsilon
     adjacency, calibration = exponential.adjacency, exponential.calibration
+    if not isinstance(language, FreeLanguage):
+        return _least_error_on_model(exponential)
     if exponential.reach <= 1 and calibration == "tight":
         return exponential  # the staircase with steps of width 1, which no mechanism beats
     staircase = Staircase(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
@@ -77,3 +92,16 @@ def _least_error(exponential: Exponential) -> WordMechanism:
     flip = PermuteAndFlip(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
     # B26 Theorem 2: permute-and-flip is never worse than the exponential mechanism.
     return min(flip, staircase, key=lambda candidate: candidate.distances().expected_error)
+
+
+def _least_error_on_model(exponential: Exponential) -> WordMechanism:
+    """With a certified rate the exponential mechanism; without one permute-and-flip, where it can count."""
+    language = exponential.language
+    if exponential.guarantee.how != "classic" or not can_count(language):
+        return exponential
+    return PermuteAndFlip(
+        language,
+        epsilon=exponential.epsilon,
+        adjacency=exponential.adjacency,
+        calibration=exponential.calibration,
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Set
+from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Self
 
 from symveil.errors import AlphabetError
@@ -27,7 +28,9 @@ class Alphabet:
     """
 
     symbols: tuple[Symbol, ...]
-    code: dict[Symbol, int] = field(init=False, repr=False, compare=False)
+    code: Mapping[Symbol, int] = field(init=False, repr=False, compare=False)
+    spells_text: bool = field(init=False, repr=False, compare=False)
+    """Whether every symbol is one character, so that words can be written as strings."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.symbols, tuple):
@@ -52,7 +55,9 @@ class Alphabet:
                     f"{code[symbol] + 1} and {position + 1}"
                 )
             code[symbol] = position
-        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "code", MappingProxyType(code))
+        single = all(isinstance(symbol, str) and len(symbol) == 1 for symbol in self.symbols)
+        object.__setattr__(self, "spells_text", single)
 
     @classmethod
     def from_symbols(cls, symbols: Self | Iterable[Symbol]) -> Self:
@@ -67,6 +72,9 @@ class Alphabet:
         if not isinstance(symbols, Iterable):
             raise AlphabetError(f"alphabet: expected a string or a list of symbols, found a {type(symbols).__name__}")
         return cls(tuple(symbols))
+
+    def __reduce__(self) -> tuple[type[Alphabet], tuple[tuple[Symbol, ...]]]:
+        return (type(self), (self.symbols,))
 
     def __len__(self) -> int:
         return len(self.symbols)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.errors import WordError
+from symveil.errors import ParameterError, WordError
 from symveil.models.alphabet import Alphabet, Symbol, is_hashable
 
 Word = Sequence[Symbol]
@@ -24,7 +24,7 @@ def encode(word: Word, alphabet: Alphabet) -> Codes:
     symveil.errors.WordError: word: expected symbols of the alphabet (3 symbols), found another one at
     position 3 of 3
     """
-    if not isinstance(word, Iterable):
+    if not isinstance(word, Iterable) or isinstance(word, Set | Mapping):
         raise WordError(f"word: expected a string or a sequence of symbols, found a {type(word).__name__}")
     symbols = word if isinstance(word, str) else tuple(word)
     try:
@@ -44,6 +44,9 @@ def encode(word: Word, alphabet: Alphabet) -> Codes:
 
 def encode_many(words: Iterable[Word], alphabet: Alphabet) -> list[Codes]:
     """The codes of each word; an error also says which word, counted from 1."""
+    if isinstance(words, str):
+        # each of its characters would be a word of its own, with a budget of its own
+        raise WordError("words: expected a list of words, found a single string; put it into a list")
     codes = []
     for number, word in enumerate(words, start=1):
         try:
@@ -63,6 +66,22 @@ def decode(codes: Codes, alphabet: Alphabet, *, like: Word) -> Word:
     'cab'
     """
     symbols = tuple(alphabet.symbols[code] for code in codes.tolist())
-    if isinstance(like, str) and all(isinstance(symbol, str) and len(symbol) == 1 for symbol in symbols):
-        return "".join(map(str, symbols))
-    return symbols
+    return "".join(map(str, symbols)) if isinstance(like, str) and alphabet.spells_text else symbols
+
+
+def check_code_range(codes: Codes, alphabet: Alphabet) -> None:
+    """Refuse rows of codes with a code that no symbol has."""
+    size = len(alphabet)
+    if codes.size and not 0 <= codes.min() <= codes.max() < size:
+        row, column = (int(axis[0]) for axis in np.nonzero((codes < 0) | (codes >= size)))
+        raise WordError(
+            f"codes: expected values 0 to {size - 1}, found another one in row {row + 1} at position {column + 1}",
+            position=column + 1,
+        )
+
+
+def read_length(value: int) -> int:
+    """The number of symbols of a word."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise ParameterError("length", expected="a whole number, 0 or more", found=value)
+    return int(value)

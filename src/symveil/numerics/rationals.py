@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from fractions import Fraction
 
 import numpy as np
@@ -82,3 +82,17 @@ def spelled(value: Fraction) -> str:
         return str(value.numerator)
     decimal = repr(float(value))
     return decimal if exact(decimal) == value else f"{value.numerator}/{value.denominator}"
+
+
+def shown_at_least(value: float, digits: int = 6) -> str:
+    """A float with few digits for a reader, rounded upwards: a shown loss is never below the real one.
+
+    >>> shown_at_least(1.00000049), shown_at_least(5.0), shown_at_least(0.542407)
+    ('1.00001', '5', '0.542407')
+    """
+    if not math.isfinite(value) or value == 0:
+        return f"{value:g}"
+    exact_value = Decimal(repr(value))
+    unit = Decimal(1).scaleb(exact_value.adjusted() - digits + 1)
+    rounded = (exact_value / unit).to_integral_value(rounding=ROUND_CEILING) * unit
+    return f"{rounded.normalize():f}" if -5 <= rounded.adjusted() <= 15 else f"{rounded.normalize():E}"

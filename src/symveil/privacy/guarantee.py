@@ -34,6 +34,9 @@ class Guarantee:
         rational = loss if isinstance(loss, Fraction) else max(upper_bound(loss), Fraction(0))
         return cls(epsilon=at_least(rational), how=how)
 
+    def _repr_html_(self) -> str:
+        return f"<p>ε = {self.epsilon:.6g} <small>({self.how})</small></p>"
+
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
         return {"epsilon": self.epsilon, "how": self.how}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.free import FreeLanguage
+from symveil.languages.language import Language
 from symveil.models.word import Codes
 from symveil.numerics.integers import decimal
 from symveil.privacy.guarantee import Guarantee
@@ -26,7 +26,7 @@ class Law(Protocol):
         """The mechanism's public name."""
 
     @property
-    def language(self) -> FreeLanguage:
+    def language(self) -> Language:
         """The words that may be handed in and that may come out."""
 
     @property
@@ -61,7 +61,7 @@ class DistanceLaw:
     """
 
     distances: NDArray[np.int64]
-    count: Callable[[int], int] = field(repr=False)
+    all_counts: Callable[[], Iterable[int]] = field(repr=False)
     probabilities: NDArray[np.float64]
     log_probabilities: NDArray[np.float64]
     expected_error: float
@@ -75,7 +75,8 @@ class DistanceLaw:
     @property
     def counts(self) -> list[int]:
         """How many words lie at each distance: exact integers, which may be very long."""
-        return [self.count(int(distance)) for distance in self.distances]
+        wanted = set(self.distances.tolist())
+        return [count for distance, count in enumerate(self.all_counts()) if distance in wanted]
 
     def tail(self, deviation: float) -> float:
         """P(|ℓ − E ℓ| ≥ deviation), exactly."""
@@ -90,8 +91,9 @@ class DistanceLaw:
 
     def _repr_html_(self) -> str:
         likeliest = np.sort(np.argsort(-self.probabilities, kind="stable")[:20])
+        counts = self.counts
         rows = "".join(
-            f"<tr><td>{self.distances[index]}</td><td>{_shortened(self.count(int(self.distances[index])))}</td>"
+            f"<tr><td>{self.distances[index]}</td><td>{_shortened(counts[index])}</td>"
             f"<td>{self.probabilities[index]:.6g}</td></tr>"
             for index in likeliest
         )

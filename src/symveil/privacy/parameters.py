@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal, get_args
 
+import numpy as np
+
 from symveil.errors import ParameterError
 from symveil.numerics.rationals import Number, exact
 
@@ -40,9 +42,9 @@ def read_adjacency(value: Adjacency, *, length: int) -> int:
     """
     if isinstance(value, str) and value == "all":
         return max(length, 1)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ParameterError("adjacency", expected='a whole number, 1 or more, or "all"', found=value)
-    return value
+    return int(value)
 
 
 def read_offset(value: Number) -> Fraction:

@@ -6,7 +6,7 @@ Does not live here: anything that knows what is being chosen. No other layer may
 
 from symveil.randomness.bits import BitSource, NotPrivateSeededBits, SystemBits, system_bits
 from symveil.randomness.choices import Boundaries
-from symveil.randomness.uniform import uniform_below
+from symveil.randomness.uniform import uniform_below, uniform_integer
 
 __all__ = [
     "BitSource",
@@ -15,4 +15,5 @@ __all__ = [
     "SystemBits",
     "system_bits",
     "uniform_below",
+    "uniform_integer",
 ]

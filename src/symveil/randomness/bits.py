@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import weakref
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -19,19 +20,6 @@ from numpy.typing import NDArray
 _BLOCK_BYTES = 16
 # A key is replaced long before AES-CTR output could be told from random bits.
 _BYTES_PER_KEY = 1 << 36
-
-# Counts the forks between the first process and this one; a keystream remembers the value it was
-# keyed under and is worthless under another.
-_fork_generation = 0
-
-
-def _count_fork() -> None:
-    global _fork_generation  # noqa: PLW0603 - the interpreter's fork hook has nowhere else to write
-    _fork_generation += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)
 
 
 class BitSource(ABC):
@@ -69,6 +57,19 @@ class _Keystream:
         return output[:size]
 
 
+_private_sources: weakref.WeakSet[SystemBits] = weakref.WeakSet()
+
+
+def _forget_keys() -> None:
+    """In a forked child, before any of its code runs: no key of the parent may be used again."""
+    for source in list(_private_sources):
+        source._forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_keys)
+
+
 class SystemBits(BitSource):
     """Private bits: keyed by the operating system, never repeated, safe across forks and threads.
 
@@ -78,17 +79,16 @@ class SystemBits(BitSource):
     """
 
     def __init__(self) -> None:
+        self._forget()
+        _private_sources.add(self)
+
+    def _forget(self) -> None:
+        """Drop the key, and the lock too: one that another thread held over a fork would stay held for ever."""
         self._lock = threading.Lock()
         self._keystream: _Keystream | None = None
-        self._keyed_in_generation = _fork_generation
 
     def fill(self, size: int) -> NDArray[np.uint8]:
         """`size` fresh random bytes."""
-        if self._keyed_in_generation != _fork_generation:
-            # Only the forking thread lives on in a child: a lock held by another stays held for ever.
-            self._lock = threading.Lock()
-            self._keystream = None
-            self._keyed_in_generation = _fork_generation
         with self._lock:
             if self._keystream is None or self._keystream.bytes_left < size:
                 self._keystream = _Keystream(os.urandom(32))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.errors import ParameterError
 from symveil.randomness.bits import BitSource
 
 _LOW, _HIGH = (0, 1) if np.little_endian else (1, 0)
@@ -34,3 +35,20 @@ def uniform_below(bound: int, lanes: NDArray[np.uint32], bits: BitSource) -> NDA
             again = bits.lanes(int(np.count_nonzero(rejected)))
             answer[rejected] = uniform_below(bound, again, bits)
     return answer
+
+
+def uniform_integer(bound: int, bits: BitSource) -> int:
+    """One uniform integer in 0..bound−1, however large the bound is.
+
+    >>> from symveil.randomness import NotPrivateSeededBits
+    >>> 0 <= uniform_integer(10**30, NotPrivateSeededBits(1)) < 10**30
+    True
+    """
+    if bound < 1:
+        raise ParameterError("bound", expected="a whole number, 1 or more", found=bound)
+    width = (bound - 1).bit_length()
+    size = (width + 7) // 8
+    while True:
+        drawn = int.from_bytes(bits.fill(size).tobytes(), "big") >> (8 * size - width)
+        if drawn < bound:
+            return drawn

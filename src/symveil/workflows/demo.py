@@ -119,18 +119,12 @@ def _report(originals: Sequence[Word], released: dict[int, list[Word]], rows: Se
         [
             (
                 "What is promised",
-                table(
-                    ("ε", "guarantee", "a page is changed with probability", "private file"),
-                    [
-                        (
-                            str(row.epsilon),
-                            f"no released session is more than e^{row.epsilon} times as likely from one session as "
-                            "from another that differs in one page (exact)",
-                            f"{row.change_probability:.4f}",
-                            html.escape(row.file.name),
-                        )
-                        for row in rows
-                    ],
+                "<p>No released session is more than e<sup>ε</sup> times as likely from one session as from another "
+                "that differs in one page. This is exact: the worst case attains it. Each file is a release of its "
+                f"own; publishing all of them costs {' + '.join(map(str, EPSILONS))} = {sum(EPSILONS)} per session.</p>"
+                + table(
+                    ("ε", "a page is changed with probability", "private file"),
+                    [(str(row.epsilon), f"{row.change_probability:.4f}", html.escape(row.file.name)) for row in rows],
                 ),
             ),
             (

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from symveil.drawing.dot import to_dot
 from symveil.drawing.plots import draw_bars
+from symveil.drawing.svg import to_svg
 from symveil.errors import ParameterError
 from symveil.io.files import write_text
+from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import hamming_automaton
-from symveil.models.alphabet import Alphabet
+from symveil.languages.run_product import product_diagram
+from symveil.languages.runs import RunLanguage
 from symveil.models.word import Word
 from symveil.numerics.rationals import spelled
 from symveil.workflows.explain import Explanation
 
 
-def draw_automaton(word: Word, alphabet: Alphabet, path: Path, *, exactly: int | None = None) -> None:
-    """Draw the word's Hamming automaton, for the holder of the word only, as `.svg` or `.dot`."""
-    automaton = hamming_automaton(word, alphabet=alphabet, exactly=exactly)
-    drawings = {".svg": automaton.to_svg, ".dot": automaton.to_dot}
+def draw_automaton(word: Word, language: FreeLanguage | RunLanguage, path: Path, *, exactly: int | None = None) -> None:
+    """Draw the word's automaton, on a model its product with it, as `.svg` or `.dot`: for the holder only."""
+    drawings = {".svg": to_svg, ".dot": to_dot}
     if path.suffix.lower() not in drawings:
         raise ParameterError("draw", expected="a file name ending in .svg or .dot", found=repr(path.name))
-    write_text(path, drawings[path.suffix.lower()]())
+    if isinstance(language, FreeLanguage):
+        diagram = hamming_automaton(word, alphabet=language.alphabet, exactly=exactly).to_diagram()
+    elif exactly is None:
+        raise ParameterError("distance", expected="--at-distance with --draw on a model", found="none")
+    else:
+        diagram = product_diagram(language, language.encode(word), exactly=exactly)
+    write_text(path, drawings[path.suffix.lower()](diagram))
 
 
 def plot_law(explanation: Explanation, path: Path) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
+from symveil.languages.run_product import ProductSize, product_size
+from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import WordMechanism
 from symveil.models.word import Word
 from symveil.numerics.integers import decimal
 from symveil.numerics.rationals import at_least
+from symveil.privacy.calibration.certify import CertifiedRate
 from symveil.privacy.law import DistanceLaw
+from symveil.privacy.protection import Protection, protection
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +23,16 @@ class Explanation:
 
     mechanism: WordMechanism
     law: DistanceLaw
-    automaton: HammingAutomaton
+    automaton: HammingAutomaton | ProductSize
+    protection: Protection | None
+    certificate: CertifiedRate | None
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
         mechanism, law = self.mechanism, self.law
-        rows = zip(law.distances.tolist(), law.probabilities.tolist(), law.log_probabilities.tolist(), strict=True)
+        rows = zip(
+            law.distances.tolist(), law.counts, law.probabilities.tolist(), law.log_probabilities.tolist(), strict=True
+        )
         return {
             "mechanism": mechanism.name,
             "epsilon": at_least(mechanism.epsilon),
@@ -35,16 +44,17 @@ class Explanation:
             "distances": [
                 {
                     "distance": distance,
-                    "words": decimal(law.count(distance)),
+                    "words": decimal(count),
                     "probability": probability,
                     "log_probability": log_probability,
                 }
-                for distance, probability, log_probability in rows
+                for distance, count, probability, log_probability in rows
             ],
             "expected_error": law.expected_error,
             "bounds": {"lower": law.bounds.lower, "upper": law.bounds.upper} if law.bounds else None,
             "automaton": {"states": self.automaton.state_count, "edges": self.automaton.edge_count},
-            "protection": None,  # every word of the free language has all its neighbours
+            "protection": self.protection.document() if self.protection else None,
+            "certificate": _certificate_document(self.certificate),
         }
 
 
@@ -57,8 +67,27 @@ def explain_word(word: Word, mechanism: WordMechanism) -> Explanation:
     >>> document["automaton"], document["language_size"]
     ({'states': 10, 'edges': 12}, '27')
     """
+    language = mechanism.language
+    law = mechanism.distances(word)
+    if isinstance(language, FreeLanguage):
+        # every word of the free language has all its neighbours: there is nothing to warn about
+        return Explanation(mechanism, law, hamming_automaton(word, alphabet=language.alphabet), None, None)
     return Explanation(
         mechanism=mechanism,
-        law=mechanism.distances(word),
-        automaton=hamming_automaton(word, alphabet=mechanism.language.alphabet),
+        law=law,
+        automaton=product_size(language, language.encode(word)),
+        protection=protection(language, mechanism.adjacency),
+        certificate=mechanism.certified if isinstance(mechanism, Exponential) else None,
     )
+
+
+def _certificate_document(certificate: CertifiedRate | None) -> dict[str, object] | None:
+    """η, the bound U on ln Z(v)/Z(w) and the loss that is proved from them (mathematics §7)."""
+    if certificate is None:
+        return None
+    return {
+        "rate": float(certificate.rate),
+        "ratio_bound": certificate.ratio_bound,
+        "loss": at_least(certificate.loss),
+        "how": certificate.how,
+    }

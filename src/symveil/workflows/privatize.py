@@ -34,7 +34,11 @@ def privatize(
     [2, 5, 0]
     """
     symbols = Alphabet.from_symbols(alphabet)
-    sources = list(words)
+    sources = words if isinstance(words, str) else list(words)
+    # parameters are checked even where there is no word
+    select_mechanism(
+        FreeLanguage(symbols, 0), epsilon=epsilon, mechanism=mechanism, adjacency=adjacency, calibration=calibration
+    )
     codes = encode_many(sources, symbols)
     numbers_of_length: dict[int, list[int]] = defaultdict(list)
     for number, row in enumerate(codes):

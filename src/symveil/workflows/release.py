@@ -12,6 +12,9 @@ from symveil.models.word import Word, decode
 from symveil.numerics.rationals import at_least, exact
 from symveil.privacy.guarantee import Guarantee
 
+# Nobody releases more versions of one word: each costs ε.
+_MOST_RELEASES = 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Release:
@@ -38,8 +41,8 @@ def release_word(word: Word, mechanism: WordMechanism, *, count: int = 1) -> Rel
     >>> len(result.released), result.total_epsilon
     (3, 0.3)
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ParameterError("count", expected="a whole number, 1 or more", found=count)
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_RELEASES:
+        raise ParameterError("count", expected=f"a whole number from 1 to {_MOST_RELEASES}", found=count)
     language = mechanism.language
     rows = np.repeat(language.encode(word)[None, :], count, axis=0)
     released = mechanism.release_codes(rows)

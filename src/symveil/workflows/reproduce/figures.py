@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 from symveil.drawing.plots import Band, Curve, draw_curves
@@ -12,7 +13,8 @@ from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-from symveil.workflows.reproduce import benvenuti2026, jones2019
+from symveil.workflows.reproduce import benvenuti2026, benvenuti2026_roads, jones2019
+from symveil.workflows.reproduce.road_network import TRIP
 
 
 def draw_figures(folder: Path, suffix: str, paper: str | None = None) -> Iterator[Path]:
@@ -70,3 +72,25 @@ def _benvenuti2026(folder: Path, suffix: str) -> Iterator[Path]:
             path=path,
         )
         yield path
+    yield _figure_5(folder / f"benvenuti2026_fig5.{suffix}")
+
+
+def _figure_5(path: Path) -> Path:
+    """B26 Fig. 5 on the generated network: exact expectations, samples, and the certified calibration."""
+    language = benvenuti2026_roads.network_language()
+    points = [benvenuti2026_roads.experiment(language, Fraction(step, 2)) for step in range(1, 21)]
+    epsilons = [float(point.epsilon) for point in points]
+    tight = [Exponential(language, epsilon=point.epsilon).distances(TRIP).expected_error for point in points]
+    draw_curves(
+        [
+            Curve("permute-and-flip (B26 Mechanism 2)", epsilons, [point.flip for point in points]),
+            Curve("exponential, classic", epsilons, [point.exponential for point in points], "dashed"),
+            Curve("mean of 2,000 samples", epsilons, [point.flip_samples for point in points], "points"),
+            Curve("exponential, certified", epsilons, tight),
+        ],
+        title="B26 Fig. 5 on a generated network: 43 segments, n = 14",
+        x_label="ε",
+        y_label="segments changed",
+        path=path,
+    )
+    return path

@@ -94,7 +94,7 @@ def _case_study(language: FreeLanguage, epsilon: Fraction) -> Iterator[Row]:
         published=f"at most {spelled(epsilon)}",
         ours=f"{right.guarantee.epsilon:.6g}",
         agrees=right.guarantee.epsilon <= epsilon,
-        note="half of the budget stays unused; the tight calibration spends all of it",
+        note="half of the budget stays unused; the tight calibration spends all of it" if epsilon else "",
     )
     yield from _printed_samples(at, epsilon, printed, right)
     for law, mechanism in (("printed law", printed), ("right law", right), ("utility −d, tight", tight)):
@@ -129,5 +129,5 @@ def _our_samples(at: str, law: str, mechanism: WordMechanism) -> Row:
         ours=" | ".join(samples),
         agrees=well_formed,
         note=f"expected distance {mechanism.distances().expected_error:.4g}; true loss "
-        f"{mechanism.guarantee.epsilon:.4g}; agreement means the same form, the words are random",
+        f"{mechanism.guarantee.epsilon:.4g}; the words are random: agrees means 32 of its characters, as printed",
     )

@@ -1,11 +1,8 @@
-"""A row of the comparison, and all rows of the papers one asks for."""
+"""A row of the comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-
-from symveil.errors import ParameterError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +26,3 @@ class Reproduction:
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
         return {"rows": [asdict(row) for row in self.rows]}
-
-
-def reproduce(papers: dict[str, Callable[[], Iterator[Row]]], paper: str | None = None) -> Reproduction:
-    """The rows of one paper, or of all."""
-    if paper is not None and paper not in papers:
-        raise ParameterError("paper", expected=f"one of {', '.join(papers)}", found=paper)
-    chosen = papers.values() if paper is None else [papers[paper]]
-    return Reproduction(tuple(row for rows in chosen for row in rows()))

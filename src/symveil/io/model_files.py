@@ -1,0 +1,51 @@
+"""Model files: the door through which every format of models comes in, and JSON goes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from symveil.io.files import write_text
+from symveil.io.late_readers import graph_reader
+from symveil.io.model_json import model_text, parse_model
+from symveil.io.reading import read_text, suffix
+from symveil.io.transition_tables import TABLE_SUFFIXES, read_transition_table
+from symveil.languages.graph import Model
+
+GRAPH_SUFFIXES = (".graphml", ".dot", ".gv")
+
+_LARGEST_FILE = 256 * 1024 * 1024
+
+
+def load_model(path: str | Path, *, notes: list[str] | None = None) -> Model:
+    """The model in a file.
+
+    The name says the format: GraphML (`.graphml`) and DOT (`.dot`, `.gv`) through networkx,
+    transition tables (`.csv`, `.tsv`, `.parquet`), and symveil's own JSON for everything else;
+    each also gzipped. Where something was assumed or rounded, a sentence is appended to `notes`.
+
+    >>> import tempfile
+    >>> from symveil.models.automaton import TransitionSystem
+    >>> robot = TransitionSystem.from_transitions([("s0", "go", "s1"), ("s1", "back", "s0")], initial="s0")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(robot, f"{folder}/robot.json")
+    ...     load_model(f"{folder}/robot.json") == robot
+    True
+    """
+    file = Path(path)
+    kind = suffix(file)
+    said: list[str] = []
+    model: Model
+    if kind in TABLE_SUFFIXES:
+        model = read_transition_table(file, notes=said)
+    elif kind in GRAPH_SUFFIXES:
+        model = graph_reader(file).read_graph_file(file, notes=said)
+    else:
+        model = parse_model(read_text(file, what="model file", at_most=_LARGEST_FILE), name=str(file), notes=said)
+    if notes is not None:
+        notes.extend(f"{file}: {note}" for note in said)
+    return model
+
+
+def save_model(model: Model, path: str | Path) -> None:
+    """Write a model as JSON, in one step: whole or not at all. Probabilities stay exact."""
+    write_text(Path(path), model_text(model))

@@ -1,0 +1,114 @@
+"""Reading files: plain or gzipped, within bounds, and every failure said in one way."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from symveil.errors import FileError
+
+_GZIP = b"\x1f\x8b"
+_MEBIBYTE = 1024 * 1024
+_LONGEST_LINE = 64 * _MEBIBYTE  # characters
+
+
+def suffix(path: Path) -> str:
+    """What kind of file its name promises, whether gzipped or not.
+
+    >>> suffix(Path("trips.CSV.gz")), suffix(Path("roads.json")), suffix(Path("roads"))
+    ('.csv', '.json', '')
+    """
+    name = path.name.lower().removesuffix(".gz")
+    return Path(name).suffix
+
+
+@contextmanager
+def open_bytes(path: Path, *, what: str) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked where it is gzipped; what goes wrong inside the block is a FileError."""
+    expected = f"a readable {what}"
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise FileError(str(path), expected=expected, found=error.strerror or "none") from None
+    except ValueError:  # a path that the system cannot spell
+        raise FileError(repr(str(path)), expected=expected, found="an impossible file name") from None
+    with file:
+        try:
+            packed = file.peek(2)[:2] == _GZIP
+            yield cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
+        except UnicodeDecodeError:
+            raise FileError(str(path), expected=f"a {what} in UTF-8", found="other bytes") from None
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise FileError(str(path), expected=expected, found="a damaged gzip file") from None
+        except OSError as error:
+            raise FileError(str(path), expected=expected, found=error.strerror or "an unreadable file") from None
+
+
+def read_bytes(path: Path, *, what: str, at_most: int) -> bytes:
+    """The whole content, unpacked; refused when it has more than `at_most` bytes."""
+    with open_bytes(path, what=what) as file:
+        content = file.read(at_most + 1)
+    if len(content) > at_most:
+        raise FileError(str(path), expected=f"a {what} of at most {at_most // _MEBIBYTE} MiB", found="a larger file")
+    return content
+
+
+def read_text(path: Path, *, what: str, at_most: int) -> str:
+    """The whole content as UTF-8 text, a byte order mark left out."""
+    content = read_bytes(path, what=what, at_most=at_most)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(
+            str(path), expected=f"a {what} in UTF-8", found=f"another byte at offset {error.start}"
+        ) from None
+
+
+def read_lines(path: Path, *, what: str) -> Generator[str]:
+    """The lines of a UTF-8 file with their ends, one at a time; a line without an end is refused in time."""
+    with (
+        open_bytes(path, what=what) as file,
+        io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
+    ):
+        number = 0
+        while line := text.readline(_LONGEST_LINE):
+            number += 1
+            if len(line) == _LONGEST_LINE:
+                raise FileError(
+                    str(path),
+                    expected=f"lines of at most {_LONGEST_LINE} characters",
+                    found=f"a longer one, line {number}",
+                )
+            yield line
+
+
+def csv_rows(path: Path, *, what: str) -> Generator[tuple[int, list[str]]]:
+    """The rows of a CSV file, header first, each with the number of its line; blank lines are left out.
+
+    Cells are separated by commas, in a `.tsv` file by tabs. A row with another number of cells
+    than the header is refused. Messages never show a cell: it may be a secret.
+    """
+    delimiter = "\t" if suffix(path) == ".tsv" else ","
+    width, line = 0, 1
+    with closing(read_lines(path, what=what)) as lines:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        try:
+            for row in reader:
+                if row:
+                    width = width or len(row)
+                    if len(row) != width:
+                        raise FileError(
+                            f"{path}: line {line}", expected=f"{width} cells, as in the header", found=f"{len(row)}"
+                        )
+                    yield line, row
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise FileError(f"{path}: line {line}", expected="comma-separated values", found=str(error)) from None
+    if not width:
+        raise FileError(str(path), expected=f"a {what} with a header line", found="an empty file")

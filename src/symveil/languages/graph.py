@@ -1,0 +1,167 @@
+"""A deterministic graph whose paths are the words: what every model becomes before words are counted.
+
+From one state, one symbol leads to at most one state, so words and paths are the same thing and
+counting paths counts words (an NFA is determinised first, because it may have several runs for a
+word). Edges are stored by source, in the order of their symbols, as flat arrays for the kernels.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import ModelError, TooLargeError
+from symveil.models.alphabet import Alphabet
+from symveil.models.automaton import Automaton, Transition, TransitionSystem
+from symveil.models.markov_chain import MarkovChain
+
+_MOST_SUBSETS = 1_000_000
+
+Model = MarkovChain | TransitionSystem | Automaton
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WordGraph:
+    """States 0 … S−1 and, for each, its edges: `symbol[e]` leads to `target[e]` for e in first[s] … first[s+1].
+
+    `prior[e]` is the public probability of an edge, where the model has one. In a chain the state
+    after a symbol is known from the symbol alone (`state_is_symbol`).
+    """
+
+    alphabet: Alphabet
+    start: int
+    first: NDArray[np.int64] = field(repr=False)
+    symbol: NDArray[np.int32] = field(repr=False)
+    target: NDArray[np.int32] = field(repr=False)
+    accepting: NDArray[np.bool_] = field(repr=False)
+    prior: tuple[Fraction, ...] | None = field(repr=False, default=None)
+    state_is_symbol: bool = False
+
+    @property
+    def state_count(self) -> int:
+        """S."""
+        return len(self.accepting)
+
+    @property
+    def edge_count(self) -> int:
+        """E."""
+        return len(self.symbol)
+
+    @property
+    def widest(self) -> int:
+        """D: the largest number of edges from one state."""
+        return int(np.diff(self.first).max(initial=0))
+
+    def edges(self, state: int) -> range:
+        """The numbers of a state's edges."""
+        return range(int(self.first[state]), int(self.first[state + 1]))
+
+    def step(self, state: int, symbol: int) -> int | None:
+        """Where a symbol leads, or None."""
+        low, high = int(self.first[state]), int(self.first[state + 1])
+        place = low + int(np.searchsorted(self.symbol[low:high], symbol))
+        return int(self.target[place]) if place < high and self.symbol[place] == symbol else None
+
+
+def word_graph(model: Model) -> WordGraph:
+    """The graph of a model's words. A hidden start: a chain without `initial` may begin anywhere.
+
+    >>> from symveil.models.markov_chain import MarkovChain
+    >>> chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> graph = word_graph(chain)
+    >>> graph.state_count, graph.edge_count          # two states and the start before them
+    (3, 5)
+    """
+    if isinstance(model, MarkovChain):
+        return _chain_graph(model)
+    if isinstance(model, TransitionSystem):
+        return _subset_graph(model.transitions, model.initial, frozenset(model.states))
+    return _subset_graph(model.transitions, model.initial, frozenset(model.accepting))
+
+
+def _chain_graph(chain: MarkovChain) -> WordGraph:
+    alphabet = Alphabet(chain.states)
+    code = alphabet.code
+    rows = sorted((code[source], code[target], chance) for source, target, chance in chain.transitions)
+    start = code[chain.initial] if chain.initial is not None else len(chain.states)
+    if chain.initial is None:
+        even = Fraction(1, len(chain.states))  # nothing is known about the first state
+        rows += [(start, state, even) for state in range(len(chain.states))]
+    size = max(len(chain.states), start + 1)
+    targets = np.array([target for _, target, _ in rows], dtype=np.int32)
+    return WordGraph(
+        alphabet=alphabet,
+        start=start,
+        first=_offsets([source for source, _, _ in rows], size),
+        symbol=targets,
+        target=targets,
+        accepting=np.ones(size, dtype=np.bool_),
+        prior=tuple(chance for _, _, chance in rows),
+        state_is_symbol=True,
+    )
+
+
+def _offsets(sources: Iterable[int], size: int) -> NDArray[np.int64]:
+    counts = np.bincount(np.fromiter(sources, dtype=np.int64), minlength=size)
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _subset_graph(transitions: Iterable[Transition], initial: str, accepting: frozenset[str]) -> WordGraph:
+    """The subset construction, with silent moves closed over; deterministic systems come out as they are."""
+    moves: dict[str, dict[str, set[str]]] = {}
+    silent: dict[str, set[str]] = {}
+    symbols: dict[str, None] = {}
+    for source, symbol, target in transitions:
+        if symbol is None:
+            silent.setdefault(source, set()).add(target)
+        else:
+            symbols.setdefault(symbol)
+            moves.setdefault(source, {}).setdefault(symbol, set()).add(target)
+    if not symbols:
+        raise ModelError("transitions", expected="at least one transition with a symbol", found="none")
+    alphabet = Alphabet(tuple(symbols))
+    begin = _closed({initial}, silent)
+    number = {begin: 0}
+    queue = deque([begin])
+    rows: list[tuple[int, int, int]] = []
+    while queue:
+        subset = queue.popleft()
+        reached: dict[str, set[str]] = {}
+        for state in subset:
+            for symbol, targets in moves.get(state, {}).items():
+                reached.setdefault(symbol, set()).update(targets)
+        for code, target in sorted((alphabet.code[symbol], symbol) for symbol in reached):
+            after = _closed(reached[target], silent)
+            if after not in number:
+                number[after] = len(number)
+                queue.append(after)
+                if len(number) > _MOST_SUBSETS:
+                    raise TooLargeError(
+                        f"model: expected at most {_MOST_SUBSETS} states after determinising, found more; "
+                        "make the model more deterministic",
+                    )
+            rows.append((number[subset], code, number[after]))
+    return WordGraph(
+        alphabet=alphabet,
+        start=0,
+        first=_offsets([source for source, _, _ in rows], len(number)),
+        symbol=np.array([code for _, code, _ in rows], dtype=np.int32),
+        target=np.array([target for _, _, target in rows], dtype=np.int32),
+        accepting=np.array([bool(subset & accepting) for subset in number], dtype=np.bool_),
+    )
+
+
+def _closed(states: set[str], silent: Mapping[str, set[str]]) -> frozenset[str]:
+    """The states together with all that silent moves reach from them."""
+    closed, stack = set(states), list(states)
+    while stack:
+        for target in silent.get(stack.pop(), ()):
+            if target not in closed:
+                closed.add(target)
+                stack.append(target)
+    return frozenset(closed)

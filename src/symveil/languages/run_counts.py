@@ -1,0 +1,133 @@
+"""Counting a model's words by their distance from a given word, exactly, and drawing one at a distance.
+
+V(i, ℓ, y) is the number of ways to finish from state y after i symbols with ℓ errors still to make
+(J19 Algorithm 2 and B26 Algorithm 2, with one layer per symbol). It is kept as Python integers, so a
+draw compares integers and is exactly uniform (mathematics §3).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from symveil.errors import TooLargeError
+from symveil.languages.free import FreeLanguage
+from symveil.languages.runs import RunLanguage, sum_over_edges
+from symveil.models.word import Codes
+from symveil.numerics.balls import ball
+from symveil.randomness import BitSource, uniform_integer
+
+# V has n·n/2·S entries; beyond this many, counting by distance is no longer a matter of seconds.
+MOST_ENTRIES = 20_000_000
+
+Layer = NDArray[Any]
+"""V(i, ·, ·): a row per state, a column per number of errors still to make."""
+
+
+def _entries(language: FreeLanguage | RunLanguage) -> int:
+    states = language.graph.state_count if isinstance(language, RunLanguage) else 1
+    return language.length**2 // 2 * states
+
+
+def can_count(language: FreeLanguage | RunLanguage) -> bool:
+    """Whether the words around a word can be counted by distance in seconds."""
+    return _entries(language) <= MOST_ENTRIES
+
+
+class RunNeighbours:
+    """The words of a language around one of its words, by distance.
+
+    With `edge_weights` (a public prior) words are not counted but weighed; then nothing can be drawn.
+    """
+
+    def __init__(
+        self, language: RunLanguage, codes: Codes, *, edge_weights: tuple[Fraction, ...] | None = None
+    ) -> None:
+        if not can_count(language):
+            entries = _entries(language)
+            raise TooLargeError(
+                f"counting by distance: expected at most {MOST_ENTRIES} counts, found {entries}; use a shorter word, a "
+                "smaller model, or the exponential mechanism with utility distance, which needs none",
+            )
+        self._language = language
+        self._codes = codes
+        self._edge_weights = None if edge_weights is None else np.array(edge_weights, dtype=object)
+
+    @cached_property
+    def _layers(self) -> list[Layer]:
+        graph = self._language.graph
+        layers = [graph.accepting.astype(object)[:, None] * 1]
+        for own in self._codes[::-1]:
+            layers.append(_step_back(self._language, layers[-1], int(own), self._edge_weights))
+        return layers[::-1]
+
+    @property
+    def _begin(self) -> tuple[int, int]:
+        """Where drawing starts: (position, state). A public first symbol is not drawn."""
+        if self._language.public_start and len(self._codes):
+            return 1, int(self._codes[0])
+        return 0, self._language.graph.start
+
+    @cached_property
+    def _weights(self) -> list[Any]:
+        position, state = self._begin
+        return list(self._layers[position][state])
+
+    def counts(self) -> list[int]:
+        """N(0), N(1) … up to the largest possible distance."""
+        return self._counts
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        if self._edge_weights is not None:
+            return RunNeighbours(self._language, self._codes).counts()
+        return [int(count) for count in self._weights]
+
+    def count(self, distance: int) -> int:
+        """How many words lie at exactly this distance."""
+        return self._counts[distance] if 0 <= distance < len(self._counts) else 0
+
+    def ways(self, position: int, errors: int, state: int) -> int:
+        """V(position, errors, state): ways to finish from a state with this many errors still to make."""
+        row = self._layers[position][state]
+        return int(row[errors]) if 0 <= errors < len(row) else 0
+
+    def count_balls(self) -> list[arb]:
+        """The counts as balls at the working precision."""
+        return [ball(weight) for weight in self._weights]
+
+    def draw(self, distance: int, bits: BitSource) -> Codes:
+        """A uniform word at exactly this distance, which must have one."""
+        graph = self._language.graph
+        released = self._codes.copy()
+        position, state = self._begin
+        errors = distance
+        # one integer decides everything: the rank of the word among all at this distance
+        rank = uniform_integer(self._counts[distance], bits)
+        for place in range(position, len(released)):
+            for edge in graph.edges(state):
+                target, differs = int(graph.target[edge]), int(graph.symbol[edge] != self._codes[place])
+                following = self._layers[place + 1][target]
+                ways = following[errors - differs] if 0 <= errors - differs < len(following) else 0
+                if rank < ways:
+                    released[place] = graph.symbol[edge]
+                    state, errors = target, errors - differs
+                    break
+                rank -= ways
+        return released
+
+
+def _step_back(language: RunLanguage, layer: Layer, own: int, edge_weights: Layer | None) -> Layer:
+    """V(i, ·, ·) from V(i+1, ·, ·): an edge with another symbol than the word's makes one error."""
+    graph = language.graph
+    after = layer[graph.target] if edge_weights is None else layer[graph.target] * edge_weights[:, None]
+    values = np.zeros((graph.edge_count, layer.shape[1] + 1), dtype=object)
+    match = graph.symbol == own
+    values[match, :-1] = after[match]
+    values[~match, 1:] = after[~match]
+    return sum_over_edges(graph, values)

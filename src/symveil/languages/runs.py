@@ -1,0 +1,212 @@
+"""The feasible words of a model: all words of one length that its graph can produce."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
+from symveil.languages.graph import Model, WordGraph, word_graph
+from symveil.models.alphabet import Alphabet
+from symveil.models.word import Codes, Word, check_code_range, encode, read_length
+from symveil.numerics.integers import decimal
+
+States = NDArray[np.int32]
+
+_MOST_TABLE_ENTRIES = 1 << 20
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunLanguage:
+    """All words of `length` symbols that a model can produce. Construct with `runs`.
+
+    With `public_start` the first symbol is public and never altered: words are compared, and
+    released, among those that begin with the same symbol.
+    """
+
+    graph: WordGraph
+    length: int
+    public_start: bool = False
+    model: Model | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", read_length(self.length))
+        if self.public_start and not self.graph.state_is_symbol:
+            raise ParameterError("public_start", expected="a Markov chain, whose symbols are states", found="actions")
+        if not self.alive[self.length][self.graph.start]:
+            raise ModelError(
+                "model",
+                expected=f"at least one word of {self.length} symbols, so that one can be released",
+                found="none",
+            )
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The symbols of the model."""
+        return self.graph.alphabet
+
+    @property
+    def largest_distance(self) -> int:
+        """No two words are farther apart than their altered symbols are many."""
+        return max(self.length - 1, 0) if self.public_start else self.length
+
+    @cached_property
+    def alive(self) -> list[NDArray[np.bool_]]:
+        """alive[k][s]: from s a word can still be completed with k more symbols."""
+        layers = [self.graph.accepting]
+        for _ in range(self.length):
+            layer = _any_successor(self.graph, layers[-1])
+            # a layer that repeats repeats for ever
+            layers.append(layers[-1] if np.array_equal(layer, layers[-1]) else layer)
+        return layers
+
+    @cached_property
+    def ways(self) -> list[NDArray[Any]]:
+        """ways[k][s]: exactly how many words complete from s with k more symbols (Python integers)."""
+        layers = [self.graph.accepting.astype(object) * 1]
+        for _ in range(self.length):
+            layers.append(sum_over_edges(self.graph, layers[-1][self.graph.target]))
+        return layers
+
+    @property
+    def size(self) -> int:
+        """How many words there are."""
+        return int(self.ways[self.length][self.graph.start])
+
+    # --- reading words -------------------------------------------------------------------------
+
+    def encode(self, word: Word) -> Codes:
+        """The codes of a word of this language; refuses any other word at its first impossible position."""
+        codes = encode(word, self.alphabet)
+        if len(codes) != self.length:
+            raise WordError(f"word: expected {self.length} symbols, found {len(codes)}")
+        self.walk(codes[None, :])
+        return codes
+
+    def check_codes(self, codes: Codes) -> None:
+        """Refuse rows of codes that are not words of this language."""
+        self.walk(codes)
+
+    def walk(self, codes: Codes) -> States:
+        """The states that each row's word passes through, the start included; refuses impossible words."""
+        start = np.full((len(codes), 1), self.graph.start, dtype=np.int32)
+        return np.concatenate([start, self.graph.target[self.walk_edges(codes)]], axis=1)
+
+    def walk_edges(self, codes: Codes) -> NDArray[np.int64]:
+        """The edges that each row's word takes; refuses impossible words."""
+        graph = self.graph
+        size = len(self.alphabet)
+        check_code_range(codes, self.alphabet)
+        edges = np.empty((len(codes), self.length), dtype=np.int64)
+        state = np.full(len(codes), graph.start, dtype=np.int64)
+        for position in range(self.length):
+            edge = self._edge_numbers(state * size + codes[:, position])
+            state = graph.target[edge].astype(np.int64)
+            possible = (edge >= 0) & self.alive[self.length - position - 1][state]
+            if not possible.all():
+                row = int(np.argmin(possible))
+                which = f"word {row + 1}, " if len(codes) > 1 else ""
+                raise WordError(
+                    f"{which}word: expected a word that the model can produce, found an impossible symbol at position "
+                    f"{position + 1} of {self.length}",
+                    position=position + 1,
+                )
+            edges[:, position] = edge
+        return edges
+
+    def _edge_numbers(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The edge of each (state, symbol), −1 where there is none."""
+        if self._edge_table is not None:
+            return np.asarray(self._edge_table[keys])
+        edge = np.minimum(np.searchsorted(self._edge_keys, keys), self.graph.edge_count - 1)
+        return np.where(self._edge_keys[edge] == keys, edge, -1)
+
+    @cached_property
+    def _edge_table(self) -> NDArray[np.int64] | None:
+        """The edges as a table, where states × symbols are few enough to write all of them down."""
+        entries = self.graph.state_count * len(self.alphabet)
+        if entries > _MOST_TABLE_ENTRIES:
+            return None
+        table = np.full(entries, -1)
+        table[self._edge_keys] = np.arange(self.graph.edge_count)
+        return table
+
+    @cached_property
+    def _edge_keys(self) -> NDArray[np.int64]:
+        sources = np.repeat(np.arange(self.graph.state_count, dtype=np.int64), np.diff(self.graph.first))
+        return sources * len(self.alphabet) + self.graph.symbol
+
+    # --- enumeration ---------------------------------------------------------------------------
+
+    def enumerate_codes(self, *, at_most: int) -> Codes:
+        """All words as rows of codes, in alphabetical order; refused beyond `at_most` words."""
+        if self.size > at_most:
+            raise TooLargeError(
+                f"language: expected at most {at_most} words for enumeration, found {decimal(self.size)}; "
+                "use a shorter length"
+            )
+        graph = self.graph
+        prefixes: list[tuple[tuple[int, ...], int]] = [((), graph.start)]
+        for position in range(self.length):
+            alive = self.alive[self.length - position - 1]
+            prefixes = [
+                ((*prefix, int(graph.symbol[edge])), int(graph.target[edge]))
+                for prefix, state in prefixes
+                for edge in graph.edges(state)
+                if alive[graph.target[edge]]
+            ]
+        return np.array([prefix for prefix, _ in prefixes], dtype=np.int32).reshape(len(prefixes), self.length)
+
+    def comparable(self, word: Codes, words: Codes) -> NDArray[np.bool_]:
+        """Which of `words` share the public part of `word`."""
+        if self.public_start and self.length:
+            return np.asarray(words[:, 0] == word[0])
+        return np.ones(len(words), dtype=np.bool_)
+
+    def __repr__(self) -> str:
+        start = ", public start" if self.public_start else ""
+        return f"runs({self.graph.state_count} states, length {self.length}{start})"
+
+
+def _any_successor(graph: WordGraph, layer: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    source = np.repeat(np.arange(graph.state_count), np.diff(graph.first))
+    found = np.zeros(graph.state_count, dtype=np.bool_)
+    found[source[layer[graph.target]]] = True
+    return found
+
+
+def sum_over_edges(graph: WordGraph, values: NDArray[Any]) -> NDArray[Any]:
+    """For each state the sum of `values` (one, or one row, per edge) over its edges."""
+    sums = np.zeros((graph.state_count, *values.shape[1:]), dtype=values.dtype)
+    filled = np.flatnonzero(np.diff(graph.first))
+    if len(filled):
+        sums[filled] = np.add.reduceat(values, graph.first[filled], axis=0)
+    return sums
+
+
+def runs(model: Model, length: int, *, public_start: bool = False) -> RunLanguage:
+    """The feasible words of `length` symbols of a model.
+
+    A chain's words are its trajectories after `initial`, or from any state where it has none (the
+    start is then hidden, unless `public_start` keeps the first symbol as it is).
+
+    >>> from symveil.models.markov_chain import MarkovChain
+    >>> chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> runs(chain, length=3).size           # aaa aab aba baa bab
+    5
+    """
+    return RunLanguage(graph=word_graph(model), length=length, public_start=public_start, model=model)
+
+
+def endless(graph: WordGraph) -> NDArray[np.bool_]:
+    """The states from which a run can go on for ever."""
+    alive = np.ones(graph.state_count, dtype=np.bool_)
+    while True:
+        following = _any_successor(graph, alive)
+        if np.array_equal(following, alive):
+            return alive
+        alive = following

@@ -1,0 +1,286 @@
+"""Online release: one symbol in, one symbol out at once, always feasible (mathematics §7a).
+
+From the last *released* state y with D possible successors, one of them is preferred: it is released
+with probability e^η/(e^η+D−1), each other one with 1/(e^η+D−1). The preferred one is the true symbol
+if it is possible. If it is not, the release has left the word's path, and with steering it prefers the
+successor from which the true symbol is the fewest steps away (else none: a uniform successor).
+
+Whatever is preferred, a successor's probability differs by at most e^η between two true symbols, and
+by nothing where the true symbols agree. So the loss is at most bη: η = ε/b needs no factor 2 and no
+certificate. Successors are trimmed for the public number of symbols to come, so the release never
+gets stuck.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Final
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from symveil.errors import ParameterError, WordError
+from symveil.languages.free import FreeLanguage
+from symveil.languages.graph import WordGraph
+from symveil.languages.run_counts import RunNeighbours
+from symveil.languages.runs import RunLanguage, endless
+from symveil.mechanisms.mechanism import WordMechanism
+from symveil.models.alphabet import Symbol
+from symveil.models.word import Codes
+from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.rationals import Number
+from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.law import DistanceLaw
+from symveil.privacy.parameters import Adjacency
+from symveil.randomness import BitSource, Boundaries, system_bits, uniform_integer
+
+
+class Online(WordMechanism):
+    """The online mechanism on the words of a model.
+
+    >>> import symveil as sv
+    >>> from symveil.models.markov_chain import MarkovChain
+    >>> chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> mechanism = Online(sv.runs(chain, length=5), epsilon=3)
+    >>> session = mechanism.start(length=5)
+    >>> released = [session.step(symbol) for symbol in "abaab"]
+    >>> mechanism.guarantee
+    Guarantee(epsilon=3.0, how='certified')
+    """
+
+    name: ClassVar[str] = "online"
+
+    def __init__(
+        self,
+        language: FreeLanguage | RunLanguage,
+        *,
+        epsilon: Number,
+        adjacency: Adjacency = 1,
+        steering: bool = True,
+    ) -> None:
+        if not isinstance(language, RunLanguage):
+            raise ParameterError(
+                "language", expected="runs(model, length); on words(…) exponential is online already", found="words(…)"
+            )
+        super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration="tight")
+        self._runs = language
+        # steps to a symbol are steps to a state only where symbols are states
+        self.steering: Final = steering and language.graph.state_is_symbol
+
+    @property
+    def public_start(self) -> bool:
+        """Whether the first symbol is kept as it is."""
+        return self._runs.public_start
+
+    @property
+    def rate(self) -> Fraction:
+        """η = ε/b."""
+        return self.epsilon / max(self.reach, 1)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """At most η for each of the positions where two adjacent words differ."""
+        return Guarantee.of_loss(self.rate * self.reach, "certified")
+
+    def start(self, *, length: int | None = None, bits: BitSource | None = None) -> Session:
+        """A session that takes one symbol and returns one at once.
+
+        `length` is the public number of symbols to come; without it only states that can go on
+        for ever are visited.
+        """
+        graph = self._runs.graph
+        if length is None:
+            alive = [endless(graph)]
+            if not alive[0][graph.start]:
+                raise ParameterError("length", expected="a length, because no run goes on for ever", found="none")
+        else:
+            alive = RunLanguage(graph=graph, length=length, public_start=self._runs.public_start).alive
+        return Session(self, graph, alive, length, bits or system_bits())
+
+    # --- one step ------------------------------------------------------------------------------
+
+    def successors(self, state: int, alive: NDArray[np.bool_]) -> list[int]:
+        """The edges from a state along which a word can still be completed."""
+        graph = self._runs.graph
+        return [edge for edge in graph.edges(state) if alive[graph.target[edge]]]
+
+    def preferred(self, options: list[int], own: int) -> int | None:
+        """The place among `options` of the edge to prefer for the true symbol `own`; None: all alike."""
+        graph = self._runs.graph
+        for place, edge in enumerate(options):
+            if graph.symbol[edge] == own:
+                return place
+        if not self.steering:
+            return None
+        if own not in self._steps_to:
+            self._steps_to[own] = steps_to(graph, own)
+        steps = self._steps_to[own]
+        return min(range(len(options)), key=lambda place: steps[graph.target[options[place]]])
+
+    @cached_property
+    def _steps_to(self) -> dict[int, NDArray[np.int64]]:
+        return {}
+
+    def keep_choice(self, options: int) -> Boundaries:
+        """Piece 0: the preferred successor, with probability e^η/(e^η+D−1)."""
+        if options not in self._keep_choices:
+            self._keep_choices[options] = Boundaries(lambda: [self._keep_chance(options)])
+        return self._keep_choices[options]
+
+    @cached_property
+    def _keep_choices(self) -> dict[int, Boundaries]:
+        return {}
+
+    def _keep_chance(self, options: int) -> arb:
+        growth = ball(self.rate).exp()
+        return growth / (growth + options - 1)
+
+    # --- whole words ---------------------------------------------------------------------------
+
+    def _draw(self, codes: Codes, bits: BitSource) -> Codes:
+        symbols = self.language.alphabet
+        released = np.empty_like(codes)
+        for row, word in enumerate(codes):
+            session = self.start(length=self.language.length, bits=bits)
+            released[row] = [symbols.code[session.step(symbols.symbols[code])] for code in word.tolist()]
+        return released
+
+    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+        """ln P(row | word): the sum of its steps."""
+        return np.array([sum(self._log_steps(word, row)) for row in released])
+
+    def _log_steps(self, word: Codes, released: Codes) -> Iterator[float]:
+        graph, alive = self._runs.graph, self._runs.alive
+        state = graph.start
+        for position, (own, out) in enumerate(zip(word.tolist(), released.tolist(), strict=True)):
+            options = self.successors(state, alive[self.language.length - position - 1])
+            edge = next((edge for edge in options if graph.symbol[edge] == out), None)
+            public = position == 0 and self._runs.public_start
+            if edge is None or (public and out != own):
+                yield -np.inf
+                return
+            if not public:
+                place = self.preferred(options, own)
+                yield self._log_step(len(options), None if place is None else options[place] == edge)
+            state = int(graph.target[edge])
+
+    def _log_step(self, options: int, preferred: bool | None) -> float:
+        """ln of the chance of one successor, given whether it is the preferred one; None: there is none."""
+        key = (options, preferred)
+        if key not in self._log_step_table:
+            with precision(STANDARD_PRECISION):
+                if preferred is None:
+                    chance = arb(1) / options
+                else:
+                    chance = self._keep_chance(options) * (arb(1) if preferred else (-ball(self.rate)).exp())
+                self._log_step_table[key] = nearest_float(chance.log())
+        return self._log_step_table[key]
+
+    @cached_property
+    def _log_step_table(self) -> dict[tuple[int, bool | None], float]:
+        return {}
+
+    def _law(self, codes: Codes | None) -> DistanceLaw:
+        """By a forward pass over the released state and the errors so far."""
+        assert codes is not None  # noqa: S101 - `distances` refuses to be called without a word on a model
+        graph, alive, length = self._runs.graph, self._runs.alive, self.language.length
+        mass: dict[tuple[int, int], float] = {(graph.start, 0): 1.0}
+        for position, own in enumerate(codes.tolist()):
+            following: dict[tuple[int, int], float] = {}
+            for (state, errors), chance in mass.items():
+                options = self.successors(state, alive[length - position - 1])
+                public = position == 0 and self._runs.public_start
+                best = self.preferred(options, own)
+                for place, edge in enumerate(options):
+                    kept = int(graph.symbol[edge]) == own
+                    if public:
+                        step = 1.0 if kept else 0.0
+                    else:
+                        step = math.exp(self._log_step(len(options), None if best is None else place == best))
+                    key = (int(graph.target[edge]), errors + (not kept))
+                    following[key] = following.get(key, 0.0) + chance * step
+            mass = following
+        probabilities = np.zeros(length + 1)
+        for (_, errors), chance in mass.items():
+            probabilities[errors] += chance
+        distances = np.flatnonzero(probabilities)
+        return DistanceLaw(
+            distances=distances,
+            all_counts=RunNeighbours(self._runs, codes).counts,
+            probabilities=probabilities[distances],
+            log_probabilities=np.log(probabilities[distances]),
+            expected_error=float(probabilities @ np.arange(length + 1)),
+            length=length,
+        )
+
+
+class Session:
+    """One online release: `step` takes the next true symbol and returns a released one at once."""
+
+    def __init__(
+        self,
+        mechanism: Online,
+        graph: WordGraph,
+        alive: list[NDArray[np.bool_]],
+        length: int | None,
+        bits: BitSource,
+    ) -> None:
+        self._mechanism = mechanism
+        self._graph = graph
+        self._alive = alive
+        self._remaining = length
+        self._bits = bits
+        self._state = graph.start
+        self._taken = 0
+        self._public_start = mechanism.public_start
+
+    def step(self, symbol: Symbol) -> Symbol:
+        """The released symbol for the next true symbol."""
+        own = self._graph.alphabet.code.get(symbol)
+        if own is None:
+            raise WordError(
+                f"symbol: expected a symbol of the model, found another one at position {self._taken + 1}",
+                position=self._taken + 1,
+            )
+        if self._remaining == 0:
+            raise WordError(f"session: expected {self._taken} symbols, which is its public length, found one more")
+        alive = self._alive[0] if self._remaining is None else self._alive[self._remaining - 1]
+        options = self._mechanism.successors(self._state, alive)
+        edge = self._choose(options, own)
+        self._state = int(self._graph.target[edge])
+        self._taken += 1
+        if self._remaining is not None:
+            self._remaining -= 1
+        return self._graph.alphabet.symbols[int(self._graph.symbol[edge])]
+
+    def _choose(self, options: list[int], own: int) -> int:
+        place = self._mechanism.preferred(options, own)
+        if self._taken == 0 and self._public_start:
+            if place is None or self._graph.symbol[options[place]] != own:
+                raise WordError("symbol: expected a first symbol that the model allows, found another one", position=1)
+            return options[place]
+        if place is None:
+            return options[uniform_integer(len(options), self._bits)]
+        keep = self._mechanism.keep_choice(len(options)).pick(self._bits.words(1), self._bits)[0] == 0
+        if keep or len(options) == 1:
+            return options[place]
+        others = options[:place] + options[place + 1 :]
+        return others[uniform_integer(len(others), self._bits)]
+
+
+def steps_to(graph: WordGraph, state: int) -> NDArray[np.int64]:
+    """How many steps lead from each state to `state` at least; a large number where none do."""
+    steps = np.full(graph.state_count, np.iinfo(np.int64).max)
+    steps[state] = 0
+    source = np.repeat(np.arange(graph.state_count), np.diff(graph.first))
+    distance, frontier = 0, np.array([state])
+    while len(frontier):
+        distance += 1
+        arriving = source[np.isin(graph.target, frontier)]
+        frontier = np.unique(arriving[steps[arriving] > distance])
+        steps[frontier] = distance
+    return steps

@@ -1,0 +1,122 @@
+"""Automata and transition systems: words are sequences of symbols (actions) along their edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self, cast
+
+from symveil.errors import ModelError
+from symveil.models.names import ordered_names, require_known, require_name, require_names, require_rows, shown
+
+Transition = tuple[str, str | None, str]
+"""(state, symbol, state); the symbol None is a silent move."""
+
+_COLUMNS = "three values: state, symbol, state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Automaton:
+    """A finite automaton, deterministic or not, with silent moves (symbol None) if need be.
+
+    >>> Automaton.from_transitions([("p", "a", "q"), ("q", None, "p")], initial="p", accepting=["q"])
+    Automaton(2 states, 2 transitions, initial 'p', 1 accepting)
+    """
+
+    kind: ClassVar[str] = "automaton"
+
+    states: tuple[str, ...]
+    transitions: tuple[Transition, ...]
+    initial: str
+    accepting: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        known = _validate(self, silent_allowed=True)
+        accepting = require_names(self.accepting, where="accepting", kind="state")
+        if not accepting:
+            raise ModelError("accepting", expected="at least one accepting state", found="none")
+        for position, state in enumerate(accepting):
+            require_known(state, known, where=f"accepting[{position}]", kind="state")
+        object.__setattr__(self, "accepting", tuple(accepting))
+
+    @classmethod
+    def from_transitions(
+        cls,
+        transitions: Iterable[Transition],
+        *,
+        initial: str,
+        accepting: Sequence[str],
+        states: Sequence[str] | None = None,
+    ) -> Self:
+        """An automaton from rows (state, symbol or None, state)."""
+        rows = cast("list[Transition]", require_rows(transitions, columns=_COLUMNS))
+        names = ordered_names(states, _mentioned_states(rows), kind="state")
+        return cls(states=names, transitions=tuple(rows), initial=initial, accepting=accepting)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return (
+            f"Automaton({len(self.states)} states, {len(self.transitions)} transitions, initial {self.initial!r}, "
+            f"{len(self.accepting)} accepting)"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransitionSystem:
+    """A transition system (J19 Definition 4): every run that its transitions allow is a word of actions.
+
+    >>> TransitionSystem.from_transitions([("s0", "go", "s1"), ("s1", "back", "s0")], initial="s0")
+    TransitionSystem(2 states, 2 transitions, initial 's0')
+    """
+
+    kind: ClassVar[str] = "transition-system"
+
+    states: tuple[str, ...]
+    transitions: tuple[tuple[str, str, str], ...]
+    initial: str
+
+    def __post_init__(self) -> None:
+        _validate(self, silent_allowed=False)
+
+    @classmethod
+    def from_transitions(
+        cls, transitions: Iterable[tuple[str, str, str]], *, initial: str, states: Sequence[str] | None = None
+    ) -> Self:
+        """A transition system from rows (state, action, state)."""
+        rows = cast("list[tuple[str, str, str]]", require_rows(transitions, columns=_COLUMNS))
+        names = ordered_names(states, _mentioned_states(rows), kind="state")
+        return cls(states=names, transitions=tuple(rows), initial=initial)
+
+    def __repr__(self) -> str:
+        return (
+            f"TransitionSystem({len(self.states)} states, {len(self.transitions)} transitions, "
+            f"initial {self.initial!r})"
+        )
+
+
+def _mentioned_states(rows: Sequence[Transition]) -> Iterator[tuple[str, str]]:
+    for index, (source, _, target) in enumerate(rows):
+        yield f"transitions[{index}][0]", source
+        yield f"transitions[{index}][2]", target
+
+
+def _validate(model: Automaton | TransitionSystem, *, silent_allowed: bool) -> dict[str, None]:
+    """What both kinds promise; returns the states."""
+    known = require_names(model.states, where="states", kind="state")
+    if not known:
+        raise ModelError("states", expected="at least one state", found="none")
+    # Lists would make a frozen model changeable and unequal to its copy.
+    object.__setattr__(model, "states", tuple(known))
+    object.__setattr__(model, "transitions", tuple(require_rows(model.transitions, columns=_COLUMNS)))
+    seen: set[Transition] = set()
+    for index, row in enumerate(model.transitions):
+        where = f"transitions[{index}]"
+        source, symbol, target = row
+        require_known(source, known, where=f"{where}[0]", kind="state")
+        require_known(target, known, where=f"{where}[2]", kind="state")
+        if symbol is not None or not silent_allowed:
+            require_name(symbol, where=f"{where}[1]", kind="symbol")
+        if row in seen:
+            raise ModelError(where, expected="each transition once", found=f"{shown(row)} again")
+        seen.add(row)
+    require_known(model.initial, known, where="initial", kind="state")
+    return known

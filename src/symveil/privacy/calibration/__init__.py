@@ -1,0 +1,6 @@
+"""How much of the budget a rate really spends on a constrained language (mathematics §7).
+
+For P(w'|w) ∝ π(w')e^{−ηd(w,w')} the loss of two words is exactly η·d(w,v) + ln Z(v)/Z(w). The
+papers bound the second term by the first; here it is computed (`enumeration`, small languages) or
+bounded by proof (`boxes` and `blocks`, Markov chains of any size). `certify` chooses and searches.
+"""

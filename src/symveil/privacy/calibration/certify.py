@@ -1,0 +1,226 @@
+"""The largest rate whose proved loss stays within the budget (mathematics §7).
+
+For P(w'|w) = T(w')·z^{d(w,w')}/Z(w), z = e^{−η}, the loss of two words is exactly
+η·d(w,v) + ln Z(v)/Z(w). How it is known, by what the language allows:
+
+* at most 10⁴ words: every pair is compared (`enumeration`): exact;
+* a Markov chain of up to 2500 states: boxes and blocks (`block_bounds`): certified. Block lengths
+  with too many pairs of paths (dense graphs, large b) keep the classic bound for those lengths;
+* other systems of moderate size: windows (`windows`): certified;
+* anything: the largest Z over the smallest (`spread`), useful at large rates only;
+* always: the classic 2bη. Each answer is the smallest of those that apply.
+
+On a chain of 100,000 states the boxes would take 1.3 TB and an hour per rate, so such graphs get the
+last two at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import get_args
+
+import numpy as np
+
+from symveil.languages.runs import RunLanguage, sum_over_edges
+from symveil.privacy.calibration import kept
+from symveil.privacy.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
+from symveil.privacy.calibration.enumeration import MOST_WORDS, WrittenOut, exact_loss, written_out
+from symveil.privacy.calibration.search import Found, largest_rate
+from symveil.privacy.calibration.spread import spread_bound
+from symveil.privacy.calibration.windows import WindowSearch, window_loss, window_search
+from symveil.privacy.guarantee import How
+
+_EXACT_TOLERANCE, _EXACT_EVALUATIONS = Fraction(1, 10**6), 40
+_TOLERANCE, _EVALUATIONS = Fraction(1, 2000), 8
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedRate:
+    """A rate η, the loss it is proved to stay within, how, and the bound on ln Z(v)/Z(w) behind it."""
+
+    rate: Fraction
+    loss: Fraction
+    how: How
+    ratio_bound: float
+
+
+def certified_rate(
+    language: RunLanguage,
+    *,
+    epsilon: Fraction,
+    adjacency: int,
+    with_prior: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> CertifiedRate:
+    """The largest rate found whose proved loss is at most `epsilon`; never below the classic ε/2b.
+
+    Answers are kept in memory and, where they took long, on disk (`kept`).
+
+    >>> from symveil.models.markov_chain import MarkovChain
+    >>> from symveil.languages.runs import runs
+    >>> chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> found = certified_rate(runs(chain, length=6), epsilon=Fraction(2), adjacency=1)
+    >>> round(float(found.rate), 3), round(float(found.loss), 3), found.how
+    (1.782, 2.0, 'exact')
+    """
+    question = _asked(language, adjacency, with_prior)
+    return _answered(question, epsilon, progress or _silent)
+
+
+def certified_loss(
+    language: RunLanguage, *, rate: Fraction, adjacency: int, with_prior: bool = False
+) -> tuple[Fraction, How]:
+    """A proved bound on the loss at a given rate, and how it is known."""
+    return _proved(_asked(language, adjacency, with_prior), rate)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A language and an adjacency; equal languages are the same question."""
+
+    digest: str
+    adjacency: int
+    with_prior: bool
+    language: RunLanguage = field(compare=False, repr=False)
+
+    @cached_property
+    def farthest(self) -> int:
+        """No two adjacent words are farther apart than this."""
+        return min(self.adjacency, self.language.largest_distance)
+
+    @cached_property
+    def words(self) -> WrittenOut | None:
+        """Every word, where they are few."""
+        if not _has_at_most(self.language, MOST_WORDS):
+            return None
+        return written_out(self.language, with_prior=self.with_prior)
+
+    @cached_property
+    def windows(self) -> WindowSearch | None:
+        """Windows, where they are affordable and, for a chain, wide enough to beat blocks."""
+        found = window_search(self.language, adjacency=self.adjacency, with_prior=self.with_prior)
+        if found is not None and self.language.graph.state_is_symbol and found.width <= self.farthest:
+            return None
+        return found
+
+    @cached_property
+    def blocks(self) -> ChainSearch | None:
+        """Boxes and blocks, where the language is that of a chain and they are affordable."""
+        return chain_search(self.language, adjacency=self.adjacency, with_prior=self.with_prior)
+
+    def loss(self, rate: Fraction) -> tuple[Fraction, How]:
+        """The smallest bound there is."""
+        classic = 2 * self.farthest * rate
+        if classic == 0:
+            return classic, "exact"
+        if self.words is not None:
+            return min(exact_loss(self.words, rate=rate, adjacency=self.adjacency), classic), "exact"
+        bounds = [classic]
+        spread = spread_bound(self.language, rate=rate, with_prior=self.with_prior)
+        if spread < math.inf:
+            bounds.append(self.farthest * rate + Fraction(spread))
+        if self.windows is not None:
+            bounds.append(window_loss(self.windows, rate))
+        if self.blocks is not None:
+            bounds.append(chain_bounds(self.blocks, rate, self.adjacency).loss(rate, self.adjacency))
+        best = min(bounds)
+        return best, "certified" if best < classic else "classic"
+
+
+def _silent(_: str) -> None:
+    """Where nobody wants to know."""
+
+
+def _asked(language: RunLanguage, adjacency: int, with_prior: bool) -> _Question:
+    """The question, with all that was already prepared for it."""
+    return _known(_Question(kept.language_digest(language, with_prior=with_prior), adjacency, with_prior, language))
+
+
+@lru_cache(maxsize=8)
+def _known(question: _Question) -> _Question:
+    return question
+
+
+@lru_cache(maxsize=64)
+def _proved(question: _Question, rate: Fraction) -> tuple[Fraction, How]:
+    return question.loss(rate)
+
+
+_answers: dict[str, CertifiedRate] = {}
+
+
+def _answered(question: _Question, epsilon: Fraction, progress: Callable[[str], None]) -> CertifiedRate:
+    key = kept.question_digest(
+        question.digest, epsilon=epsilon, adjacency=question.adjacency, with_prior=question.with_prior
+    )
+    answer = _answers.get(key) or _read(kept.load(key), question, epsilon)
+    if answer is None:
+        answer = _searched(question, epsilon, progress)
+        if question.words is None:
+            kept.keep(key, _written(answer))
+    while len(_answers) >= 512:
+        _answers.pop(next(iter(_answers)), None)
+    _answers[key] = answer
+    return answer
+
+
+def _searched(question: _Question, epsilon: Fraction, progress: Callable[[str], None]) -> CertifiedRate:
+    farthest = max(1, question.farthest)
+    ways: dict[Fraction, How] = {}
+
+    def loss_at(rate: Fraction) -> Fraction:
+        loss, ways[rate] = _proved(question, rate)
+        progress(f"calibrating: rate {float(rate):.4g} loses {float(loss):.4g} of {float(epsilon):.4g}")
+        return loss
+
+    exact = question.words is not None
+    classic = epsilon / (2 * farthest)
+    found = largest_rate(
+        loss_at,
+        epsilon=epsilon,
+        safe=classic,
+        slope=farthest,
+        limit=epsilon,
+        tolerance=_EXACT_TOLERANCE if exact else _TOLERANCE,
+        evaluations=_EXACT_EVALUATIONS if exact else _EVALUATIONS,
+    )
+    if found is None:
+        found = Found(classic, min(epsilon, loss_at(classic)))
+    return _certified(found, ways[found.rate], question.farthest)
+
+
+def _certified(found: Found, how: How, farthest: int) -> CertifiedRate:
+    bound = max(0.0, float(found.loss - farthest * found.rate))
+    return CertifiedRate(found.rate, found.loss, how, bound)
+
+
+def _has_at_most(language: RunLanguage, words: int) -> bool:
+    """Whether the language is that small; counted in floats, generously."""
+    graph = language.graph
+    ways = graph.accepting.astype(np.float64)
+    for _ in range(language.length):
+        ways = np.minimum(sum_over_edges(graph, ways[graph.target]), 1e9)
+    return bool(ways[graph.start] <= words)
+
+
+def _written(answer: CertifiedRate) -> kept.Entry:
+    return {"rate": str(answer.rate), "loss": str(answer.loss), "how": answer.how}
+
+
+def _read(entry: kept.Entry | None, question: _Question, epsilon: Fraction) -> CertifiedRate | None:
+    """A kept answer, unless it is damaged or could not be one."""
+    if entry is None:
+        return None
+    try:
+        rate, loss, how = Fraction(entry["rate"]), Fraction(entry["loss"]), entry["how"]
+    except (KeyError, ValueError, ZeroDivisionError):
+        return None
+    classic = 2 * question.farthest * rate
+    possible = epsilon / (2 * max(1, question.farthest)) <= rate <= epsilon and 0 <= loss <= min(epsilon, classic)
+    if not possible or how not in get_args(How):
+        return None
+    return _certified(Found(rate, loss), how, question.farthest)  # type: ignore[arg-type]  # just checked

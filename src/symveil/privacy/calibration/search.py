@@ -1,0 +1,90 @@
+"""Looking for the largest rate whose proved loss stays within the budget, in few evaluations (mathematics §7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+_DIGITS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A rate and the loss proved for it."""
+
+    rate: Fraction
+    loss: Fraction
+
+
+def largest_rate(
+    loss_at: Callable[[Fraction], Fraction],
+    *,
+    epsilon: Fraction,
+    safe: Fraction,
+    slope: int,
+    limit: Fraction,
+    tolerance: Fraction,
+    evaluations: int,
+) -> Found | None:
+    """The best rate found above `safe` with a proved loss within `epsilon`; None where none was found.
+
+    A regula falsi on the proved loss, which grows by almost `slope` per unit of the rate; any rate
+    it returns was itself proved, so nothing is assumed about the shape of the loss. It stops when
+    the budget is spent up to `tolerance`, or the bracket is that narrow. Rates above `limit` are
+    of no use: two words differ somewhere or are equal.
+    """
+    best: Found | None = None
+    above: Found | None = None
+    target = epsilon * (1 - tolerance / 3)
+    candidate = min(epsilon / slope * Fraction(9, 10), limit)
+    weight = Fraction(1)  # the Illinois rule: halve the end that stays
+    for _ in range(evaluations):
+        rate = rounded_down(candidate)
+        lowest = safe if best is None else best.rate
+        if rate <= lowest or (above is not None and rate >= above.rate):
+            break
+        found = Found(rate, loss_at(rate))
+        if found.loss <= epsilon:
+            best, weight = found, (weight / 2 if above is not None else weight)
+        else:
+            above, weight = found, Fraction(1)
+        if best is not None and (best.loss >= epsilon * (1 - tolerance) or best.rate >= rounded_down(limit)):
+            break
+        lowest = safe if best is None else best.rate
+        if above is not None and above.rate - lowest <= lowest * tolerance / 4:
+            break
+        candidate = _next(best, above, target, limit, safe, slope, weight)
+    return best
+
+
+def _next(
+    best: Found | None,
+    above: Found | None,
+    target: Fraction,
+    limit: Fraction,
+    safe: Fraction,
+    slope: int,
+    weight: Fraction,
+) -> Fraction:
+    """With one end, a step towards the target; between the two ends otherwise, never too close to one."""
+    if above is None:
+        assert best is not None  # noqa: S101 - one of them was found
+        return min(limit, best.rate * target / best.loss if best.loss > 0 else limit)
+    if best is None:
+        step = (above.loss - target) / slope * Fraction(4, 3)
+        return max(above.rate - step, (safe * 7 + above.rate) / 8)
+    miss, excess = target - best.loss, (above.loss - target) * weight
+    span = above.rate - best.rate
+    share = miss / (miss + excess) if miss > 0 and miss + excess > 0 else Fraction(1, 2)
+    return best.rate + span * min(max(share, Fraction(1, 50)), Fraction(49, 50))
+
+
+def rounded_down(rate: Fraction) -> Fraction:
+    """`rate` to seven digits, towards 0, so that it can be read and written."""
+    if rate <= 0:
+        return Fraction(0)
+    digits = _DIGITS - 1 - math.floor(math.log10(rate.numerator) - math.log10(rate.denominator))
+    unit = Fraction(10) ** -digits
+    return (rate / unit).__floor__() * unit

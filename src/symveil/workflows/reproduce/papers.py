@@ -1,0 +1,25 @@
+"""All papers, and what reproduces each."""
+
+from __future__ import annotations
+
+from symveil.errors import ParameterError
+from symveil.workflows.reproduce import benvenuti2026, benvenuti2026_roads, jones2019, jones2019_grid
+from symveil.workflows.reproduce.rows import Reproduction
+
+PAPERS = {
+    jones2019.PAPER: (jones2019.rows, jones2019_grid.rows),
+    benvenuti2026.PAPER: (benvenuti2026.rows, benvenuti2026_roads.rows),
+}
+
+
+def reproduce(paper: str | None = None) -> Reproduction:
+    """The rows of one paper, or of all.
+
+    >>> reproduction = reproduce("jones2019")
+    >>> [row.item for row in reproduction.rows if row.ours == "561"]
+    ['Case Study 1: states of the automaton']
+    """
+    if paper is not None and paper not in PAPERS:
+        raise ParameterError("paper", expected=f"one of {', '.join(PAPERS)}", found=paper)
+    chosen = PAPERS.values() if paper is None else [PAPERS[paper]]
+    return Reproduction(tuple(row for sources in chosen for rows in sources for row in rows()))

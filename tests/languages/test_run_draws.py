@@ -1,0 +1,144 @@
+"""Drawing words of a model: floats decide as exact arithmetic would, and the law is the ideal one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import symveil as sv
+from symveil.languages.run_draws import draw_versions
+from symveil.languages.run_draws_batch import draw_many
+from symveil.languages.run_draws_exact import ExactDraw
+from symveil.languages.run_weights import RunWeights
+from symveil.models.automaton import Automaton
+from symveil.models.markov_chain import MarkovChain
+from symveil.randomness import NotPrivateSeededBits
+
+ROWS = [
+    ("a", "a", "1/4"), ("a", "b", "1/4"), ("a", "c", "1/2"), ("b", "c", "2/3"), ("b", "d", "1/3"),
+    ("c", "a", "1/2"), ("c", "d", "1/2"), ("d", "b", "1/5"), ("d", "e", "4/5"),
+]  # fmt: skip
+DEAD_END = MarkovChain.from_transitions(ROWS)  # e has no successor
+TWO_WAYS = Automaton.from_transitions(
+    [("p", "x", "p"), ("p", "x", "q"), ("q", "y", "p"), ("q", None, "r"), ("r", "z", "p"), ("r", "x", "r")],
+    initial="p",
+    accepting=["p", "r"],
+)
+LANGUAGES = {
+    "chain": sv.runs(DEAD_END, 5),
+    "public start": sv.runs(DEAD_END, 5, public_start=True),
+    "initial": sv.runs(MarkovChain.from_transitions(ROWS, initial="a"), 4),
+    "automaton": sv.runs(TWO_WAYS, 5),
+}
+FALSE_ALARM = 1e-6
+
+
+def words_of(language) -> np.ndarray:
+    return language.enumerate_codes(at_most=10_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "with_prior"),
+    [(name, prior) for name in LANGUAGES for prior in (False, True) if not prior or LANGUAGES[name].graph.prior],
+)
+@pytest.mark.parametrize("rate", ["1/3", "2", "9"])
+def test_three_ways_to_draw_agree_bit_by_bit(name: str, with_prior: bool, rate: str) -> None:
+    """The vectorised, the compiled and the exact draw take the same decisions from the same bits."""
+    language = LANGUAGES[name]
+    weights = RunWeights(language=language, rate=Fraction(rate), with_prior=with_prior)
+    codes = np.repeat(words_of(language)[:7], 40, axis=0)
+    drawn = NotPrivateSeededBits(3).words(codes.size).reshape(codes.shape)
+    compiled = draw_many(weights, codes, NotPrivateSeededBits(3))
+    for row, word in enumerate(codes):
+        exact = ExactDraw(weights, word).draw(drawn[row].tolist(), NotPrivateSeededBits(99))
+        assert exact.tolist() == compiled[row].tolist()
+    versions = draw_versions(weights, codes[0], 40, NotPrivateSeededBits(3))
+    again = NotPrivateSeededBits(3).words(versions.size).reshape(versions.shape)
+    slow = ExactDraw(weights, codes[0])
+    assert versions.tolist() == [slow.draw(bits.tolist(), NotPrivateSeededBits(99)).tolist() for bits in again]
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+@pytest.mark.parametrize("widen", [2.0**-4, 0.3])
+def test_a_wide_margin_forces_the_slow_path_and_changes_nothing(name: str, widen: float) -> None:
+    language = LANGUAGES[name]
+    codes = np.repeat(words_of(language)[:5], 20, axis=0)
+    narrow = RunWeights(language=language, rate=Fraction(3, 2))
+    wide = RunWeights(language=language, rate=Fraction(3, 2), widen=widen)
+    assert draw_many(narrow, codes, NotPrivateSeededBits(5)).tolist() == (
+        draw_many(wide, codes, NotPrivateSeededBits(5)).tolist()
+    )
+    assert draw_versions(narrow, codes[0], 60, NotPrivateSeededBits(5)).tolist() == (
+        draw_versions(wide, codes[0], 60, NotPrivateSeededBits(5)).tolist()
+    )
+
+
+def chi_square(mechanism, word: np.ndarray, released: np.ndarray, words: np.ndarray) -> float:
+    """p-value of the released words against the mechanism's law; rare words are pooled."""
+    expected = np.exp(mechanism.log_probabilities(word, words)) * len(released)
+    number = {tuple(row): index for index, row in enumerate(words.tolist())}
+    observed = np.bincount([number[tuple(row)] for row in released.tolist()], minlength=len(words))
+    rare = expected < 8
+    pooled_expected = np.append(expected[~rare], expected[rare].sum())
+    pooled_observed = np.append(observed[~rare], observed[rare].sum())
+    keep = pooled_expected > 0
+    return float(stats.chisquare(pooled_observed[keep], pooled_expected[keep] * len(released) / expected.sum()).pvalue)
+
+
+MAKERS = {
+    "exponential": lambda language, epsilon: sv.Exponential(language, epsilon=epsilon, calibration="classic"),
+    "prior": lambda language, epsilon: sv.Exponential(language, epsilon=epsilon, calibration="classic", prior="chain"),
+    "inverse": lambda language, epsilon: sv.Exponential(
+        language, epsilon=epsilon, calibration="classic", utility="inverse"
+    ),
+    "permute-and-flip": lambda language, epsilon: sv.PermuteAndFlip(language, epsilon=epsilon),
+    "staircase": lambda language, epsilon: sv.Staircase(language, epsilon=epsilon, adjacency=2),
+    "online": lambda language, epsilon: sv.Online(language, epsilon=epsilon),
+}
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (make, name)
+        for make in MAKERS
+        for name in ("chain", "public start", "automaton")
+        if make != "prior" or LANGUAGES[name].graph.prior
+    ],
+)
+def test_released_words_follow_the_law_and_not_its_neighbours(make: str, name: str) -> None:
+    """χ² with a false-alarm rate of 10⁻⁶ per test; the same draws reject more and less noise."""
+    language = LANGUAGES[name]
+    words = words_of(language)
+    word = words[len(words) // 2]
+    count = 4_000 if make in ("online", "inverse", "permute-and-flip", "staircase") else 40_000
+    codes = np.repeat(word[None, :], count, axis=0)
+    mechanism = MAKERS[make](language, 3)
+    released = mechanism.release_codes(codes, bits=NotPrivateSeededBits(11))
+    assert chi_square(mechanism, word, released, words) > FALSE_ALARM
+    for wrong in ("3/2", 6):
+        assert chi_square(MAKERS[make](language, wrong), word, released, words) < FALSE_ALARM
+
+
+def test_words_whose_weights_underflow_are_still_drawn() -> None:
+    """η·n beyond the range of doubles: floats where they may, balls where they must."""
+    language = sv.runs(MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]), 400)
+    word = language.encode("a" * 400)
+    for rate, expected in ((Fraction(10), 2.0**-60), (Fraction(1, 10), 0.0)):
+        weights = RunWeights(language=language, rate=rate)
+        assert weights.smallest_total == expected
+        language.check_codes(draw_versions(weights, word, 20, NotPrivateSeededBits(1)))
+    long = sv.runs(MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]), 1500)
+    weights = RunWeights(language=long, rate=Fraction(1, 10))
+    assert weights.smallest_total is None
+    long.check_codes(draw_versions(weights, long.encode("a" * 1500), 1, NotPrivateSeededBits(1)))
+
+
+def test_every_word_can_be_released() -> None:
+    language = LANGUAGES["chain"]
+    mechanism = sv.Exponential(language, epsilon=100, calibration="classic")
+    words = words_of(language)
+    assert np.isfinite(mechanism.log_probabilities(words[0], words)).all()

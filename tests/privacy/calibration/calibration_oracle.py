@@ -1,0 +1,168 @@
+"""An oracle for the calibration tests: small random systems, and their losses from the definition.
+
+Words are found by walking the *model's* own transitions (never the graph the library makes of it),
+distances are counted symbol by symbol, Z is summed word by word.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symveil.errors import ModelError
+from symveil.languages.runs import RunLanguage, runs
+from symveil.models.automaton import Automaton, TransitionSystem
+from symveil.models.markov_chain import MarkovChain
+
+Word = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A language with its words and their prior weights, listed by hand."""
+
+    language: RunLanguage
+    weights: dict[Word, Fraction]
+    public_start: bool
+    with_prior: bool
+
+    def loss(self, rate: float, adjacency: int) -> float:
+        """max of η·d + ln Z(v)/Z(w) over pairs at distance at most b; 0 without pairs."""
+        words = list(self.weights)
+        weight = {word: float(value) for word, value in self.weights.items()}
+        total = {
+            word: math.fsum(
+                weight[other] * math.exp(-rate * _distance(word, other)) for other in words if self._same(word, other)
+            )
+            for word in words
+        }
+        worst = 0.0
+        for one, two in itertools.combinations(words, 2):
+            distance = _distance(one, two)
+            if self._same(one, two) and distance <= adjacency:
+                worst = max(worst, rate * distance + abs(math.log(total[one] / total[two])))
+        return worst
+
+    def _same(self, one: Word, two: Word) -> bool:
+        return not self.public_start or not one or one[0] == two[0]
+
+
+def _distance(one: Word, two: Word) -> int:
+    return sum(left != right for left, right in zip(one, two, strict=True))
+
+
+def chain_case(model: MarkovChain, length: int, *, public_start: bool = False, with_prior: bool = False) -> Case | None:
+    """The trajectories of a chain; None where there are none."""
+    follows: dict[str, list[tuple[str, Fraction]]] = {state: [] for state in model.states}
+    for source, target, chance in model.transitions:
+        follows[source].append((target, chance))
+    even = Fraction(1, len(model.states))
+    begin = [(state, even) for state in model.states] if model.initial is None else follows[model.initial]
+    weights: dict[Word, Fraction] = {(): Fraction(1)}
+    for position in range(length):
+        weights = {
+            (*word, state): value * (1 if public_start and position == 0 else chance)
+            for word, value in weights.items()
+            for state, chance in (follows[word[-1]] if word else begin)
+        }
+    if not with_prior:
+        weights = dict.fromkeys(weights, Fraction(1))
+    return _case(model, length, weights, public_start, with_prior)
+
+
+def automaton_case(model: Automaton | TransitionSystem, length: int) -> Case | None:
+    """The words of an automaton or a transition system: subsets of states, followed by hand."""
+    reach: dict[Word, frozenset[str]] = {(): _silent(model, {model.initial})}
+    symbols = sorted({symbol for _, symbol, _ in model.transitions if symbol is not None})
+    for _ in range(length):
+        longer = {}
+        for word, states in reach.items():
+            for symbol in symbols:
+                after = {t for s, a, t in model.transitions if s in states and a == symbol}
+                if after:
+                    longer[*word, symbol] = _silent(model, after)
+        reach = longer
+    accepting = set(model.accepting) if isinstance(model, Automaton) else set(model.states)
+    weights = {word: Fraction(1) for word, states in reach.items() if states & accepting}
+    return _case(model, length, weights, False, False)
+
+
+def _silent(model: Automaton | TransitionSystem, states: set[str]) -> frozenset[str]:
+    while True:
+        more = states | {t for s, a, t in model.transitions if s in states and a is None}
+        if more == states:
+            return frozenset(states)
+        states = more
+
+
+def _case(
+    model: MarkovChain | Automaton | TransitionSystem,
+    length: int,
+    weights: dict[Word, Fraction],
+    public_start: bool,
+    with_prior: bool,
+) -> Case | None:
+    try:
+        language = runs(model, length, public_start=public_start)
+    except ModelError:
+        assert not weights
+        return None
+    assert weights
+    return Case(language, weights, public_start, with_prior)
+
+
+# --- random systems --------------------------------------------------------------------------------
+
+
+def random_chain(dice: random.Random, *, states: int | None = None, dead_ends: bool = True) -> MarkovChain:
+    """A chain with, at random, dead ends, self-loops, an initial state and uneven probabilities."""
+    names = "abcdef"[: states or dice.randint(1, 5)]
+    rows = []
+    density = dice.choice([0.3, 0.5, 0.8])
+    for source in names:
+        targets = [target for target in names if dice.random() < density]
+        if not targets and not (dead_ends and dice.random() < 0.5):
+            targets = [dice.choice(names)]
+        parts = [dice.choice([1, 1, 2, 5, 20]) for _ in targets]
+        rows += [(source, t, Fraction(part, sum(parts))) for t, part in zip(targets, parts, strict=True)]
+    initial = dice.choice([None, None, dice.choice(names)])
+    return MarkovChain.from_transitions(rows, states=list(names), initial=initial)
+
+
+def random_chain_case(dice: random.Random, *, longest: int = 6) -> Case | None:
+    """A chain with a length, a start and a prior or not."""
+    return chain_case(
+        random_chain(dice),
+        dice.randint(0, longest),
+        public_start=dice.random() < 0.4,
+        with_prior=dice.random() < 0.4,
+    )
+
+
+def random_actions(dice: random.Random) -> TransitionSystem:
+    """A deterministic system whose symbols are not its states."""
+    states, symbols = "pqrs"[: dice.randint(1, 4)], "abc"[: dice.randint(1, 3)]
+    density = dice.choice([0.4, 0.7, 1.0])
+    rows = [(s, a, dice.choice(states)) for s in states for a in symbols if dice.random() < density]
+    return TransitionSystem.from_transitions(rows or [("p", "a", "p")], states=list(states), initial="p")
+
+
+def random_automaton(dice: random.Random) -> Automaton:
+    """A nondeterministic automaton with silent moves and a few accepting states."""
+    states, symbols = "pqrs"[: dice.randint(1, 4)], "abc"[: dice.randint(1, 3)]
+    rows: set[tuple[str, str | None, str]] = {
+        (s, a, t) for s in states for a in symbols for t in states if dice.random() < 0.3
+    }
+    rows |= {(s, None, t) for s in states for t in states if s != t and dice.random() < 0.08}
+    rows.add(("p", "a", dice.choice(states)))
+    accepting = [state for state in states if dice.random() < 0.5] or [dice.choice(states)]
+    return Automaton.from_transitions(sorted(rows, key=str), states=list(states), initial="p", accepting=accepting)
+
+
+def random_system_case(dice: random.Random, *, longest: int = 6) -> Case | None:
+    """An action system or an automaton with a length."""
+    model = random_actions(dice) if dice.random() < 0.5 else random_automaton(dice)
+    return automaton_case(model, dice.randint(0, longest))
