@@ -75,7 +75,7 @@ class TestJones2019Plain:
     @pytest.mark.parametrize("kept", [False, True])
     def test_its_releases_follow_that_law(self, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         alphabet, word, epsilon, draws = "abc", "abc", 6.0, 4000
-        monkeypatch.setattr(jones2019_plain, "random", random.Random(20190710))  # noqa: S311 - a test
+        monkeypatch.setattr(jones2019_plain, "random", random.Random(20190710))
         policies = jones2019_plain.KeptPolicies(alphabet, word, epsilon=epsilon)
         released = Counter(
             policies.release() if kept else jones2019_plain.release(alphabet, word, epsilon=epsilon)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symveil.workflows.reproduce import benvenuti2026
+from symveil.workflows.reproduce import benvenuti2026, benvenuti2026_roads
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +49,15 @@ def test_the_tight_calibration_beats_the_paper(rows) -> None:
 def test_panels_cover_the_published_ranges() -> None:
     ranges = {panel.variable: (float(panel.values[0]), float(panel.values[-1])) for panel in benvenuti2026.PANELS}
     assert ranges == {"ε": (0.1, 10), "n": (2, 20), "m": (2, 10)}
+
+
+def test_the_roads_show_the_pattern_of_figure_5() -> None:
+    """Equal under strong privacy, half the error at large ε, and the certified calibration far below both."""
+    found = list(benvenuti2026_roads.rows())
+    assert all(candidate.agrees for candidate in found)
+    ratios = [float(row.ours.rsplit(" ", 1)[1]) for row in found if "ratio" in row.ours]
+    assert ratios[0] > 0.999
+    assert ratios[-1] < 0.55
+    beyond = next(row for row in found if row.item.startswith("Beyond B26, ε = 5"))
+    theirs, ours = map(float, beyond.ours.split(" and "))
+    assert ours < theirs / 10

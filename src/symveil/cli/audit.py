@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from symveil.cli.options import (
@@ -14,7 +12,7 @@ from symveil.cli.options import (
     mechanism_options,
     print_notes,
 )
-from symveil.cli.output import print_json, print_table
+from symveil.cli.output import print_json, print_table, progress_bar
 
 
 @click.command(
@@ -34,8 +32,8 @@ def audit_command(source: LanguageOptions, mechanism: MechanismOptions, length: 
 
     notes: list[str] = []
     law = mechanism.build(source.language(length, notes))
-    with click.progressbar(length=100, label="auditing", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
-        verdict = audit(law, progress=lambda done, total: bar.update(done * 100 // total - bar.pos))
+    with progress_bar("auditing") as progress:
+        verdict = audit(law, progress=progress)
     if as_json:
         print_json(verdict.document())
     else:

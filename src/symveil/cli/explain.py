@@ -15,7 +15,7 @@ from symveil.cli.options import (
     print_notes,
     word_options,
 )
-from symveil.cli.output import print_json, print_table, require_suffix, warn_if_thin
+from symveil.cli.output import print_json, print_table, progress_bar, require_suffix, warn_if_thin
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,6 +33,12 @@ _MOST_ROWS = 24
     "--plot", metavar="FILE", type=click.Path(path_type=Path), help="Plot the law of the distance (.png, .svg)."
 )
 @click.option("--draw", metavar="FILE", type=click.Path(path_type=Path), help="Draw the word's automaton (.svg, .dot).")
+@click.option(
+    "--curves",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Expected error against epsilon for all mechanisms (.png, .svg, .json).",
+)
 @click.option("--at-distance", metavar="L", type=int, help="With --draw: only the words at exactly this distance.")
 @json_option
 def explain_command(
@@ -40,6 +46,7 @@ def explain_command(
     mechanism: MechanismOptions,
     plot: Path | None,
     draw: Path | None,
+    curves: Path | None,
     at_distance: int | None,
     as_json: bool,
 ) -> None:
@@ -52,6 +59,7 @@ def explain_command(
 
     require_suffix("draw", draw, (".svg", ".dot"))
     require_suffix("plot", plot, (".png", ".svg"))
+    require_suffix("curves", curves, (".png", ".svg", ".json"))
     if at_distance is not None and draw is None:
         raise InputError("at-distance: expected --draw with it, found none")
     notes: list[str] = []
@@ -65,6 +73,12 @@ def explain_command(
         from symveil.workflows.draw import plot_law
 
         plot_law(explanation, plot)
+    if curves:
+        from symveil.workflows.curves import error_curves, save_curves
+
+        with progress_bar("computing curves") as progress:
+            found = error_curves(language, word=word, adjacency=explanation.mechanism.adjacency, progress=progress)
+        save_curves(found, curves)
     if as_json:
         print_json(explanation.document())
     else:

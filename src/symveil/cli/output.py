@@ -6,7 +6,8 @@ import io
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,3 +58,10 @@ def require_suffix(option: str, path: Path | None, suffixes: tuple[str, ...]) ->
     """Refuse a file name before anything is computed or written."""
     if path is not None and path.suffix.lower() not in suffixes:
         raise ParameterError(option, expected=f"a file name ending in {' or '.join(suffixes)}", found=repr(path.name))
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error where somebody is looking; yields what tells it (done, total)."""
+    with click.progressbar(length=100, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+        yield lambda done, total: bar.update(done * 100 // total - bar.pos)

@@ -16,8 +16,20 @@ from symveil.errors import ModelError
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
+from symveil.privacy.calibration import certify
 
 Word = tuple[str, ...]
+
+
+def seeded(seed: int) -> random.Random:
+    return random.Random(seed)
+
+
+def forget() -> None:
+    """Empty what calibration remembers in memory."""
+    certify._answers.clear()
+    certify._proved.cache_clear()
+    certify._known.cache_clear()
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ agree, so swapping one whole block keeps a word feasible, and the loss η·d + l
 over blocks, each between two feasible words that differ in that block only. `chain_bounds` bounds
 one block of each length; `BlockBounds.loss` adds them up in the worst way that b positions allow.
 
-A block of length L whose search would be too long keeps the classic bound η·L, which holds for each
-block just as it does for whole words; so a dense graph gets as much as can be had.
+Where the pairs of paths of one length are too many, only paths are looked at, with a looser bound;
+where even these are, how much Z can grow along a path (`growth`). The classic bound η·L holds for each
+block just as it does for whole words. So a dense graph gets as much as can be had.
 """
 
 from __future__ import annotations
@@ -24,16 +25,19 @@ from scipy import sparse
 
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
-from symveil.privacy.calibration.blocks import FINAL, FROM_START, MIDDLE, largest_ratio
+from symveil.privacy.calibration.blocks import FINAL, FROM_START, MIDDLE, glanced_ratio, largest_ratio
 from symveil.privacy.calibration.boxes import Boxes, ChainGraph, Floats, box_hull, sharing
+from symveil.privacy.calibration.growth import growth_bounds
 
 # S×S boxes: eight arrays in each direction, 0.8 GB at this size; 100,000 states would need 1.3 TB.
 MOST_STATES = 2500
 _BOX_WORK = 2e9  # multiplications per rate, about 1 ns each
-_BLOCK_WORK = 1e9  # visited entries per rate and block length, about 3 ns each
+_PAIR_WORK = 3e9  # entries of pairs of paths per rate and block length; nine in ten are never visited
+_PATH_WORK = 1.5e8  # entries of paths, where pairs are too many
 _LONGEST_LIST = 50_000  # paths from one state
 _SMALLEST_LOG2 = -600.0  # of any weight of a block: far from underflow
 
+NOT, BY_PATHS, BY_PAIRS = 0, 1, 2
 UNBOUNDED = math.inf
 """The bound of blocks that were not searched: the classic one applies."""
 
@@ -90,7 +94,7 @@ class ChainSearch:
     starts: NDArray[np.bool_]
     virtual: int
     powers: tuple[Any, ...]
-    searched: tuple[tuple[bool, bool], ...]
+    searched: tuple[tuple[int, int], ...]
 
 
 def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> ChainSearch | None:
@@ -119,17 +123,17 @@ def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> 
     powers = [adjacent]
     ways = sparse.csr_matrix((np.ones(len(weight)), chain.other, chain.first), shape=(size, size))
     counts = [ways]
-    searched = [(True, True)]
+    searched = [(BY_PAIRS, BY_PAIRS)]
     for block in range(1, longest + 1):
-        if not (searched[-1][0] or searched[-1][1]):
-            searched.append((False, False))
+        if searched[-1] == (NOT, NOT):
+            searched.append((NOT, NOT))
             continue
-        if counts[-1].nnz * float(graph.edge_count) / size > _BLOCK_WORK:
-            searched.append((False, False))
+        if counts[-1].nnz * float(graph.edge_count) / size > _PATH_WORK:
+            searched.append((NOT, NOT))
             continue
         counts.append((counts[-1] @ ways).tocsr())
         powers.append((powers[-1] @ adjacent).tocsr())
-        searched.append(_affordable(counts, block, virtual))
+        searched.append(_affordable(counts, block, virtual, from_start=virtual >= 0 and bool(starts[virtual])))
     for power in powers:
         power.sort_indices()
     return ChainSearch(
@@ -146,21 +150,24 @@ def _start_states(language: RunLanguage) -> list[int]:
     return [int(graph.target[e]) for e in graph.edges(graph.start) if alive[graph.target[e]]]
 
 
-def _affordable(counts: list[Any], block: int, virtual: int) -> tuple[bool, bool]:
-    """Whether the pairs of paths in the middle, and at the end, are few enough to look at all of them."""
+def _affordable(counts: list[Any], block: int, virtual: int, *, from_start: bool) -> tuple[int, int]:
+    """How thoroughly one can look, in the middle and at the end: at all pairs of paths, at all paths, or not."""
     size = counts[0].shape[0]
     lists = np.asarray(counts[block - 1].sum(axis=1)).ravel()
     if virtual >= 0:
-        lists[virtual] = np.asarray(counts[block - 1].sum(axis=0)).max()
+        lists[virtual] = np.asarray(counts[block - 1].sum(axis=0)).max() if from_start else 0.0
     if lists.max(initial=0.0) > _LONGEST_LIST:
-        return False, False
+        return NOT, NOT
     density = [power.nnz / size for power in counts]
     touched = 2 * sum(density[i] * density[block - 1 - i] for i in range(block))
-    pairs = counts[block].multiply(counts[block]).sum()
-    listing = float((lists**2).sum()) / 4
-    inner = pairs * touched + listing < _BLOCK_WORK
-    final = float((lists**2).sum()) * 2 * sum(density[:block]) < _BLOCK_WORK
-    return bool(inner), bool(final)
+    squares = np.asarray(counts[block].multiply(counts[block]).sum(axis=1)).ravel()
+    pairs = float(squares.sum()) - (0.0 if virtual < 0 or from_start else float(squares[virtual]))
+    all_pairs = float((lists**2).sum())
+    paths = float(lists.sum()) + float(counts[block - 1].sum())
+    inner = BY_PAIRS if pairs * touched + all_pairs < _PAIR_WORK else BY_PATHS if paths * touched < _PATH_WORK else NOT
+    few = 2 * sum(density[:block])
+    final = BY_PAIRS if all_pairs * few < _PAIR_WORK else BY_PATHS if paths * few < _PATH_WORK else NOT
+    return inner, final
 
 
 def chain_bounds(search: ChainSearch, rate: Fraction, adjacency: int) -> BlockBounds:
@@ -182,18 +189,23 @@ def chain_bounds(search: ChainSearch, rate: Fraction, adjacency: int) -> BlockBo
             prepared = _prepared(search, before, after, decay, block) if any(searched) else None
             middle, end = _jobs(search, before, after, decay, excess, block, prepared)
             jobs.append(([pool.submit(*job) for job in middle], [pool.submit(*job) for job in end]))
-        for inner_jobs, final_jobs in jobs:
-            inner.append(_logarithm([float(job.result()) for job in inner_jobs]))
-            final.append(_logarithm([float(job.result()) for job in final_jobs]))
+        grown = growth_bounds(
+            search.graph, before, after, decay, longest,
+            search.language.graph.accepting.astype(np.float64), (search.virtual, search.length),
+        )  # fmt: skip
+        for block, (inner_jobs, final_jobs) in enumerate(jobs, start=1):
+            inner.append(_logarithm([float(job.result()) for job in inner_jobs], grown[0][block]))
+            final.append(_logarithm([float(job.result()) for job in final_jobs], grown[1][block]))
     return BlockBounds(search.length, tuple(inner), tuple(final))
 
 
-def _logarithm(ratios: list[float]) -> float | None:
-    """ln of the largest ratio, rounded up; None where no block was found."""
+def _logarithm(ratios: list[float], otherwise: float) -> float | None:
+    """ln of the largest ratio, rounded up, or the other bound if it is smaller; None where no block was found."""
     largest = max(ratios, default=0.0)
     if largest == 0.0:
         return None
-    return math.log(largest) * (1 + 2.0**-50) + 2.0**-60 if largest < math.inf else UNBOUNDED
+    found = math.log(largest) * (1 + 2.0**-50) + 2.0**-60 if largest < math.inf else UNBOUNDED
+    return min(found, otherwise)
 
 
 def _hull(search: ChainSearch, decay: float, *, backwards: bool) -> Boxes:
@@ -271,24 +283,26 @@ def _jobs(
     unknown = [(float, math.inf)]
     if prepared is None:
         return unknown if middle else [], unknown
-    middle_jobs = [_job(search, before, after, decay, excess, block, prepared, *group) for group in middle]
-    end_jobs = [_job(search, before, after, decay, excess, block, prepared, *group) for group in end]
-    if middle and not search.searched[block][0]:
+    for_middle, for_end = search.searched[block]
+    middle_jobs = [_job(search, before, after, decay, excess, block, prepared, for_middle, *group) for group in middle]
+    end_jobs = [_job(search, before, after, decay, excess, block, prepared, for_end, *group) for group in end]
+    if middle and for_middle == NOT:
         middle_jobs = unknown
     # where the block is the whole word, from a hidden start, there are as many paths as words
-    if not search.searched[block][1] or (from_start and block == search.length):
+    if for_end == NOT or (from_start and block == search.length):
         end_jobs = unknown
     return middle_jobs, end_jobs
 
 
 def _job(
     search: ChainSearch, before: Boxes, after: Boxes, decay: float, excess: float, block: int,
-    prepared: _Prepared, kind: int, group: NDArray[np.int64],
+    prepared: _Prepared, thorough: int, kind: int, group: NDArray[np.int64],
 ) -> tuple[Any, ...]:  # fmt: skip
     graph, reverse, power = search.graph, search.reverse, search.powers[block]
     return (
-        largest_ratio, kind, group, graph.first, graph.other, graph.weight, reverse.first, reverse.other,
-        search.virtual, search.language.graph.accepting, *prepared.columns,
+        largest_ratio if thorough == BY_PAIRS else glanced_ratio,
+        kind, group, graph.first, graph.other, graph.weight, reverse.first, reverse.other, search.virtual,
+        search.language.graph.accepting, *prepared.columns,
         power.indptr.astype(np.int64), power.indices.astype(np.int64), power.data, prepared.ends,
         before.low, before.high, after.low, after.high, after.valid,
         prepared.all_final if kind == FINAL else prepared.all_inner, decay, excess, block, prepared.slack,

@@ -350,3 +350,65 @@ def largest_ratio(
                     if final:
                         break
     return ratio
+
+
+@compiled
+def glanced_ratio(
+    kind, group, first, other, weight, reverse_first, reverse_other, start, accepting,
+    column_first, column_row, column_value, row_first, row_column, row_value, ends,
+    low_before, high_before, low_after, high_after, valid_after, everything,
+    decay, excess, length, slack,
+):  # fmt: skip
+    """As `largest_ratio`, without looking at pairs: the largest E + X over the smallest, between the same ends.
+
+    Looser, but in proportion to the number of paths and not to its square: for long blocks.
+    """
+    size = len(first) - 1
+    final = kind == FINAL
+    ratio = 0.0
+    nothing = np.empty(0)
+    values, seen = np.zeros(size), np.full(size, -1.0)
+    states, spare = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    most, least, found = np.zeros(size), np.full(size, np.inf), np.zeros(size, dtype=np.int64)
+    for h in range(len(group)):
+        if kind == FROM_START:
+            paths = paths_from(reverse_first, reverse_other, group[h], length, start)[:, ::-1].copy()
+            a = start
+        else:
+            paths = paths_from(first, other, group[h], length, start)
+            a = group[h]
+        most[:] = 0.0
+        least[:] = np.inf
+        found[:] = 0
+        for i in range(len(paths)):
+            last = paths[i, length - 1]
+            if final and not accepting[last]:
+                continue
+            keys, results = _touched(
+                first, other, weight, column_first, column_row, column_value, row_first, row_column, row_value, ends,
+                paths[i], decay, excess, final, values, states, spare, seen,
+            )  # fmt: skip
+            e = first[last]
+            while final or e < first[last + 1]:
+                c = 0 if final else other[e]
+                e += 1
+                if not final and (not valid_after[c] or (kind == FROM_START and c != group[h])):
+                    continue
+                low_c = nothing if final else low_after[c]
+                high_c = nothing if final else high_after[c]
+                lowest, highest = _spread(
+                    keys, results, low_before[a], high_before[a], low_c, high_c, size, final, slack
+                )
+                most[c] = max(most[c], highest)
+                least[c] = min(least[c], lowest)
+                found[c] += 1
+                if final:
+                    break
+        for c in range(size):
+            if found[c] > 1:
+                common = everything[a, c] * (1.0 - slack)
+                ratio = max(ratio, 1.0)
+                if most[c] > least[c]:
+                    below = (common + least[c]) * (1.0 - slack)
+                    ratio = max(ratio, (common + most[c]) * (1.0 + slack) / below if below > 0.0 else np.inf)
+    return ratio

@@ -5,8 +5,8 @@ For P(w'|w) = T(w')·z^{d(w,w')}/Z(w), z = e^{−η}, the loss of two words is e
 
 * at most 10⁴ words: every pair is compared (`enumeration`): exact;
 * a Markov chain of up to 2500 states: boxes and blocks (`block_bounds`): certified. Block lengths
-  with too many pairs of paths (dense graphs, large b) keep the classic bound for those lengths;
-* other systems of moderate size: windows (`windows`): certified;
+  with too many pairs of paths (dense graphs, large b) get a looser bound (`growth`);
+* small systems of any kind: windows (`windows`): certified;
 * anything: the largest Z over the smallest (`spread`), useful at large rates only;
 * always: the classic 2bη. Each answer is the smallest of those that apply.
 
@@ -17,15 +17,15 @@ last two at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import get_args
 
 import numpy as np
 
-from symveil.languages.runs import RunLanguage, sum_over_edges
+from symveil.languages.runs import RunLanguage, endless, sum_over_edges
 from symveil.privacy.calibration import kept
 from symveil.privacy.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
 from symveil.privacy.calibration.enumeration import MOST_WORDS, WrittenOut, exact_loss, written_out
@@ -68,7 +68,7 @@ def certified_rate(
     (1.782, 2.0, 'exact')
     """
     question = _asked(language, adjacency, with_prior)
-    return _answered(question, epsilon, progress or _silent)
+    return _answered(_shared(question), epsilon, progress or _silent)
 
 
 def certified_loss(
@@ -86,6 +86,7 @@ class _Question:
     adjacency: int
     with_prior: bool
     language: RunLanguage = field(compare=False, repr=False)
+    for_shorter_words_too: bool = False
 
     @cached_property
     def farthest(self) -> int:
@@ -120,6 +121,9 @@ class _Question:
         if self.words is not None:
             return min(exact_loss(self.words, rate=rate, adjacency=self.adjacency), classic), "exact"
         bounds = [classic]
+        if self.for_shorter_words_too and self.blocks is not None:
+            bound = chain_bounds(self.blocks, rate, self.adjacency).loss(rate, self.adjacency)
+            return min(bound, classic), "certified" if bound < classic else "classic"
         spread = spread_bound(self.language, rate=rate, with_prior=self.with_prior)
         if spread < math.inf:
             bounds.append(self.farthest * rate + Fraction(spread))
@@ -129,6 +133,37 @@ class _Question:
             bounds.append(chain_bounds(self.blocks, rate, self.adjacency).loss(rate, self.adjacency))
         best = min(bounds)
         return best, "certified" if best < classic else "classic"
+
+
+def _shared(question: _Question) -> _Question:
+    """The same question for a rounder, larger length, where its answer serves all shorter words as well.
+
+    Boxes are hulls over all positions and blocks are looked at between any two of them, so what
+    blocks prove for words of one length holds for every shorter one, as long as a block cannot be
+    the whole word and no state is a dead end (else shorter words could begin where longer ones cannot).
+    A file with trips of forty lengths then needs a handful of certificates.
+    """
+    language = question.language
+    # the other methods speak of one length only
+    if question.words is not None or question.blocks is None or question.windows is not None:
+        return question
+    if language.length <= question.adjacency + 1:
+        return question
+    length = next(size for size in _round_lengths() if size >= language.length)
+    if not endless(language.graph).all():
+        return question
+    longer = RunLanguage(graph=language.graph, length=length, public_start=language.public_start)
+    asked = _asked(longer, question.adjacency, question.with_prior)
+    return _known(replace(asked, for_shorter_words_too=True)) if asked.blocks is not None else question
+
+
+def _round_lengths() -> Iterator[int]:
+    """16, 24, 32, 48, 64, 96 …"""
+    size = 16
+    while True:
+        yield size
+        yield size * 3 // 2
+        size *= 2
 
 
 def _silent(_: str) -> None:
@@ -154,8 +189,9 @@ _answers: dict[str, CertifiedRate] = {}
 
 
 def _answered(question: _Question, epsilon: Fraction, progress: Callable[[str], None]) -> CertifiedRate:
+    served = "+" if question.for_shorter_words_too else ""
     key = kept.question_digest(
-        question.digest, epsilon=epsilon, adjacency=question.adjacency, with_prior=question.with_prior
+        question.digest + served, epsilon=epsilon, adjacency=question.adjacency, with_prior=question.with_prior
     )
     answer = _answers.get(key) or _read(kept.load(key), question, epsilon)
     if answer is None:

@@ -20,7 +20,7 @@ from symveil.drawing.saving import save
 from symveil.errors import FileError
 from symveil.languages.runs import RunLanguage
 
-FORMAT = "symveil-calibration-1"
+FORMAT = "symveil-calibration-2"
 """Changes with the format and with every change of the proofs, so that no older answer is believed."""
 
 _LARGEST_FILE = 100_000

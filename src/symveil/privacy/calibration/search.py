@@ -46,6 +46,8 @@ def largest_rate(
         if rate <= lowest or (above is not None and rate >= above.rate):
             break
         found = Found(rate, loss_at(rate))
+        if best is None and above is not None and found.loss > epsilon and _hopeless(found, above, slope):
+            break
         if found.loss <= epsilon:
             best, weight = found, (weight / 2 if above is not None else weight)
         else:
@@ -57,6 +59,12 @@ def largest_rate(
             break
         candidate = _next(best, above, target, limit, safe, slope, weight)
     return best
+
+
+def _hopeless(found: Found, above: Found, slope: int) -> bool:
+    """Where a bound gets no better as the rate falls, or is the classic one twice, the rest is not worth the time."""
+    classic = all(each.loss >= 2 * slope * each.rate * Fraction(999, 1000) for each in (found, above))
+    return classic or found.loss >= above.loss
 
 
 def _next(

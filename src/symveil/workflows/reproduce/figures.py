@@ -7,9 +7,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.drawing.plots import Band, Curve, draw_curves
+from symveil.drawing.svg import to_svg
 from symveil.io.files import write_text
 from symveil.languages.free import words
 from symveil.languages.hamming_automaton import hamming_automaton
+from symveil.languages.run_product import product_diagram
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
@@ -72,6 +74,11 @@ def _benvenuti2026(folder: Path, suffix: str) -> Iterator[Path]:
             path=path,
         )
         yield path
+    product = folder / "benvenuti2026_fig3_product.svg"
+    language = benvenuti2026_roads.four_states()
+    diagram = product_diagram(language, language.encode(("y1", "y2", "y3")), exactly=2)
+    write_text(product, to_svg(diagram))
+    yield product
     yield _figure_5(folder / f"benvenuti2026_fig5.{suffix}")
 
 

@@ -1,0 +1,108 @@
+"""Expected error against ε, for every mechanism: for one word, or on average over the public model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from symveil.drawing.plots import Curve, draw_curves
+from symveil.errors import ParameterError
+from symveil.io.files import write_text
+from symveil.languages.free import FreeLanguage
+from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.exponential import Exponential
+from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.online import Online
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
+from symveil.mechanisms.staircase import Staircase
+from symveil.models.word import Word, decode
+from symveil.privacy.parameters import Adjacency
+from symveil.privacy.protection import typical_words
+
+EPSILONS = tuple(Fraction(step, 2) for step in range(1, 21))
+_TYPICAL_WORDS = 10
+
+Language = FreeLanguage | RunLanguage
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCurve:
+    """One mechanism: its expected error at each ε."""
+
+    mechanism: str
+    epsilons: tuple[float, ...]
+    errors: tuple[float, ...]
+
+
+def error_curves(
+    language: Language, *, word: Word | None = None, adjacency: Adjacency = 1, progress: Progress | None = None
+) -> tuple[ErrorCurve, ...]:
+    """The curves of every mechanism for `word`; without one the average over words of the public model.
+
+    >>> import symveil as sv
+    >>> curves = error_curves(sv.words("ab", 5))
+    >>> [curve.mechanism for curve in curves][:2]
+    ['exponential, tight', 'exponential, classic']
+    >>> round(curves[1].errors[9], 6)          # ε = 5
+    0.379291
+    """
+    words = [word] if word is not None else _public_words(language)
+    makers = dict(_makers(language, adjacency))
+    curves = []
+    for number, (name, make) in enumerate(makers.items()):
+        errors = []
+        for step, epsilon in enumerate(EPSILONS):
+            mechanism = make(epsilon)
+            errors.append(sum(mechanism.distances(each).expected_error for each in words) / len(words))
+            if progress:
+                progress(number * len(EPSILONS) + step + 1, len(makers) * len(EPSILONS))
+        curves.append(ErrorCurve(name, tuple(map(float, EPSILONS)), tuple(errors)))
+    return tuple(curves)
+
+
+def _makers(language: Language, adjacency: Adjacency) -> Iterator[tuple[str, Callable[[Fraction], WordMechanism]]]:
+    for kind in (Exponential, PermuteAndFlip, Staircase):
+        for calibration in ("tight", "classic"):
+            if calibration == "tight" and kind is not Exponential and isinstance(language, RunLanguage):
+                continue  # no tight analysis on a model: it would be the classic curve again
+            yield (
+                f"{kind.name}, {calibration}",
+                lambda epsilon, kind=kind, calibration=calibration: kind(  # type: ignore[misc]
+                    language, epsilon=epsilon, adjacency=adjacency, calibration=calibration
+                ),
+            )
+    if isinstance(language, RunLanguage):
+        yield Online.name, lambda epsilon: Online(language, epsilon=epsilon, adjacency=adjacency)
+
+
+def _public_words(language: Language) -> Sequence[Word | None]:
+    if isinstance(language, FreeLanguage):
+        return [None]  # all words of the free language have the same law
+    rows = typical_words(language, _TYPICAL_WORDS)
+    return [decode(row, language.alphabet, like=()) for row in rows]
+
+
+def save_curves(curves: Sequence[ErrorCurve], path: Path) -> None:
+    """Write the curves as a picture (`.png`, `.svg`) or as numbers (`.json`)."""
+    if path.suffix.lower() == ".json":
+        document = [
+            {"mechanism": each.mechanism, "epsilon": each.epsilons, "expected_error": each.errors} for each in curves
+        ]
+        write_text(path, json.dumps({"curves": document}) + "\n")
+        return
+    if path.suffix.lower() not in (".png", ".svg"):
+        raise ParameterError("curves", expected="a file name ending in .png, .svg or .json", found=repr(path.name))
+    draw_curves(
+        [
+            Curve(each.mechanism, each.epsilons, each.errors, "dashed" if "classic" in each.mechanism else "solid")
+            for each in curves
+        ],
+        title="Expected error",
+        x_label="ε",
+        y_label="symbols changed",
+        path=path,
+    )

@@ -1,0 +1,26 @@
+"""Every figure can be drawn, for one paper or for all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from symveil.workflows.reproduce.figures import draw_figures
+
+
+def test_all_figures_are_drawn(tmp_path: Path) -> None:
+    names = {path.name for path in draw_figures(tmp_path, "svg")}
+    assert names == {
+        "jones2019_fig2_automaton.svg",
+        "jones2019_case_study_1.svg",
+        "benvenuti2026_fig2a.svg",
+        "benvenuti2026_fig2b.svg",
+        "benvenuti2026_fig2c.svg",
+        "benvenuti2026_fig3_product.svg",
+        "benvenuti2026_fig5.svg",
+    }
+    assert {path.name for path in tmp_path.iterdir()} == names
+    assert all(b"<svg" in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_one_paper_only(tmp_path: Path) -> None:
+    assert all(path.name.startswith("jones2019") for path in draw_figures(tmp_path, "png", "jones2019"))

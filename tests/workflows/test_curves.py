@@ -1,0 +1,54 @@
+"""Expected error against ε for every mechanism, as numbers and as a picture."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import symveil as sv
+from symveil.errors import ParameterError
+from symveil.models.markov_chain import MarkovChain
+from symveil.workflows.curves import EPSILONS, error_curves, save_curves
+
+CHAIN = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+
+
+def test_curves_are_the_expected_errors_of_the_mechanisms() -> None:
+    language = sv.runs(CHAIN, 4)
+    curves = {curve.mechanism: curve for curve in error_curves(language, word="abaa")}
+    assert curves.keys() == {
+        "exponential, tight",
+        "exponential, classic",
+        "permute-and-flip, classic",
+        "staircase, classic",
+        "online",
+    }
+    for place, epsilon in enumerate(EPSILONS):
+        flip = sv.PermuteAndFlip(language, epsilon=epsilon, calibration="classic").distances("abaa").expected_error
+        assert curves["permute-and-flip, classic"].errors[place] == flip
+        assert flip <= curves["exponential, classic"].errors[place] + 1e-12  # B26 Theorem 2
+        assert curves["exponential, tight"].errors[place] <= curves["exponential, classic"].errors[place] + 1e-12
+
+
+def test_without_a_word_the_average_over_the_public_model() -> None:
+    (first, *_) = error_curves(sv.runs(CHAIN, 4))
+    assert all(0 <= error <= 4 for error in first.errors)
+    assert list(first.errors) == sorted(first.errors, reverse=True)
+
+
+def test_progress_reaches_its_end() -> None:
+    told = []
+    error_curves(sv.words("ab", 3), progress=lambda done, total: told.append((done, total)))
+    assert told[-1][0] == told[-1][1] == len(told)
+
+
+def test_saving(tmp_path) -> None:
+    curves = error_curves(sv.words("ab", 3))
+    save_curves(curves, tmp_path / "curves.json")
+    document = json.loads((tmp_path / "curves.json").read_text())
+    assert [curve["mechanism"] for curve in document["curves"]] == [curve.mechanism for curve in curves]
+    save_curves(curves, tmp_path / "curves.svg")
+    assert "<svg" in (tmp_path / "curves.svg").read_text()
+    with pytest.raises(ParameterError):
+        save_curves(curves, tmp_path / "curves.txt")
