@@ -28,10 +28,12 @@ def audit_command(source: LanguageOptions, mechanism: MechanismOptions, length: 
     Exit status 0 if it is at most epsilon, 1 if it is not.
     """
     from symveil.numerics.rationals import shown_at_least
-    from symveil.verification.audit import audit
+    from symveil.verification.audit import MOST_WORDS, audit
 
     notes: list[str] = []
-    law = mechanism.build(source.language(length, notes))
+    language = source.language(length, notes)
+    language.enumerate_codes(at_most=MOST_WORDS)  # refused before anything is calibrated
+    law = mechanism.build(language)
     with progress_bar("auditing") as progress:
         verdict = audit(law, progress=progress)
     if as_json:
@@ -44,7 +46,7 @@ def audit_command(source: LanguageOptions, mechanism: MechanismOptions, length: 
             ("private", "yes" if verdict.private else "NO"),
         ]
         if verdict.witness:
-            facts += [(name, " ".join(map(str, word))) for name, word in verdict.witness.items()]
+            facts += [(name, " ".join(map(repr, word))) for name, word in verdict.witness.items()]
         print_table("Audit", ("", ""), facts)
     print_notes(notes)
     return 0 if verdict.private else 1

@@ -49,7 +49,7 @@ def warn_if_thin(protection: Protection | None) -> None:
         near = protection.neighbours_within_adjacency
         click.echo(
             f"symveil: warning: protection is thin: on average {near:.3g} feasible words lie within the adjacency of a "
-            "word, and at most positions hardly any differs; a larger --adjacency hides more",
+            "word, unevenly over its positions; a larger --adjacency may hide more",
             err=True,
         )
 

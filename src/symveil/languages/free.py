@@ -31,6 +31,10 @@ class FreeLanguage:
         """How many words there are: mⁿ."""
         return int(len(self.alphabet) ** self.length)
 
+    def has_at_most(self, words: int) -> bool:
+        """Whether the language is that small; a power far beyond it is not computed."""
+        return self.largest_distance <= words.bit_length() and self.size <= words
+
     @property
     def largest_distance(self) -> int:
         """The largest Hamming distance between two of its words: n, or 0 for a one-symbol alphabet."""
@@ -81,8 +85,7 @@ class FreeLanguage:
 
     def enumerate_codes(self, *, at_most: int) -> Codes:
         """All words as rows of codes, in alphabetical order; refused beyond `at_most` words."""
-        # a power of two or more beyond the limit need not be computed to be refused
-        if self.largest_distance > at_most.bit_length() or self.size > at_most:
+        if not self.has_at_most(at_most):
             raise TooLargeError(
                 f"language: expected at most {at_most} words for enumeration, found {len(self.alphabet)}^"
                 f"{self.length}; use a shorter length or a smaller alphabet"

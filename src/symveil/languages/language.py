@@ -30,6 +30,9 @@ class Language(Protocol):
     def largest_distance(self) -> int:
         """A bound on the Hamming distance between two words."""
 
+    def has_at_most(self, words: int) -> bool:
+        """Whether the language is that small, without counting it out."""
+
     def encode(self, word: Word) -> Codes:
         """The codes of a word of the language; refuses any other word."""
 

@@ -51,8 +51,8 @@ class RunNeighbours:
         if not can_count(language):
             entries = _entries(language)
             raise TooLargeError(
-                f"counting by distance: expected at most {MOST_ENTRIES} counts, found {entries}; use a shorter word, a "
-                "smaller model, or the exponential mechanism with utility distance, which needs none",
+                f"counting by distance: expected at most {MOST_ENTRIES} counts, found {entries}; use a shorter "
+                "word or a smaller model (releasing by the exponential mechanism needs no counts)",
             )
         self._language = language
         self._codes = codes

@@ -18,6 +18,8 @@ from symveil.randomness import BitSource
 
 Draws = NDArray[np.uint64]
 
+_MOST_SUMS = 1 << 22
+
 
 def draw_versions(weights: RunWeights, codes: Codes, count: int, bits: BitSource) -> Codes:
     """`count` private versions of one word."""
@@ -25,7 +27,12 @@ def draw_versions(weights: RunWeights, codes: Codes, count: int, bits: BitSource
     if weights.smallest_total is None:
         slow = ExactDraw(weights, codes)
         return np.stack([slow.draw(row.tolist(), bits) for row in words])
-    released, decided = _forward(weights, codes, backward(weights, codes), words)
+    layers = backward(weights, codes)
+    # in pieces, so that the table of sums (edges of a state × draws) stays small
+    step = max(1, _MOST_SUMS // max(weights.language.graph.widest, 1))
+    parts = [_forward(weights, codes, layers, words[start : start + step]) for start in range(0, count, step)]
+    released = np.concatenate([part[0] for part in parts])
+    decided = np.concatenate([part[1] for part in parts])
     if not decided.all():
         slow = ExactDraw(weights, codes)
         for row in np.flatnonzero(~decided):

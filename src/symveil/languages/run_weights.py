@@ -68,11 +68,26 @@ class RunWeights:
     @cached_property
     def margin(self) -> float:
         """How far from a boundary, relative to the whole, a draw must lie to be decided by floats."""
-        length, widest = self.language.length, self.language.graph.widest
+        length, widest = self.language.length, self._widest
         # one sum, one product with z, one with T, the two roundings of z and of 1 − z, per layer
-        operations = (length + 1) * (max(widest + 1, 3) + 5)
+        operations = (length + 1) * (max(widest + 1, 3) + 5) + self._start_degree
         relative = math.expm1(operations * 2.0**-53)
         return 4 * relative + 2.0**-50 + self.widen
+
+    @cached_property
+    def _start_degree(self) -> int:
+        """How many edges leave the start: a hidden start has as many as there are states, but is left once."""
+        graph = self.language.graph
+        return len(graph.edges(graph.start))
+
+    @cached_property
+    def _widest(self) -> int:
+        """D: the largest number of edges from one state, the start aside where nothing leads back to it."""
+        graph = self.language.graph
+        degrees = np.diff(graph.first)
+        if not (graph.target == graph.start).any():
+            degrees = np.delete(degrees, graph.start)
+        return int(degrees.max(initial=0))
 
     @cached_property
     def smallest_total(self) -> float | None:
@@ -84,8 +99,8 @@ class RunWeights:
         at most n·D·(1+(D−1)z)ⁿ·2⁻¹⁰⁷⁴, nothing beside the word's own weight, which is at least 1;
         then floats are right wherever the weight is not itself very small.
         """
-        length, widest = self.language.length, max(self.language.graph.widest, 1)
-        growth = length * math.log2(1 + (widest - 1) * self.mismatch)
+        length, widest = self.language.length, max(self._widest, 1)
+        growth = length * math.log2(1 + (widest - 1) * self.mismatch) + math.log2(1 + self._start_degree)
         least = self.mismatch * float(self.edge_weights.min(initial=1.0))
         if least > 0 and growth - length * math.log2(least) < _SAFE_EXPONENT:
             return 0.0
@@ -104,7 +119,13 @@ class RunWeights:
         edges = language.walk_edges(codes)
         if language.public_start:
             edges = edges[:, 1:]  # the first symbol is given, not drawn
-        return np.asarray(np.log(self.edge_weights)[edges].sum(axis=1))
+        return np.asarray(self._log_edge_weights[edges].sum(axis=1))
+
+    @cached_property
+    def _log_edge_weights(self) -> NDArray[np.float64]:
+        """ln T of every edge, also of those that are too unlikely for a float."""
+        with precision(STANDARD_PRECISION):
+            return np.array([nearest_float(weight.log()) for weight in self.edge_weight_balls()])
 
     def prior_neighbours(self, codes: Codes) -> RunNeighbours:
         """The words around a word, by distance, each counted with its prior weight."""

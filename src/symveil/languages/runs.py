@@ -13,7 +13,6 @@ from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.graph import Model, WordGraph, word_graph
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Word, check_code_range, encode, read_length
-from symveil.numerics.integers import decimal
 
 States = NDArray[np.int32]
 
@@ -71,6 +70,16 @@ class RunLanguage:
         for _ in range(self.length):
             layers.append(sum_over_edges(self.graph, layers[-1][self.graph.target]))
         return layers
+
+    def has_at_most(self, words: int) -> bool:
+        """Whether the language is that small: counted in floats that stop growing, so at once."""
+        ways = self.graph.accepting.astype(np.float64)
+        for _ in range(self.length):
+            longer = np.minimum(sum_over_edges(self.graph, ways[self.graph.target]), 1e15)
+            if np.array_equal(longer, ways):
+                break
+            ways = longer
+        return bool(ways[self.graph.start] <= words)
 
     @property
     def size(self) -> int:
@@ -144,10 +153,9 @@ class RunLanguage:
 
     def enumerate_codes(self, *, at_most: int) -> Codes:
         """All words as rows of codes, in alphabetical order; refused beyond `at_most` words."""
-        if self.size > at_most:
+        if not self.has_at_most(at_most):
             raise TooLargeError(
-                f"language: expected at most {at_most} words for enumeration, found {decimal(self.size)}; "
-                "use a shorter length"
+                f"language: expected at most {at_most} words for enumeration, found more; use a shorter length"
             )
         graph = self.graph
         prefixes: list[tuple[tuple[int, ...], int]] = [((), graph.start)]

@@ -31,7 +31,7 @@ from symveil.mechanisms.run_release import release_runs
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.rationals import Number
-from symveil.privacy.calibration.certify import CertifiedRate, certified_rate
+from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency, read_offset, read_utility
@@ -91,6 +91,9 @@ class Exponential(DistanceWeighted):
         """The proof behind the rate on a model; None where none is needed or none exists."""
         if not isinstance(self.language, RunLanguage) or self.utility != "distance" or self.calibration != "tight":
             return None
+        # imported when first needed: a word of the free language must not wait for numba and scipy to load
+        from symveil.privacy.calibration.certify import certified_rate  # noqa: PLC0415
+
         return certified_rate(
             self.language, epsilon=self.epsilon, adjacency=max(self.reach, 1), with_prior=self.prior == "chain"
         )

@@ -13,7 +13,6 @@ gets stuck.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
@@ -29,7 +28,7 @@ from symveil.languages.graph import WordGraph
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage, endless
 from symveil.mechanisms.mechanism import WordMechanism
-from symveil.models.alphabet import Symbol
+from symveil.models.alphabet import Symbol, is_hashable
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.rationals import Number
@@ -68,6 +67,7 @@ class Online(WordMechanism):
             )
         super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration="tight")
         self._runs = language
+        self._whole_words = adjacency == "all"
         # steps to a symbol are steps to a state only where symbols are states
         self.steering: Final = steering and language.graph.state_is_symbol
 
@@ -78,25 +78,34 @@ class Online(WordMechanism):
 
     @property
     def rate(self) -> Fraction:
-        """η = ε/b."""
-        return self.epsilon / max(self.reach, 1)
+        """η = ε/b, whatever the length: a session may be longer than the words of the language."""
+        return self.epsilon / self.adjacency
 
     @property
     def guarantee(self) -> Guarantee:
-        """At most η for each of the positions where two adjacent words differ."""
-        return Guarantee.of_loss(self.rate * self.reach, "certified")
+        """At most η for each of the b positions where two adjacent words differ."""
+        return Guarantee.of_loss(self.rate * self.adjacency, "certified")
 
     def start(self, *, length: int | None = None, bits: BitSource | None = None) -> Session:
         """A session that takes one symbol and returns one at once.
 
         `length` is the public number of symbols to come; without it only states that can go on
-        for ever are visited.
+        for ever are visited. The true symbols are not checked against the model: a refusal in the middle
+        of a stream would be seen, and would tell something about them.
         """
         graph = self._runs.graph
+        if self._whole_words and (length is None or length > self.language.length):
+            raise ParameterError(
+                "length",
+                expected=f'at most {self.language.length}, the length that adjacency "all" was spread over',
+                found="an open end" if length is None else length,
+            )
         if length is None:
             alive = [endless(graph)]
             if not alive[0][graph.start]:
                 raise ParameterError("length", expected="a length, because no run goes on for ever", found="none")
+        elif length == self.language.length:
+            alive = self._runs.alive
         else:
             alive = RunLanguage(graph=graph, length=length, public_start=self._runs.public_start).alive
         return Session(self, graph, alive, length, bits or system_bits())
@@ -188,32 +197,31 @@ class Online(WordMechanism):
         """By a forward pass over the released state and the errors so far."""
         assert codes is not None  # noqa: S101 - `distances` refuses to be called without a word on a model
         graph, alive, length = self._runs.graph, self._runs.alive, self.language.length
-        mass: dict[tuple[int, int], float] = {(graph.start, 0): 1.0}
+        mass: dict[tuple[int, int], float] = {(graph.start, 0): 0.0}  # logarithms: nothing is lost to underflow
         for position, own in enumerate(codes.tolist()):
             following: dict[tuple[int, int], float] = {}
-            for (state, errors), chance in mass.items():
+            for (state, errors), log_chance in mass.items():
                 options = self.successors(state, alive[length - position - 1])
                 public = position == 0 and self._runs.public_start
                 best = self.preferred(options, own)
                 for place, edge in enumerate(options):
                     kept = int(graph.symbol[edge]) == own
-                    if public:
-                        step = 1.0 if kept else 0.0
-                    else:
-                        step = math.exp(self._log_step(len(options), None if best is None else place == best))
+                    if public and not kept:
+                        continue
+                    step = 0.0 if public else self._log_step(len(options), None if best is None else place == best)
                     key = (int(graph.target[edge]), errors + (not kept))
-                    following[key] = following.get(key, 0.0) + chance * step
+                    following[key] = float(np.logaddexp(following.get(key, -np.inf), log_chance + step))
             mass = following
-        probabilities = np.zeros(length + 1)
-        for (_, errors), chance in mass.items():
-            probabilities[errors] += chance
-        distances = np.flatnonzero(probabilities)
+        logs = np.full(length + 1, -np.inf)
+        for (_, errors), log_chance in mass.items():
+            logs[errors] = np.logaddexp(logs[errors], log_chance)
+        distances = np.flatnonzero(np.isfinite(logs))
         return DistanceLaw(
             distances=distances,
             all_counts=RunNeighbours(self._runs, codes).counts,
-            probabilities=probabilities[distances],
-            log_probabilities=np.log(probabilities[distances]),
-            expected_error=float(probabilities @ np.arange(length + 1)),
+            probabilities=np.exp(logs[distances]),
+            log_probabilities=logs[distances],
+            expected_error=float(np.exp(logs[distances]) @ distances),
             length=length,
         )
 
@@ -240,7 +248,7 @@ class Session:
 
     def step(self, symbol: Symbol) -> Symbol:
         """The released symbol for the next true symbol."""
-        own = self._graph.alphabet.code.get(symbol)
+        own = self._graph.alphabet.code.get(symbol) if is_hashable(symbol) else None
         if own is None:
             raise WordError(
                 f"symbol: expected a symbol of the model, found another one at position {self._taken + 1}",

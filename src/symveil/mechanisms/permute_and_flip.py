@@ -99,14 +99,14 @@ class PermuteAndFlip(DistanceWeighted):
 
     def _error_bounds(self, counts: Sequence[arb]) -> ErrorBounds:
         """B26 Theorem 2, with its sums from ℓ = 0 (mathematics §12 E3); E_Exp[Φ] is then 1/Z."""
-        if len(counts) == 1:
+        farthest = max(distance for distance, count in enumerate(counts) if not count.is_zero())
+        if farthest == 0:
             return ErrorBounds(lower=0.0, upper=0.0)
         eta = ball(self.rate)
         masses = [count * (-eta * distance).exp() for distance, count in enumerate(counts)]
         normaliser = sum(masses, start=arb(0))
         exponential_error = sum((d * mass for d, mass in enumerate(masses)), start=arb(0)) / normaliser
         integral = FlipIntegral(counts, eta)
-        farthest = len(counts) - 1
         slack = farthest * (integral.phi(0) - integral.phi(farthest)) * normaliser / 4
         return ErrorBounds(lower=float_bounds(exponential_error - slack)[0], upper=float_bounds(exponential_error)[1])
 

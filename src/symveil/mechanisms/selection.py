@@ -67,6 +67,10 @@ def select_mechanism(  # noqa: PLR0911 - one return per mechanism
         name, found = ("utility", utility) if utility != "distance" else ("prior", prior)
         raise ParameterError(name, expected=f"the default for mechanism {mechanism}", found=found)
     if mechanism == Online.name:
+        if calibration != "tight":
+            raise ParameterError(
+                "calibration", expected="tight for mechanism online, which needs no factor 2", found=calibration
+            )
         return Online(language, epsilon=epsilon, adjacency=adjacency)
     if mechanism == PermuteAndFlip.name:
         return PermuteAndFlip(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)

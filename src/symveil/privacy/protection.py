@@ -54,6 +54,7 @@ def protection(language: RunLanguage, adjacency: int) -> Protection:
     >>> found.by_position                     # only the detour over b or c can be hidden
     (0.0, 1.0, 0.0)
     """
+    adjacency = min(adjacency, language.largest_distance)
     words = typical_words(language, SAMPLED_WORDS)
     totals, positions = np.zeros(len(words)), np.zeros((len(words), language.length))
     for index, word in enumerate(words):
@@ -72,7 +73,10 @@ def typical_words(language: RunLanguage, count: int) -> Codes:
         state = graph.start
         for position in range(language.length):
             edges = np.array(graph.edges(state))
-            share = weights[edges] * language.alive[language.length - position - 1][graph.target[edges]]
+            edges = edges[language.alive[language.length - position - 1][graph.target[edges]]]
+            share = weights[edges]
+            if not share.sum() > 0:  # all of them less likely than floats can say
+                share = np.ones(len(edges))
             point = uniform[row * language.length + position] * share.sum()
             edge = edges[min(int(np.searchsorted(np.cumsum(share), point, side="right")), len(edges) - 1)]
             words[row, position] = graph.symbol[edge]

@@ -12,7 +12,7 @@ from symveil.mechanisms.mechanism import WordMechanism
 from symveil.models.word import Word
 from symveil.numerics.integers import decimal
 from symveil.numerics.rationals import at_least
-from symveil.privacy.calibration.certify import CertifiedRate
+from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.protection import Protection, protection
 

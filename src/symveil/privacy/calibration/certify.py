@@ -23,11 +23,10 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import get_args
 
-import numpy as np
-
-from symveil.languages.runs import RunLanguage, endless, sum_over_edges
+from symveil.languages.runs import RunLanguage, endless
 from symveil.privacy.calibration import kept
 from symveil.privacy.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
+from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.enumeration import MOST_WORDS, WrittenOut, exact_loss, written_out
 from symveil.privacy.calibration.search import Found, largest_rate
 from symveil.privacy.calibration.spread import spread_bound
@@ -36,16 +35,6 @@ from symveil.privacy.guarantee import How
 
 _EXACT_TOLERANCE, _EXACT_EVALUATIONS = Fraction(1, 10**6), 40
 _TOLERANCE, _EVALUATIONS = Fraction(1, 2000), 8
-
-
-@dataclass(frozen=True, slots=True)
-class CertifiedRate:
-    """A rate η, the loss it is proved to stay within, how, and the bound on ln Z(v)/Z(w) behind it."""
-
-    rate: Fraction
-    loss: Fraction
-    how: How
-    ratio_bound: float
 
 
 def certified_rate(
@@ -96,7 +85,7 @@ class _Question:
     @cached_property
     def words(self) -> WrittenOut | None:
         """Every word, where they are few."""
-        if not _has_at_most(self.language, MOST_WORDS):
+        if not self.language.has_at_most(MOST_WORDS):
             return None
         return written_out(self.language, with_prior=self.with_prior)
 
@@ -232,15 +221,6 @@ def _searched(question: _Question, epsilon: Fraction, progress: Callable[[str], 
 def _certified(found: Found, how: How, farthest: int) -> CertifiedRate:
     bound = max(0.0, float(found.loss - farthest * found.rate))
     return CertifiedRate(found.rate, found.loss, how, bound)
-
-
-def _has_at_most(language: RunLanguage, words: int) -> bool:
-    """Whether the language is that small; counted in floats, generously."""
-    graph = language.graph
-    ways = graph.accepting.astype(np.float64)
-    for _ in range(language.length):
-        ways = np.minimum(sum_over_edges(graph, ways[graph.target]), 1e9)
-    return bool(ways[graph.start] <= words)
 
 
 def _written(answer: CertifiedRate) -> kept.Entry:
