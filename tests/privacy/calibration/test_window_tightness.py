@@ -10,6 +10,7 @@ import pytest
 from calibration_oracle import chain_case, random_chain, seeded
 
 from symveil.models.markov_chain import MarkovChain
+from symveil.privacy.calibration.enumeration import exact_loss, written_out
 from symveil.privacy.calibration.windows import window_loss, window_search
 
 # a road with a short cut, a long way round and a place to wait
@@ -56,3 +57,19 @@ def test_random_chains_of_five_states() -> None:
     assert statistics.mean(looseness[0]) < 1.03
     assert statistics.mean(looseness[1]) < 1.005
     assert max(looseness[1]) < 1.06
+
+
+@pytest.mark.parametrize("adjacency", [1, 2, 3])
+def test_default_windows_are_within_three_percent(adjacency: int) -> None:
+    """Random 5-state chains, n = 5, η = 1 … 4: the widest affordable windows against every pair of words."""
+    for seed in range(2000, 2040):
+        dice = seeded(seed)
+        case = chain_case(random_chain(dice, states=5, dead_ends=False), 5)
+        assert case is not None
+        rate = Fraction(dice.randint(1, 4))
+        exact = exact_loss(written_out(case.language, with_prior=False), rate=rate, adjacency=adjacency)
+        search = window_search(case.language, adjacency=adjacency)
+        assert search is not None
+        # both are rounded upwards, each in its own way; that neither is below the truth is tested elsewhere
+        found = window_loss(search, rate)
+        assert exact - Fraction(1, 10**11) <= found <= exact * Fraction(103, 100)

@@ -68,13 +68,13 @@ class WindowSearch:
 def window_search(
     language: RunLanguage, *, adjacency: int, with_prior: bool = False, width: int | None = None
 ) -> WindowSearch | None:
-    """Windows of `width` symbols, by default the widest affordable of at most b + 1; None where none is."""
+    """Windows of `width` symbols, by default the widest affordable of at most b + 2; None where none is."""
     symbols = language.largest_distance
     farthest = min(adjacency, symbols)
     weights = RunWeights(language=language, rate=Fraction(1), with_prior=with_prior).edge_weights
     if farthest == 0 or weights.min(initial=1.0) < 2.0**-100:
         return None
-    for tried in range(farthest + 1, 0, -1) if width is None else (width,):
+    for tried in range(farthest + 2, 0, -1) if width is None else (width,):
         layers = _layers(language, farthest, tried)
         if layers is not None:
             return WindowSearch(language, with_prior, farthest, tried, layers, _starts(language))
