@@ -202,7 +202,7 @@ def _shanghai() -> tuple[list[list[str]], sv.MarkovChain]:
 
 
 def shanghai_errors(effort: Effort) -> Iterator[Row]:
-    """Mean expected error over 40 trips: the bars of the issue, as information rows in symbols."""
+    """Mean expected error over 40 trips: the bars of the issue, in symbols."""
     if effort.quick or not (SHARED_DATA / "shanghai_trips.csv.gz").exists():
         return
     trips, chain = _shanghai()
@@ -216,8 +216,8 @@ def shanghai_errors(effort: Effort) -> Iterator[Row]:
                 errors[calibration] += mechanism.distances(trip).expected_error / len(sample)
         yield Row(
             name=f"Shanghai, b = {adjacency}, ε = {epsilon}: mean expected error, certified against classic",
-            ours=errors["tight"], peer="classic exponential", peer_time=errors["classic"], quantity="seconds",
-            limit=limit, unit="symbols", note="numbers are changed symbols, not seconds",
+            ours=errors["tight"], peer="classic exponential", peer_time=errors["classic"], quantity="symbols",
+            limit=limit, unit="symbols",
         )  # fmt: skip
 
 

@@ -64,8 +64,8 @@ def print_table(console: Console, rows: Mapping[str, Sequence[Row]]) -> None:
             under = f"against {row.peer}" + (f"; {row.note}" if row.note else "")
             table.add_row(
                 f"{escape(row.name)}\n[dim]{escape(under)}[/dim]",
-                duration(row.ours),
-                duration(row.peer_time),
+                _amount(row, row.ours),
+                _amount(row, row.peer_time),
                 _figure(row),
                 row.bar(),
                 _verdict(row),
@@ -91,3 +91,8 @@ def _verdict(row: Row) -> str:
     if row.passed is None:
         return "" if row.limit is None else "[yellow]n/a[/yellow]"
     return "[green]pass[/green]" if row.passed else "[red]FAIL[/red]"
+
+
+def _amount(row: Row, value: float | None) -> str:
+    """A time, or a number of symbols in the rows that are about errors."""
+    return f"{value:.3g}" if row.quantity == "symbols" and value is not None else duration(value)

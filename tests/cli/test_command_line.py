@@ -73,7 +73,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("when", [0.05, 0.7, 1.0])
+@pytest.mark.parametrize("when", [0.7, 1.0, 1.4])
 def test_an_interrupt_at_any_time_leaves_no_traceback(when: float) -> None:
     """Also inside an integral, whose library would go on calling back."""
     process = subprocess.Popen(
@@ -85,9 +85,8 @@ def test_an_interrupt_at_any_time_leaves_no_traceback(when: float) -> None:
     time.sleep(when)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    if when > 0.5:  # earlier Python itself may not have reached our first line
-        assert process.returncode == 130, (out, err)
-        assert err == ""
+    assert process.returncode == 130, (out, err)
+    assert err == ""
 
 
 def test_a_broken_pipe_is_not_read_as_a_verdict() -> None:

@@ -76,8 +76,8 @@ def rows() -> Iterator[Row]:
             item=f"Fig. 5, ε = {spelled(epsilon)}: E[ℓ] of permute-and-flip and of the exponential mechanism",
             published=" and ".join(printed) if printed else "(a curve)",
             ours=f"{point.flip:.4g} and {point.exponential:.4g}, ratio {ratio:.3f}",
-            agrees=ratio > 0.97 if epsilon < 1 else ratio <= 1,
-            note=f"{note}; the pattern: equal under strong privacy, never worse, half the error at large ε",
+            agrees=ratio > 0.97 if epsilon < 1 else ratio <= 0.75,
+            note=f"{note}; agrees: equal below ε = 1, at least 25 % less above 3 (on this network that comes later)",
         )
         error = abs(point.flip_samples - point.flip)
         yield Row(
