@@ -9,8 +9,9 @@ from typing import Any
 import networkx as nx
 
 from symveil.errors import ModelError, ParameterError
-from symveil.models.markov_chain import ROUNDED_SUM, MarkovChain
+from symveil.models.markov_chain import MarkovChain
 from symveil.models.names import shown
+from symveil.models.probabilities import ROUNDED_SUM
 from symveil.numerics.rationals import exact
 
 _ATTRIBUTES = ("probability", "weight")

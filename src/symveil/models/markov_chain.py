@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self, cast
 
-from symveil.errors import ModelError, ParameterError
+from symveil.errors import ModelError
 from symveil.models.names import ordered_names, require_known, require_names, require_rows, shown
-from symveil.numerics.rationals import Number, exact
+from symveil.models.probabilities import read_probability, require_probability, require_sums, rounded_sums
+from symveil.numerics.rationals import Number
 
-# Decimals that were rounded in a file add up to 1 within this; then they are normalised.
-ROUNDED_SUM = Fraction(1, 10**9)
-
-# The probabilities of one state share a denominator below this: sums stay cheap whatever a file says,
-# and every chain can be written down and read again.
-LONGEST_DENOMINATOR = 4000  # digits
-_LARGEST_DENOMINATOR = 10**LONGEST_DENOMINATOR
-
-_FRACTION = re.compile(r"(-?[0-9]{1,4000})/([0-9]{1,4000})")
-_DECIMAL = re.compile(r"-?[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?")
 _COLUMNS = "three values: state, state, probability"
 
 
@@ -56,24 +45,13 @@ class MarkovChain:
             where = f"transitions[{index}]"
             require_known(source, known, where=f"{where}[0]", kind="state")
             require_known(target, known, where=f"{where}[1]", kind="state")
-            if not isinstance(probability, Fraction):
-                raise ModelError(f"{where}[2]", expected="a Fraction", found=shown(probability))
-            if not 0 < probability <= 1:
-                raise ModelError(
-                    f"{where}[2]", expected="a probability above 0 and at most 1", found=_described(probability)
-                )
+            require_probability(probability, where=f"{where}[2]")
             if (source, target) in seen:
                 raise ModelError(
                     where, expected=f"one transition from {shown(source)} to {shown(target)}", found="a second"
                 )
             seen.add((source, target))
-        for source, total in _totals(self.transitions).items():
-            if total != 1:
-                raise ModelError(
-                    "transitions",
-                    expected=f"the probabilities of state {shown(source)} to sum to 1",
-                    found=_described(total),
-                )
+        require_sums((source, probability) for source, _, probability in self.transitions)
         if self.initial is not None:
             require_known(self.initial, known, where="initial", kind="state")
 
@@ -100,64 +78,17 @@ class MarkovChain:
         rounded: set[str] = set()
         for index, row in enumerate(require_rows(transitions, columns=_COLUMNS)):
             source, target, spelled = cast("tuple[str, str, Number]", row)  # names are checked below
-            probability, is_decimal = _read(spelled, where=f"transitions[{index}][2]")
+            probability, is_decimal = read_probability(spelled, where=f"transitions[{index}][2]")
             rows.append((source, target, probability))
             if is_decimal and isinstance(source, str):
                 rounded.add(source)
         mentioned = ((f"transitions[{index}][{end}]", row[end]) for index, row in enumerate(rows) for end in (0, 1))
         names = ordered_names(states, mentioned, kind="state")  # type: ignore[arg-type]  # ends 0 and 1 are names
-        near = {
-            source: total
-            for source, total in _totals(rows).items()
-            if source in rounded and 0 < abs(total - 1) <= ROUNDED_SUM
-        }
+        near = rounded_sums(((source, chance) for source, _, chance in rows), rounded, notes=notes)
         if near:
             rows = [(source, target, chance / near.get(source, 1)) for source, target, chance in rows]
-            if notes is not None:
-                many = "1 state" if len(near) == 1 else f"{len(near)} states"
-                notes.append(f"the probabilities of {many} were normalised to sum to exactly 1")
         return cls(states=names, transitions=tuple(rows), initial=initial)
 
     def __repr__(self) -> str:
         start = "" if self.initial is None else f", initial {self.initial!r}"
         return f"MarkovChain({len(self.states)} states, {len(self.transitions)} transitions{start})"
-
-
-def _read(spelled: object, *, where: str) -> tuple[Fraction, bool]:
-    """The probability that `spelled` spells, and whether as a decimal, which may have been rounded."""
-    expected = 'a probability such as 0.5 or "1/2"'
-    if isinstance(spelled, str):
-        fraction = _FRACTION.fullmatch(spelled)
-        if fraction and int(fraction[2]):
-            return Fraction(int(fraction[1]), int(fraction[2])), False
-        if fraction or not _DECIMAL.fullmatch(spelled):
-            raise ModelError(where, expected=expected, found=shown(spelled))
-    try:
-        value = exact(cast("Number", spelled))
-    except ParameterError:
-        raise ModelError(where, expected=expected, found=shown(spelled)) from None
-    return value, not isinstance(spelled, Fraction | int)
-
-
-def _totals(rows: Iterable[tuple[str, str, Fraction]]) -> dict[str, Fraction]:
-    """The sum of each state's probabilities; refused where it would not fit on a page."""
-    totals: dict[str, Fraction] = defaultdict(Fraction)
-    for source, _, probability in rows:
-        total = totals[source] + probability
-        if max(total.denominator, probability.denominator) >= _LARGEST_DENOMINATOR:
-            raise ModelError(
-                "transitions",
-                expected=f"the probabilities of state {shown(source)} to have a common denominator of at most "
-                f"{LONGEST_DENOMINATOR} digits",
-                found="a longer one",
-            )
-        totals[source] = total
-    return totals
-
-
-def _described(value: Fraction) -> str:
-    """`value`, so that it does not look like 1 when it is not."""
-    if value > 10**9 or (value and abs(value) < Fraction(1, 10**300)):
-        return "a number far outside"
-    text = f"{float(value):.12g}"
-    return text if text != "1" else f"1 {'+' if value > 1 else '-'} {float(abs(value - 1)):.3g}"

@@ -1,0 +1,242 @@
+"""Partially observed discrete-event systems with secret states (Z25 §2.1, §3.1).
+
+An outsider sees the observable events of a run and nothing else. A *stochastic* system is
+deterministic and gives each event a probability; a *logical* one only says what is possible, may
+be nondeterministic and may start in several states. Opacity asks what the outsider can infer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar, Self, cast
+
+from symveil.errors import ModelError
+from symveil.models.names import ordered_names, require_known, require_name, require_names, require_rows, shown
+from symveil.models.probabilities import read_probability, require_probability, require_sums, rounded_sums
+from symveil.numerics.rationals import Number
+
+Move = tuple[str, str, str]
+"""(state, event, state)."""
+
+_COLUMNS = "four values: state, event, state, probability"
+_LOGICAL_COLUMNS = "three values: state, event, state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StochasticSystem:
+    """A probabilistic automaton (G, p) with observable events and secret states.
+
+    From a state an event leads to one state. A state without transitions ends the run.
+
+    >>> StochasticSystem.from_transitions(
+    ...     [("0", "a", "1", "1/2"), ("0", "u", "2", "1/2"), ("2", "a", "1", 1)],
+    ...     initial="0", observable=["a"], secret=["2"],
+    ... )
+    StochasticSystem(3 states, 3 transitions, 1 observable event, 1 secret state)
+    """
+
+    kind: ClassVar[str] = "stochastic-system"
+
+    states: tuple[str, ...]
+    transitions: tuple[tuple[str, str, str, Fraction], ...]
+    initial: str
+    observable: tuple[str, ...]
+    secret: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        rows = require_rows(self.transitions, columns=_COLUMNS, width=4)
+        object.__setattr__(self, "transitions", tuple(rows))
+        known = _validate(self)
+        seen: set[tuple[str, str]] = set()
+        for index, (source, event, target, probability) in enumerate(self.transitions):
+            where = f"transitions[{index}]"
+            _require_move((source, event, target), known, where=where)
+            require_probability(probability, where=f"{where}[3]")
+            if (source, event) in seen:
+                raise ModelError(
+                    where,
+                    expected=f"one transition from {shown(source)} by event {shown(event)}; a system with several is "
+                    "read without probabilities, for verification only",
+                    found="a second",
+                )
+            seen.add((source, event))
+        require_sums((source, probability) for source, _, _, probability in self.transitions)
+        require_known(self.initial, known, where="initial", kind="state")
+
+    @classmethod
+    def from_transitions(
+        cls,
+        transitions: Iterable[tuple[str, str, str, Number]],
+        *,
+        initial: str,
+        observable: Sequence[str],
+        secret: Sequence[str] = (),
+        states: Sequence[str] | None = None,
+        notes: list[str] | None = None,
+    ) -> Self:
+        """A system from rows (state, event, state, probability).
+
+        Where a state's probabilities were spelled as decimals and sum to 1 within 1e-9, they are
+        normalised, and `notes` is told so.
+        """
+        rows: list[tuple[str, str, str, Fraction]] = []
+        rounded: set[str] = set()
+        for index, row in enumerate(require_rows(transitions, columns=_COLUMNS, width=4)):
+            source, event, target, spelled = cast("tuple[str, str, str, Number]", row)
+            probability, is_decimal = read_probability(spelled, where=f"transitions[{index}][3]")
+            rows.append((source, event, target, probability))
+            if is_decimal and isinstance(source, str):
+                rounded.add(source)
+        names = ordered_names(states, _mentioned_states(row[:3] for row in rows), kind="state")
+        near = rounded_sums(((source, chance) for source, _, _, chance in rows), rounded, notes=notes)
+        if near:
+            rows = [(source, event, target, chance / near.get(source, 1)) for source, event, target, chance in rows]
+        return cls(
+            states=names,
+            transitions=tuple(rows),
+            initial=initial,
+            observable=observable,  # type: ignore[arg-type]  # any sequence becomes a tuple
+            secret=secret,  # type: ignore[arg-type]
+        )
+
+    @property
+    def initial_states(self) -> tuple[str, ...]:
+        """Where a run may start: here, in one state."""
+        return (self.initial,)
+
+    @property
+    def moves(self) -> Iterator[Move]:
+        """The transitions without their probabilities."""
+        return (row[:3] for row in self.transitions)
+
+    def with_secret(self, secret: Sequence[str]) -> Self:
+        """The same system with other secret states."""
+        return replace(self, secret=secret)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"StochasticSystem({_counted(self)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogicalSystem:
+    """A finite automaton with observable events and secret states: for verification only.
+
+    Several transitions may share a state and an event, and several states may be initial.
+
+    >>> LogicalSystem.from_transitions(
+    ...     [("0", "a", "1"), ("0", "a", "2")], initial=["0"], observable=["a"], secret=["2"]
+    ... )
+    LogicalSystem(3 states, 2 transitions, 1 observable event, 1 secret state)
+    """
+
+    kind: ClassVar[str] = "stochastic-system"
+
+    states: tuple[str, ...]
+    transitions: tuple[Move, ...]
+    initial: tuple[str, ...]
+    observable: tuple[str, ...]
+    secret: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transitions", tuple(require_rows(self.transitions, columns=_LOGICAL_COLUMNS)))
+        known = _validate(self)
+        seen: set[Move] = set()
+        for index, move in enumerate(self.transitions):
+            where = f"transitions[{index}]"
+            _require_move(move, known, where=where)
+            if move in seen:
+                raise ModelError(where, expected="each transition once", found=f"{shown(move)} again")
+            seen.add(move)
+        initial = require_names(self.initial, where="initial", kind="state")
+        if not initial:
+            raise ModelError("initial", expected="at least one initial state", found="none")
+        for position, state in enumerate(initial):
+            require_known(state, known, where=f"initial[{position}]", kind="state")
+        object.__setattr__(self, "initial", tuple(initial))
+
+    @classmethod
+    def from_transitions(
+        cls,
+        transitions: Iterable[Move],
+        *,
+        initial: str | Sequence[str],
+        observable: Sequence[str],
+        secret: Sequence[str] = (),
+        states: Sequence[str] | None = None,
+    ) -> Self:
+        """A system from rows (state, event, state)."""
+        rows = cast("list[Move]", require_rows(transitions, columns=_LOGICAL_COLUMNS))
+        return cls(
+            states=ordered_names(states, _mentioned_states(rows), kind="state"),
+            transitions=tuple(rows),
+            initial=(initial,) if isinstance(initial, str) else initial,  # type: ignore[arg-type]
+            observable=observable,  # type: ignore[arg-type]  # any sequence becomes a tuple
+            secret=secret,  # type: ignore[arg-type]
+        )
+
+    @property
+    def initial_states(self) -> tuple[str, ...]:
+        """Where a run may start."""
+        return self.initial
+
+    @property
+    def moves(self) -> Iterator[Move]:
+        """The transitions."""
+        return iter(self.transitions)
+
+    def with_secret(self, secret: Sequence[str]) -> Self:
+        """The same system with other secret states."""
+        return replace(self, secret=secret)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"LogicalSystem({_counted(self)})"
+
+
+PartiallyObserved = StochasticSystem | LogicalSystem
+
+
+def _validate(system: PartiallyObserved) -> dict[str, None]:
+    """What both kinds promise about their names; returns the states."""
+    known = require_names(system.states, where="states", kind="state")
+    if not known:
+        raise ModelError("states", expected="at least one state", found="none")
+    observable = require_names(system.observable, where="observable", kind="event")
+    if not observable:
+        raise ModelError(
+            "observable",
+            expected="at least one observable event: an observer who sees nothing learns nothing",
+            found="none",
+        )
+    secret = require_names(system.secret, where="secret", kind="state")
+    for position, state in enumerate(secret):
+        require_known(state, known, where=f"secret[{position}]", kind="state")
+    # Lists would make a frozen system changeable and unequal to its copy.
+    object.__setattr__(system, "states", tuple(known))
+    object.__setattr__(system, "observable", tuple(observable))
+    object.__setattr__(system, "secret", tuple(secret))
+    return known
+
+
+def _require_move(move: Move, known: dict[str, None], *, where: str) -> None:
+    source, event, target = move
+    require_known(source, known, where=f"{where}[0]", kind="state")
+    require_name(event, where=f"{where}[1]", kind="event")
+    require_known(target, known, where=f"{where}[2]", kind="state")
+
+
+def _mentioned_states(moves: Iterable[Move]) -> Iterator[tuple[str, str]]:
+    for index, (source, _, target) in enumerate(moves):
+        yield f"transitions[{index}][0]", source
+        yield f"transitions[{index}][2]", target
+
+
+def _counted(system: PartiallyObserved) -> str:
+    counts = (
+        (len(system.states), "state"),
+        (len(system.transitions), "transition"),
+        (len(system.observable), "observable event"),
+        (len(system.secret), "secret state"),
+    )
+    return ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
