@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from symveil.io.sequences import read_sequences
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
+    from symveil.languages.observation import delayed_estimate, observer
     from symveil.languages.runs import RunLanguage, runs
     from symveil.mechanisms.exponential import Exponential
     from symveil.mechanisms.online import Online
@@ -33,13 +34,22 @@ if TYPE_CHECKING:
     from symveil.models.alphabet import Alphabet
     from symveil.models.automaton import Automaton, TransitionSystem
     from symveil.models.markov_chain import MarkovChain
+    from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
     from symveil.privacy.guarantee import Guarantee
     from symveil.privacy.law import DistanceLaw
     from symveil.verification.audit import audit
+    from symveil.verification.opacity.verify import verify_opacity
+    from symveil.verification.opacity.violation import violation_probability
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
 
 _HOME = {
+    "delayed_estimate": "symveil.languages.observation",
+    "observer": "symveil.languages.observation",
+    "violation_probability": "symveil.verification.opacity.violation",
+    "verify_opacity": "symveil.verification.opacity.verify",
+    "LogicalSystem": "symveil.models.stochastic_system",
+    "StochasticSystem": "symveil.models.stochastic_system",
     "Alphabet": "symveil.models.alphabet",
     "Automaton": "symveil.models.automaton",
     "DistanceLaw": "symveil.privacy.law",
@@ -75,24 +85,30 @@ __all__ = [
     "FreeLanguage",
     "Guarantee",
     "HammingAutomaton",
+    "LogicalSystem",
     "MarkovChain",
     "Online",
     "PermuteAndFlip",
     "RunLanguage",
     "Staircase",
+    "StochasticSystem",
     "SymveilError",
     "TransitionSystem",
     "__version__",
     "audit",
+    "delayed_estimate",
     "from_networkx",
     "hamming_automaton",
     "learn_chain",
     "load_model",
+    "observer",
     "privatize",
     "read_sequences",
     "runs",
     "save_model",
     "select_mechanism",
+    "verify_opacity",
+    "violation_probability",
     "words",
 ]
 

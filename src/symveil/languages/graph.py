@@ -19,10 +19,15 @@ from symveil.errors import ModelError, TooLargeError
 from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton, Transition, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
+from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 
 _MOST_SUBSETS = 1_000_000
 
 Model = MarkovChain | TransitionSystem | Automaton
+"""The models that have words."""
+
+AnyModel = Model | PartiallyObserved
+"""Whatever a model file may hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,8 +73,28 @@ class WordGraph:
         return int(self.target[place]) if place < high and self.symbol[place] == symbol else None
 
 
-def word_graph(model: Model) -> WordGraph:
+def require_words(model: AnyModel) -> Model:
+    """`model`, if it is one whose words can be released.
+
+    >>> system = LogicalSystem.from_transitions([("0", "a", "1")], initial="0", observable=["a"])
+    >>> require_words(system)
+    Traceback (most recent call last):
+    symveil.errors.ModelError: model: expected a markov-chain, a transition-system or an automaton,
+    found a stochastic-system, which `symveil opacity` and `symveil enforce` take
+    """
+    if isinstance(model, StochasticSystem | LogicalSystem):
+        raise ModelError(
+            "model",
+            expected="a markov-chain, a transition-system or an automaton",
+            found=f"a {model.kind}, which `symveil opacity` and `symveil enforce` take",
+        )
+    return model
+
+
+def word_graph(model: AnyModel) -> WordGraph:
     """The graph of a model's words. A hidden start: a chain without `initial` may begin anywhere.
+
+    A partially observed system is refused.
 
     >>> from symveil.models.markov_chain import MarkovChain
     >>> chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
@@ -77,11 +102,12 @@ def word_graph(model: Model) -> WordGraph:
     >>> graph.state_count, graph.edge_count          # two states and the start before them
     (3, 5)
     """
-    if isinstance(model, MarkovChain):
-        return _chain_graph(model)
-    if isinstance(model, TransitionSystem):
-        return _subset_graph(model.transitions, model.initial, frozenset(model.states))
-    return _subset_graph(model.transitions, model.initial, frozenset(model.accepting))
+    words = require_words(model)
+    if isinstance(words, MarkovChain):
+        return _chain_graph(words)
+    if isinstance(words, TransitionSystem):
+        return _subset_graph(words.transitions, words.initial, frozenset(words.states))
+    return _subset_graph(words.transitions, words.initial, frozenset(words.accepting))
 
 
 def _chain_graph(chain: MarkovChain) -> WordGraph:

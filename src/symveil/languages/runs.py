@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
-from symveil.languages.graph import Model, WordGraph, word_graph
+from symveil.languages.graph import AnyModel, Model, WordGraph, require_words, word_graph
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Word, check_code_range, encode, read_length
 
@@ -196,7 +196,7 @@ def sum_over_edges(graph: WordGraph, values: NDArray[Any]) -> NDArray[Any]:
     return sums
 
 
-def runs(model: Model, length: int, *, public_start: bool = False) -> RunLanguage:
+def runs(model: AnyModel, length: int, *, public_start: bool = False) -> RunLanguage:
     """The feasible words of `length` symbols of a model.
 
     A chain's words are its trajectories after `initial`, or from any state where it has none (the
@@ -207,7 +207,8 @@ def runs(model: Model, length: int, *, public_start: bool = False) -> RunLanguag
     >>> runs(chain, length=3).size           # aaa aab aba baa bab
     5
     """
-    return RunLanguage(graph=word_graph(model), length=length, public_start=public_start, model=model)
+    words = require_words(model)
+    return RunLanguage(graph=word_graph(words), length=length, public_start=public_start, model=words)
 
 
 def endless(graph: WordGraph) -> NDArray[np.bool_]:

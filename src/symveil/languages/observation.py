@@ -1,0 +1,237 @@
+"""What an observer of a system sees and can conclude: estimates of the state, as sets of states.
+
+After an observation the observer knows the set of states that some run with that observation may
+be in, unobservable moves included (Z25 Definition 1). Looking back, the delayed estimate Q̂(β|ω)
+holds the states possible between the last event of β and the next observation, given that all of ω
+was observed (Z25 §3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from symveil.errors import ParameterError, TooLargeError, WordError
+from symveil.languages.state_sets import Image, StateSet, closure, members, set_of
+from symveil.models.stochastic_system import PartiallyObserved
+
+# An estimate of n states takes about n/8 bytes and the place where it is kept; all of them take at most this much.
+_MOST_BYTES = 2 * 10**9
+_BYTES_OF_AN_ENTRY = 240
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A system as its observer computes with it: states and observable events are numbers.
+
+    >>> from symveil.models.stochastic_system import LogicalSystem
+    >>> system = LogicalSystem.from_transitions(
+    ...     [("0", "u", "1"), ("0", "a", "2"), ("1", "a", "3")], initial="0", observable=["a"], secret=["3"]
+    ... )
+    >>> seen = Observed(system)
+    >>> seen.names(seen.start), seen.names(seen.steps[0](seen.start))
+    (('0', '1'), ('2', '3'))
+    """
+
+    system: PartiallyObserved
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """The number of each state."""
+        return {state: index for index, state in enumerate(self.system.states)}
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The observable events; an observation is a sequence of their numbers."""
+        return self.system.observable
+
+    @cached_property
+    def secret(self) -> StateSet:
+        """Q_s."""
+        return set_of(self.number[state] for state in self.system.secret)
+
+    @cached_property
+    def start(self) -> StateSet:
+        """The states possible before anything was observed."""
+        return self.reach(self.initial)
+
+    @cached_property
+    def initial(self) -> StateSet:
+        """Where a run may start."""
+        return set_of(self.number[state] for state in self.system.initial_states)
+
+    @cached_property
+    def reach(self) -> Image:
+        """The unobservable reach: the states themselves and all that unobservable moves lead to."""
+        return Image(closure(self._silent))
+
+    @cached_property
+    def steps(self) -> tuple[Image, ...]:
+        """For each event the estimate after it, unobservable moves after it included."""
+        return tuple(Image([self.reach(target) for target in targets]) for targets in self._targets)
+
+    @cached_property
+    def clean_reach(self) -> Image:
+        """The unobservable reach of the non-secret states of a set through non-secret states only."""
+        return Image(closure(self._silent, within=~self.secret))
+
+    @cached_property
+    def clean_steps(self) -> tuple[Image, ...]:
+        """For each event the states in which the whole instant after it may have been without a secret."""
+        return tuple(Image([self.clean_reach(target) for target in targets]) for targets in self._targets)
+
+    @cached_property
+    def occurring(self) -> tuple[int, ...]:
+        """The events that some transition has."""
+        return tuple(event for event, targets in enumerate(self._targets) if any(targets))
+
+    @cached_property
+    def _silent(self) -> list[StateSet]:
+        return self._moves_of[None]
+
+    @cached_property
+    def _targets(self) -> list[list[StateSet]]:
+        return [self._moves_of[event] for event in self.events]
+
+    @cached_property
+    def _moves_of(self) -> dict[str | None, list[StateSet]]:
+        """For each observable event, and for all unobservable ones together, each state's successors."""
+        size = len(self.system.states)
+        moves: dict[str | None, list[StateSet]] = {event: [0] * size for event in (None, *self.events)}
+        for source, event, target in self.system.moves:
+            moves[event if event in moves else None][self.number[source]] |= 1 << self.number[target]
+        return moves
+
+    def names(self, states: StateSet) -> tuple[str, ...]:
+        """The names of a set of states, in the order of the system."""
+        return tuple(self.system.states[state] for state in members(states))
+
+    def spelled(self, observation: Sequence[int]) -> tuple[str, ...]:
+        """An observation as its events."""
+        return tuple(self.events[event] for event in observation)
+
+    def read(self, observation: Sequence[str]) -> tuple[int, ...]:
+        """An observation as numbers; refuses what is not an observable event, by its position."""
+        known = {event: index for index, event in enumerate(self.events)}
+        if isinstance(observation, str) and any(len(event) != 1 for event in known):
+            raise WordError("observation: expected a list of events, found a string; some events have several letters")
+        numbers = []
+        for position, event in enumerate(observation, start=1):
+            if not isinstance(event, str) or event not in known:
+                raise WordError(
+                    f"observation: expected observable events of the system, found another at position {position}",
+                    position=position,
+                )
+            numbers.append(known[event])
+        return tuple(numbers)
+
+    @property
+    def most_estimates(self) -> int:
+        """How many estimates fit into the memory that exploring them may take."""
+        return _MOST_BYTES // (len(self.system.states) // 8 + _BYTES_OF_AN_ENTRY)
+
+
+def too_many_estimates(allowed: int, *, longest: int) -> TooLargeError:
+    """What to say before the memory runs out."""
+    return TooLargeError(
+        f"opacity: expected at most {allowed} states of the estimator, found more after all observations of up to "
+        f"{longest} events; try a smaller k, a bounded number of steps (within), a model with fewer unobservable "
+        "events or, with more memory, a larger most_states",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observer:
+    """The observer of a system (Z25 Definition 1): each state is the set of states possible after an observation.
+
+    Construct with `observer`. State 0 is where observing starts; a transition is (state, number of
+    the event, state).
+    """
+
+    system: PartiallyObserved
+    sets: tuple[StateSet, ...] = field(repr=False)
+    transitions: tuple[tuple[int, int, int], ...] = field(repr=False)
+
+    @cached_property
+    def estimates(self) -> tuple[tuple[str, ...], ...]:
+        """The sets by the names of their states."""
+        names = self.system.states
+        return tuple(tuple(names[state] for state in members(states)) for states in self.sets)
+
+    def __repr__(self) -> str:
+        return f"Observer({len(self.sets)} states, {len(self.transitions)} transitions)"
+
+
+def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Observer:
+    """The observer of a system, by the subset construction over its reachable estimates.
+
+    >>> from symveil.models.stochastic_system import LogicalSystem
+    >>> system = LogicalSystem.from_transitions(
+    ...     [("0", "u", "1"), ("0", "a", "2"), ("1", "a", "3")], initial="0", observable=["a"], secret=["3"]
+    ... )
+    >>> observer(system).estimates
+    (('0', '1'), ('2', '3'))
+    """
+    seen = Observed(system)
+    number = {seen.start: 0}
+    layer = [seen.start]
+    transitions: list[tuple[int, int, int]] = []
+    allowed = most_states or seen.most_estimates
+    events = [(event, seen.steps[event]) for event in seen.occurring]
+    length = 0
+    while layer:
+        following = []
+        for estimate in layer:
+            source = number[estimate]
+            for event, step in events:
+                after = step(estimate)
+                if not after:
+                    continue
+                target = number.get(after)
+                if target is None:
+                    target = number[after] = len(number)
+                    following.append(after)
+                transitions.append((source, event, target))
+            if len(number) > allowed:
+                raise too_many_estimates(allowed, longest=length)
+        layer = following
+        length += 1
+    return Observer(system=system, sets=tuple(number), transitions=tuple(transitions))
+
+
+def delayed_estimate(
+    system: PartiallyObserved, observation: Sequence[str], *, after: int | None = None
+) -> tuple[str, ...]:
+    """Q̂(β|ω): the states possible after the first `after` events, given the whole observation.
+
+    Without `after` it is the current estimate, where nothing more is known than the observation.
+
+    >>> from symveil.models.stochastic_system import LogicalSystem
+    >>> system = LogicalSystem.from_transitions(
+    ...     [("0", "a", "1"), ("0", "a", "2"), ("2", "b", "0")], initial="0", observable=["a", "b"], secret=["2"]
+    ... )
+    >>> delayed_estimate(system, "a"), delayed_estimate(system, "ab", after=1)
+    (('1', '2'), ('2',))
+    """
+    seen = Observed(system)
+    events = seen.read(observation)
+    instant = len(events) if after is None else after
+    if isinstance(instant, bool) or not isinstance(instant, int) or not 0 <= instant <= len(events):
+        raise ParameterError("after", expected=f"a whole number from 0 to {len(events)}", found=after)
+    return seen.names(looking_back(seen, events, instant))
+
+
+def looking_back(seen: Observed, events: Sequence[int], instant: int) -> StateSet:
+    """Q̂(β|ω) for β the first `instant` events of ω = `events`."""
+    estimate = seen.start
+    for event in events[:instant]:
+        estimate = seen.steps[event](estimate)
+    possible = 0
+    for state in members(estimate):
+        following = seen.reach(1 << state)
+        for event in events[instant:]:
+            following = seen.steps[event](following)
+        if following:
+            possible |= 1 << state
+    return possible

@@ -1,0 +1,107 @@
+"""Sets of states as bit masks, and what a set leads to.
+
+State s is in the set X when bit s of the integer X is 1; union and difference are one operation on
+integers of any length. The image of a set is the union of its members' images, taken member by
+member while they are few, and eight states at a time (a table of the 256 unions of each eight)
+where they are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+StateSet = int
+"""A set of states: bit s is state s."""
+
+# The tables of a map on n states hold 32·n sets of n bits: beyond this many states they cost too much.
+_MOST_STATES_TABULATED = 4096
+
+
+def members(states: StateSet) -> Iterator[int]:
+    """The states of a set, in order.
+
+    >>> list(members(0b1101))
+    [0, 2, 3]
+    """
+    while states:
+        lowest = states & -states
+        yield lowest.bit_length() - 1
+        states ^= lowest
+
+
+def set_of(states: Iterable[int]) -> StateSet:
+    """The set of these states.
+
+    >>> set_of([0, 2, 3]) == 0b1101
+    True
+    """
+    found = 0
+    for state in states:
+        found |= 1 << state
+    return found
+
+
+class Image:
+    """X ↦ ⋃ images[s] over the states s of X.
+
+    >>> successors = Image([0b010, 0b110, 0])
+    >>> successors(0b011) == 0b110
+    True
+    """
+
+    __slots__ = ("_few", "_images", "_table", "_width")
+
+    def __init__(self, images: Sequence[StateSet]) -> None:
+        self._images = images
+        self._width = (len(images) + 7) // 8
+        # below this many members, taking them one by one is quicker than one look-up for every eight states
+        self._few = self._width // 4 + 2 if len(images) <= _MOST_STATES_TABULATED else len(images)
+        self._table: list[list[StateSet]] | None = None
+
+    def __call__(self, states: StateSet) -> StateSet:
+        """The image of a set."""
+        found = 0
+        if states.bit_count() <= self._few:
+            images = self._images
+            while states:
+                lowest = states & -states
+                found |= images[lowest.bit_length() - 1]
+                states ^= lowest
+            return found
+        if self._table is None:
+            self._table = _unions_of_eight(self._images)
+        for unions, byte in zip(self._table, states.to_bytes(self._width, "little"), strict=True):
+            found |= unions[byte]
+        return found
+
+
+def _unions_of_eight(images: Sequence[StateSet]) -> list[list[StateSet]]:
+    """For each eight states the unions of all 256 choices among them."""
+    table = []
+    for first in range(0, len(images), 8):
+        unions = [0]
+        for image in images[first : first + 8]:
+            unions += [union | image for union in unions]
+        table.append(unions)
+    return table
+
+
+def closure(images: Sequence[StateSet], *, within: StateSet | None = None) -> list[StateSet]:
+    """For each state all that repeated steps reach from it, itself included; paths stay inside `within`.
+
+    >>> [bin(reached) for reached in closure([0b010, 0b100, 0])]
+    ['0b111', '0b110', '0b100']
+    """
+    allowed = (1 << len(images)) - 1 if within is None else within
+    reached = []
+    for state in range(len(images)):
+        found = (1 << state) & allowed
+        border = found
+        while border:
+            following = 0
+            for member in members(border):
+                following |= images[member]
+            border = following & allowed & ~found
+            found |= border
+        reached.append(found)
+    return reached

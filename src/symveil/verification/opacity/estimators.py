@@ -1,0 +1,151 @@
+"""What an observer keeps in mind to notice a violation as soon as it happens: deterministic estimators.
+
+An estimator reads one observation after the other. Its state is a tuple whose first entry is X, all
+states possible now; the rest depends on the notion (mathematics §9). `step` answers IMPOSSIBLE
+where the system cannot produce the event, and VIOLATION where the observer becomes sure.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol
+
+from symveil.languages.observation import Observed
+from symveil.languages.state_sets import StateSet
+from symveil.verification.opacity.notions import Question
+
+State = tuple[Any, ...]
+
+IMPOSSIBLE: Final[State] = ("impossible",)
+VIOLATION: Final[State] = ("violation",)
+
+
+class Estimator(Protocol):
+    """A deterministic machine over observations."""
+
+    def start(self) -> State:
+        """The state before anything was observed; VIOLATION where that is already too much."""
+
+    def step(self, state: State, event: int) -> State:
+        """The state after one more event."""
+
+    def sets(self, state: State) -> int:
+        """How many sets of states it holds: what it costs to keep."""
+
+
+def estimator(seen: Observed, question: Question) -> Estimator:
+    """The estimator of a notion."""
+    if question.notion == "weak":
+        return _Weak(seen, question.k)
+    if question.notion == "strong":
+        return _Strong(seen, question.k)
+    return _Initial(seen)
+
+
+class _Weak:
+    """(X, ((age, B), …)): B is where the run may be now if it was not secret `age` observations ago.
+
+    B empty is a violation. Exact pruning: B = X can never become empty before X does, and a
+    younger, smaller B' ⊆ B becomes empty no later and is kept no shorter. With k = ∞ ages do not
+    matter and all are 0.
+    """
+
+    def __init__(self, seen: Observed, k: int | None) -> None:
+        self._seen, self._k = seen, k
+
+    def start(self) -> State:
+        return self._state(self._seen.start, [])
+
+    def step(self, state: State, event: int) -> State:
+        step = self._seen.steps[event]
+        now = step(state[0])
+        if not now:
+            return IMPOSSIBLE
+        aged: list[tuple[int, StateSet]] = []
+        for age, clean in state[1]:
+            after = step(clean)
+            if not after:
+                return VIOLATION
+            if self._k is None:
+                aged.append((0, after))
+            elif age + 1 < self._k:  # at age k it was just looked at for the last time
+                aged.append((age + 1, after))
+        return self._state(now, aged)
+
+    def _state(self, now: StateSet, aged: list[tuple[int, StateSet]]) -> State:
+        clean = self._seen.reach(now & ~self._seen.secret)
+        if not clean:
+            return VIOLATION
+        if not aged:
+            return (now, () if clean == now or self._k == 0 else ((0, clean),))
+        kept: list[tuple[int, StateSet]] = []
+        for age, states in sorted({(0, clean), *aged}, key=lambda entry: (entry[0], entry[1].bit_count(), entry[1])):
+            if states != now and not any(smaller & ~states == 0 for _, smaller in kept):
+                kept.append((age, states))
+        return (now, tuple(kept))
+
+    def sets(self, state: State) -> int:
+        return 1 + len(state[1])
+
+
+class _Strong:
+    """(X, ((C, times), …)): the j-th set C holds the states that a run clean in the last j instants may be in now.
+
+    The sets shrink with j up to k+1, and equal neighbours are kept once with their number. No run
+    that is clean in k+1 instants: a violation. With k = ∞ only "clean since the start" is kept.
+    """
+
+    def __init__(self, seen: Observed, k: int | None) -> None:
+        self._seen = seen
+        self._instants = None if k is None else k + 1
+
+    def start(self) -> State:
+        clean = self._seen.clean_reach(self._seen.initial)
+        # nothing secret can have happened before the start
+        return (self._seen.start, ((clean, self._instants or 1),)) if clean else VIOLATION
+
+    def step(self, state: State, event: int) -> State:
+        now = self._seen.steps[event](state[0])
+        if not now:
+            return IMPOSSIBLE
+        step = self._seen.clean_steps[event]
+        if self._instants is None:
+            following = [(step(state[1][0][0]), 1)]
+        else:
+            *longer, (last, times) = state[1]
+            following = [(step(state[0]), 1)]
+            for clean, count in (*longer, (last, times - 1)):
+                if count:
+                    _append(following, step(clean), count)
+        return (now, tuple(following)) if following[-1][0] else VIOLATION
+
+    def sets(self, state: State) -> int:
+        return 1 + len(state[1])
+
+
+def _append(runs: list[tuple[StateSet, int]], states: StateSet, count: int) -> None:
+    if runs[-1][0] == states:
+        runs[-1] = (states, runs[-1][1] + count)
+    else:
+        runs.append((states, count))
+
+
+class _Initial:
+    """(X, C): C holds the states that a run which did not start in a secret may be in now."""
+
+    def __init__(self, seen: Observed) -> None:
+        self._seen = seen
+
+    def start(self) -> State:
+        clean = self._seen.reach(self._seen.initial & ~self._seen.secret)
+        return (self._seen.start, clean) if clean else VIOLATION
+
+    def step(self, state: State, event: int) -> State:
+        step = self._seen.steps[event]
+        now = step(state[0])
+        if not now:
+            return IMPOSSIBLE
+        clean = step(state[1])
+        return (now, clean) if clean else VIOLATION
+
+    def sets(self, state: State) -> int:
+        return len(state)

@@ -1,0 +1,107 @@
+"""How probable it is that a run gives a secret away (Z25 Definition 6, mathematics §9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from symveil.errors import ModelError, ParameterError
+from symveil.languages.observation import Observed
+from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
+from symveil.numerics.rationals import Number
+from symveil.verification.opacity.absorption import Enclosure, reaching_probability, reaching_probability_within
+from symveil.verification.opacity.estimators import estimator
+from symveil.verification.opacity.notions import Question, read_question, read_threshold
+from symveil.verification.opacity.verify import verify_opacity
+from symveil.verification.opacity.violation_chain import violation_chain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViolationProbability:
+    """Pr(some prefix of the run's observation violates opacity): Σ Pr(s) over the first-violating strings.
+
+    `lower` and `upper` are proved. They are equal, and the value exact, unless the linear system
+    was too large for rationals.
+    """
+
+    question: Question = field(repr=False)
+    lower: Fraction
+    upper: Fraction
+    within: int | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the probability is known exactly."""
+        return self.lower == self.upper
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The probability where it is known exactly."""
+        return self.upper if self.is_exact else None
+
+    def __float__(self) -> float:
+        return float((self.lower + self.upper) / 2)
+
+    def below(self, theta: Number) -> bool | None:
+        """Whether the system is almost opaque for this threshold; None where the bounds do not decide it."""
+        threshold = read_threshold(theta)
+        if self.upper < threshold:
+            return True
+        return False if self.lower >= threshold else None
+
+    def __repr__(self) -> str:
+        value = str(self.upper) if self.is_exact else f"{float(self.lower):.12g} … {float(self.upper):.12g}"
+        horizon = "" if self.within is None else f" within {self.within} events"
+        return f"ViolationProbability({value}{horizon}, {self.question.property_name})"
+
+
+def violation_probability(
+    system: PartiallyObserved,
+    k: int | float | str = 0,
+    *,
+    notion: str = "weak",
+    within: int | None = None,
+    exact: bool | None = None,
+    most_states: int | None = None,
+) -> ViolationProbability:
+    """The probability that a run's observation ever violates opacity, or does so `within` so many events of the run.
+
+    Exact, loops included; where the linear system is too large for rationals, two proved bounds
+    (`exact=True` insists on rationals, `exact=False` never uses them).
+
+    >>> import symveil as sv
+    >>> system = sv.StochasticSystem.from_transitions(
+    ...     [("0", "a", "0", "1/2"), ("0", "b", "1", "1/4"), ("0", "c", "2", "1/4")],
+    ...     initial="0", observable=["a", "b", "c"], secret=["1"],
+    ... )
+    >>> sv.violation_probability(system, k=1)
+    ViolationProbability(1/2, weak 1-step opacity)
+    >>> sv.violation_probability(system, k=1, within=2)
+    ViolationProbability(3/8 within 2 events, weak 1-step opacity)
+    """
+    question = read_question(k, notion)
+    if not isinstance(system, StochasticSystem):
+        raise ModelError(
+            "system", expected="probabilities on every transition", found="a logical system, which can only be verified"
+        )
+    if within is not None and (isinstance(within, bool) or not isinstance(within, int) or within < 0):
+        raise ParameterError("within", expected="a whole number of events, 0 or more", found=within)
+    enclosed = _enclosed(system, question, within=within, exact=exact, most_states=most_states)
+    return ViolationProbability(question=question, lower=enclosed.lower, upper=enclosed.upper, within=within)
+
+
+def _enclosed(
+    system: StochasticSystem, question: Question, *, within: int | None, exact: bool | None, most_states: int | None
+) -> Enclosure:
+    if (
+        question.notion == "weak"
+        and within is None
+        and verify_opacity(system, question.shown_k or 0, most_states=most_states).holds
+    ):
+        # much quicker to find out than the estimator is to build
+        return Enclosure(Fraction(0), Fraction(0))
+    seen = Observed(system)
+    chain = violation_chain(system, estimator(seen, question), seen, within=within, most_states=most_states)
+    if within is not None:
+        return reaching_probability_within(chain, within)
+    return reaching_probability(chain, exact=exact)
