@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from symveil.enforcement.enforce import enforce_opacity
     from symveil.errors import SymveilError
     from symveil.io.model_files import load_model, save_model
     from symveil.io.networkx_graphs import from_networkx
@@ -38,12 +39,15 @@ if TYPE_CHECKING:
     from symveil.privacy.guarantee import Guarantee
     from symveil.privacy.law import DistanceLaw
     from symveil.verification.audit import audit
+    from symveil.verification.opacity.sensitive import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity
     from symveil.verification.opacity.violation import violation_probability
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
 
 _HOME = {
+    "enforce_opacity": "symveil.enforcement.enforce",
+    "sensitive_strings": "symveil.verification.opacity.sensitive",
     "delayed_estimate": "symveil.languages.observation",
     "observer": "symveil.languages.observation",
     "violation_probability": "symveil.verification.opacity.violation",
@@ -97,6 +101,7 @@ __all__ = [
     "__version__",
     "audit",
     "delayed_estimate",
+    "enforce_opacity",
     "from_networkx",
     "hamming_automaton",
     "learn_chain",
@@ -107,6 +112,7 @@ __all__ = [
     "runs",
     "save_model",
     "select_mechanism",
+    "sensitive_strings",
     "verify_opacity",
     "violation_probability",
     "words",

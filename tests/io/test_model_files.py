@@ -135,14 +135,17 @@ DUPLICATE = '{"format": "symveil/1", "kind": "markov-chain", "kind": "markov-cha
         ({}, {}, "$: expected the key 'format', found none"),
         (CHAIN, {"format": "symveil/2"}, "$.format: expected 'symveil/1', found 'symveil/2'"),
         (CHAIN, {"kind": ...}, "$: expected the key 'kind', found none"),
-        (CHAIN, {"kind": "petri-net"}, "$.kind: expected one of markov-chain, transition-system, automaton, found 'pe"),
+        (
+            CHAIN,
+            {"kind": "petri-net"},
+            "$.kind: expected one of markov-chain, transition-system, automaton, stochastic",
+        ),
         (
             CHAIN,
             {"kind": ["automaton"]},
-            "$.kind: expected one of markov-chain, transition-system, automaton, found an",
+            "$.kind: expected one of markov-chain, transition-system, automaton, stochastic-system, found an",
         ),
         (CHAIN, {"kind": "labelled-chain"}, "found 'labelled-chain', which this version does not read yet"),
-        (CHAIN, {"kind": "stochastic-system"}, "found 'stochastic-system', which this version does not read yet"),
         (CHAIN, {"transitions": ...}, "$: expected the key 'transitions', found none"),
         (CHAIN, {"colour": 1}, "$.colour: expected one of the keys format, kind, transitions, initial, states, found"),
         (CHAIN, {"two words": 1}, "$['two words']: expected one of the keys"),
@@ -368,10 +371,17 @@ ROWS = st.lists(st.lists(SCALARS, min_size=2, max_size=4), max_size=5)
 NEARLY = st.fixed_dictionaries(
     {
         "format": st.just("symveil/1") | JSON,
-        "kind": st.sampled_from(["markov-chain", "automaton", "transition-system", "labelled-chain"]) | JSON,
+        "kind": st.sampled_from(["markov-chain", "automaton", "transition-system", "stochastic-system"]) | JSON,
         "transitions": ROWS | JSON,
     },
-    optional={"initial": SCALARS, "accepting": JSON, "states": JSON, "other": JSON},
+    optional={
+        "initial": SCALARS | JSON,
+        "accepting": JSON,
+        "observable": st.just(["a"]) | JSON,
+        "secret": JSON,
+        "states": JSON,
+        "other": JSON,
+    },
 )
 
 

@@ -1,8 +1,10 @@
-"""The lines of a picture: cubic Bézier curves, and the outlines of nodes that they stop at."""
+"""The lines of a picture: paths of cubic Bézier curves, and the outlines of nodes that they stop at."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,19 +30,8 @@ class Bezier:
         """The point at a time between 0 (start) and 1 (end)."""
         return self._split(time)[0].end
 
-    def direction(self, time: float) -> Point:
-        """The unit tangent at a time; (1, 0) where the curve stands still."""
-        before, after = self.at(max(time - 1e-3, 0.0)), self.at(min(time + 1e-3, 1.0))
-        across, down = after[0] - before[0], after[1] - before[1]
-        length = math.hypot(across, down)
-        return (across / length, down / length) if length > 0 else (1.0, 0.0)
-
     def between(self, begin: float, finish: float) -> Bezier:
-        """The piece of the curve between two times, begin < finish.
-
-        >>> line(0, 0, 8, 0).between(0.25, 0.5).end
-        (4.0, 0.0)
-        """
+        """The piece of the curve between two times, begin < finish."""
         head, _ = self._split(finish)
         _, piece = head._split(begin / finish)
         return piece
@@ -69,7 +60,67 @@ class Bezier:
         return Bezier(self.start, left, left_middle, split), Bezier(split, middle_right, right, self.end)
 
 
-def line(x1: float, y1: float, x2: float, y2: float, *, bend: float = 0.0) -> Bezier:
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Curves joined end to end; time runs from 0 to 1 over all of them, as long over one as over another."""
+
+    pieces: tuple[Bezier, ...]
+
+    @property
+    def start(self) -> Point:
+        """Where the path begins."""
+        return self.pieces[0].start
+
+    @property
+    def end(self) -> Point:
+        """Where the path ends."""
+        return self.pieces[-1].end
+
+    @property
+    def backwards(self) -> Path:
+        """The same path from its end to its start."""
+        return Path(
+            tuple(
+                Bezier(piece.end, piece.second_control, piece.first_control, piece.start)
+                for piece in reversed(self.pieces)
+            )
+        )
+
+    def at(self, time: float) -> Point:
+        """The point at a time between 0 (start) and 1 (end)."""
+        index = min(int(time * len(self.pieces)), len(self.pieces) - 1)
+        return self.pieces[index].at(time * len(self.pieces) - index)
+
+    def direction(self, time: float) -> Point:
+        """The unit tangent at a time; (1, 0) where the path stands still."""
+        before, after = self.at(max(time - 1e-3, 0.0)), self.at(min(time + 1e-3, 1.0))
+        across, down = after[0] - before[0], after[1] - before[1]
+        length = math.hypot(across, down)
+        return (across / length, down / length) if length > 0 else (1.0, 0.0)
+
+    def between(self, begin: float, finish: float) -> Path:
+        """The part of the path between two times, begin < finish.
+
+        >>> line(0, 0, 8, 0).between(0.25, 0.5).end
+        (4.0, 0.0)
+        >>> through([(0, 0), (3, 0), (6, 0)]).between(0.25, 1.0).start
+        (1.5, 0.0)
+        """
+        count = len(self.pieces)
+        first = min(int(begin * count), count - 1)
+        last = max(first, math.ceil(finish * count) - 1)
+        if first == last:
+            return Path((self.pieces[first].between(begin * count - first, finish * count - first),))
+        head = self.pieces[first].between(begin * count - first, 1.0)
+        tail = self.pieces[last].between(0.0, finish * count - last)
+        return Path((head, *self.pieces[first + 1 : last], tail))
+
+    def samples(self, count: int) -> Points:
+        """`count` points along each piece, ends included, as rows."""
+        return np.concatenate([piece.samples(count) for piece in self.pieces])
+
+
+def line(x1: float, y1: float, x2: float, y2: float, *, bend: float = 0.0) -> Path:
     """A line whose middle is moved by `bend` to the left of its direction (upwards, going right).
 
     >>> line(0, 0, 30, 0, bend=6).at(0.5)
@@ -79,17 +130,44 @@ def line(x1: float, y1: float, x2: float, y2: float, *, bend: float = 0.0) -> Be
     # At time ½ the two inner controls weigh ¾ together.
     right, down = (y2 - y1) / length * bend * 4 / 3, -(x2 - x1) / length * bend * 4 / 3
     third_x, third_y = (x2 - x1) / 3, (y2 - y1) / 3
-    return Bezier(
+    curve = Bezier(
         (x1, y1),
         (x1 + third_x + right, y1 + third_y + down),
         (x2 - third_x + right, y2 - third_y + down),
         (x2, y2),
     )
+    return Path((curve,))
 
 
-def loop(x: float, y: float, *, reach: float, spread: float) -> Bezier:
+def through(points: Sequence[Point]) -> Path:
+    """A smooth path through points that go only rightwards or only leftwards.
+
+    Its slope at a point is the harmonic mean of the slopes before and after it, or zero at a turn,
+    so it never swings beyond the points (monotone cubic interpolation): where it keeps between
+    the nodes at the points, it does so everywhere.
+
+    >>> through([(0, 0), (3, 6), (6, 6)]).samples(9)[:, 1].max().item()
+    6.0
+    """
+    rises = [(y2 - y1) / (x2 - x1) for (x1, y1), (x2, y2) in itertools.pairwise(points)]
+    slopes = [rises[0], *map(_slope_between, rises, rises[1:]), rises[-1]]
+    pieces = []
+    for (x1, y1), (x2, y2), leaving, arriving in zip(points, points[1:], slopes, slopes[1:], strict=False):
+        third = (x2 - x1) / 3
+        pieces.append(
+            Bezier((x1, y1), (x1 + third, y1 + third * leaving), (x2 - third, y2 - third * arriving), (x2, y2))
+        )
+    return Path(tuple(pieces))
+
+
+def _slope_between(before: float, after: float) -> float:
+    return 2 * before * after / (before + after) if before * after > 0 else 0.0
+
+
+def loop(x: float, y: float, *, reach: float, spread: float) -> Path:
     """A loop from a point back to it whose far end lies `reach` away: above for a positive reach, else below."""
-    return Bezier((x, y), (x - spread, y - reach * 4 / 3), (x + spread, y - reach * 4 / 3), (x, y))
+    curve = Bezier((x, y), (x - spread, y - reach * 4 / 3), (x + spread, y - reach * 4 / 3), (x, y))
+    return Path((curve,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +181,12 @@ class Outline:
         """How far a point at this offset from the centre lies outside; negative inside."""
         return math.hypot(max(abs(dx) - (self.half_width - self.radius), 0.0), dy) - self.radius
 
-    def leaves(self, curve: Bezier, *, gap: float) -> float:
-        """The first time at which a curve from the centre is `gap` outside."""
-        centre_x, centre_y = curve.start
+    def leaves(self, path: Path, *, gap: float) -> float:
+        """The first time at which a path from the centre is `gap` outside."""
+        centre_x, centre_y = path.start
 
         def is_outside(time: float) -> bool:
-            x, y = curve.at(time)
+            x, y = path.at(time)
             return self.distance(x - centre_x, y - centre_y) > gap
 
         step = next((index for index in range(1, _STEPS) if is_outside(index / _STEPS)), _STEPS // 2)
@@ -118,7 +196,6 @@ class Outline:
             inside, outside = (inside, middle) if is_outside(middle) else (middle, outside)
         return outside
 
-    def enters(self, curve: Bezier, *, gap: float) -> float:
-        """The last time at which a curve to the centre is `gap` outside."""
-        backwards = Bezier(curve.end, curve.second_control, curve.first_control, curve.start)
-        return 1.0 - self.leaves(backwards, gap=gap)
+    def enters(self, path: Path, *, gap: float) -> float:
+        """The last time at which a path to the centre is `gap` outside."""
+        return 1.0 - self.leaves(path.backwards, gap=gap)

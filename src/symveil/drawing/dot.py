@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 
+from symveil.drawing.colours import BLUE, MARKED, RED
 from symveil.drawing.diagram import Diagram, Edge, Node
 from symveil.drawing.text import displayable, width
 
 _SHORTEST_STEP, _ROW_STEP = 1.8, 1.3  # inches
 _LETTER = 14 / 72  # Graphviz' own font size, in inches
-_BLUE, _RED, _MARKED = "#0b5fb3", "#c2262e", "#fdebc8"
 
 
 def to_dot(diagram: Diagram) -> str:
@@ -55,20 +55,21 @@ def _node_attributes(node: Node, column_step: float) -> str:
     if node.accepting:
         attributes.append("shape=doublecircle")
     if node.marked:
-        attributes.append(f'style=filled, fillcolor="{_MARKED}"')
+        attributes.append(f'style=filled, fillcolor="{MARKED}"')
     if node.value:
-        attributes.append(f"xlabel=<{_coloured(node.value, _BLUE)}>")
+        attributes.append(f"xlabel=<{_coloured(node.value, BLUE)}>")
     return ", ".join(attributes)
 
 
 def _edge_attributes(edge: Edge) -> str:
+    dashed = ", style=dashed" if edge.dashed else ""
     if not edge.annotation:
-        return f"label={_quoted(edge.label)}"
+        return f"label={_quoted(edge.label)}{dashed}"
     label = _marked_up(edge.label) + "<BR/>" if edge.label else ""
-    return f"label=<{label}{_coloured(edge.annotation, _RED)}>"
+    return f"label=<{label}{_coloured(edge.annotation, RED)}>{dashed}"
 
 
-def _place(inches: float, row: int) -> str:
+def _place(inches: float, row: float) -> str:
     return f'pos="{inches:g},{row * _ROW_STEP:g}!"'
 
 

@@ -10,6 +10,9 @@ from symveil.numerics.integers import decimal
 _LONGEST_SYMBOL = 20
 _LONGEST_LIST = 24
 _MOST_LISTED = 4
+_MOST_JOINED = 16
+_MOST_IN_SET = 8
+_LONGEST_JOINED = 20
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -76,3 +79,35 @@ def probability_label(probability: Fraction) -> str:
         return str(probability)
     rounded = float(probability)
     return f"≈{rounded:.2g}" if rounded > 1e-300 else "<1e-300"
+
+
+def joined(texts: Sequence[str]) -> str:
+    r"""Texts as a list of short lines; a very long list ends with how many more there are.
+
+    >>> joined(["a", "b"]), joined(["north", "east", "south", "west", "here"])
+    ('a, b', 'north, east, south,\nwest, here')
+    >>> joined([str(number) for number in range(100)]).splitlines()[-1]
+    '14, 15, +84 more'
+    """
+    shown, rest = texts[:_MOST_JOINED], len(texts) - _MOST_JOINED
+    pieces = [*shown, f"+{rest} more"] if rest > 1 else list(texts)
+    lines = [pieces[0]]
+    for piece in pieces[1:]:
+        if len(lines[-1]) + len(piece) + 2 > _LONGEST_JOINED:
+            lines[-1] += ","
+            lines.append(piece)
+        else:
+            lines[-1] += f", {piece}"
+    return "\n".join(lines)
+
+
+def set_label(texts: Sequence[str]) -> str:
+    r"""A set in braces on a few short lines; of a large one its first elements and how many more there are.
+
+    >>> set_label(["1", "2"]), set_label([]), set_label(list("abcdefghijklmnop"))
+    ('{1, 2}', '∅', '{a, b, c, d, e, f,\ng, h, +8 more}')
+    """
+    if not texts:
+        return "∅"
+    shown, rest = texts[:_MOST_IN_SET], len(texts) - _MOST_IN_SET
+    return "{" + joined([*shown, f"+{rest} more"] if rest > 1 else texts) + "}"

@@ -6,23 +6,16 @@ neither style sheets nor ids, because inside a notebook both would be shared wit
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
 from xml.sax.saxutils import escape
 
-from symveil.drawing.bezier import Bezier, Outline
+from symveil.drawing.bezier import Outline, Path
+from symveil.drawing.colours import BLUE, BORDER, CARD, GREY, GROUND, INK, LINE, MARKED, RED
 from symveil.drawing.diagram import Diagram
 from symveil.drawing.layout import NODE_SIZE, Arrow, Layout, PlacedNode, lay_out
 from symveil.drawing.text import displayable, width
 from symveil.drawing.writing import LABEL_SIZE, LINE_HEIGHT, VALUE_SIZE, PlacedText, Role
-
-INK = "#1b2733"
-LINE = "#5b6b7b"
-CARD = "#ffffff"
-BORDER = "#d9e0e7"
-GROUND = "#f3f6fa"
-MARKED = "#fdebc8"
-BLUE = "#0b5fb3"
-RED = "#c2262e"
-GREY = "#566472"
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 _COLOUR: dict[Role, str] = {"label": INK, "annotation": RED, "value": BLUE}
@@ -33,6 +26,7 @@ _TITLE_SIZE = 15.0
 _LEGEND_SIZE = 12.0
 _LEGEND_GAP = 22.0
 _WIDENED = 0.7
+_DASHES = ' stroke-dasharray="5 4"'
 _BASELINE = 0.35  # of the font size, from the middle of a line of text down to its baseline
 
 
@@ -48,8 +42,8 @@ def to_svg(diagram: Diagram) -> str:
     layout = lay_out(diagram)
     legend = _legend(diagram)
     title_width = width(diagram.title, _TITLE_SIZE) * 1.06  # it is set bolder than the widths are for
-    legend_width = sum(_legend_width(entry) + _LEGEND_GAP for entry in legend)
-    longest_entry = max(map(_legend_width, legend), default=0.0)
+    legend_width = sum(entry.width + _LEGEND_GAP for entry in legend)
+    longest_entry = max((entry.width for entry in legend), default=0.0)
     # A small picture is made wide enough for a legend in one row, if that is not too long.
     one_row = legend_width if layout.right - layout.left > _WIDENED * legend_width else 0.0
     inner = max(layout.right - layout.left, title_width, longest_entry, one_row)
@@ -85,7 +79,7 @@ def to_svg(diagram: Diagram) -> str:
 def _graph(layout: Layout) -> list[str]:
     return [
         f'<g fill="none" stroke="{LINE}" stroke-width="1.4" stroke-linecap="round">',
-        *(f'<path d="{_path(arrow.line)}"/>' for arrow in layout.arrows),
+        *(f'<path d="{_path(arrow.line)}"{_DASHES if arrow.dashed else ""}/>' for arrow in layout.arrows),
         "</g>",
         f'<g fill="{LINE}">',
         *(_arrowhead(arrow) for arrow in layout.arrows),
@@ -95,11 +89,16 @@ def _graph(layout: Layout) -> list[str]:
     ]
 
 
-def _path(curve: Bezier) -> str:
-    start, first, second, end = (
-        f"{_number(x)} {_number(y)}" for x, y in (curve.start, curve.first_control, curve.second_control, curve.end)
+def _path(path: Path) -> str:
+    curves = (
+        "C" + " ".join(_point(*point) for point in (piece.first_control, piece.second_control, piece.end))
+        for piece in path.pieces
     )
-    return f"M{start}C{first} {second} {end}"
+    return f"M{_point(*path.start)}" + "".join(curves)
+
+
+def _point(x: float, y: float) -> str:
+    return f"{_number(x)} {_number(y)}"
 
 
 def _arrowhead(arrow: Arrow) -> str:
@@ -151,29 +150,43 @@ def _placed_text(placed: PlacedText) -> str:
             f'<rect x="{_number(-box.width / 2)}" y="{_number(-box.height / 2)}" width="{_number(box.width)}" '
             f'height="{_number(box.height)}" rx="3" fill="{CARD}" fill-opacity="0.88"/>'
         )
-    return (
-        f'<g transform="translate({_number(box.x)} {_number(box.y)}){turn}">{plate}'
-        f'<text y="{_number(size * _BASELINE)}" font-size="{_number(size)}" font-weight="{_WEIGHT[placed.role]}" '
-        f'fill="{_COLOUR[placed.role]}">{_text(placed.text)}</text></g>'
+    style = f'font-size="{_number(size)}" font-weight="{_WEIGHT[placed.role]}" fill="{_COLOUR[placed.role]}"'
+    lines = placed.text.split("\n")
+    first = size * (_BASELINE - (len(lines) - 1) * LINE_HEIGHT / 2)
+    texts = (
+        f'<text y="{_number(first + index * size * LINE_HEIGHT)}" {style}>{_text(line)}</text>'
+        for index, line in enumerate(lines)
     )
+    return f'<g transform="translate({_number(box.x)} {_number(box.y)}){turn}">{plate}{"".join(texts)}</g>'
 
 
 # --- legend --------------------------------------------------------------------------------------
 
-_Entry = tuple[str, str]  # text, colour
+_SAMPLE = 22.0  # how wide the sample of a ground or of a line is
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A text of the legend, after a sample of what it is about where the text's colour does not say so."""
+
+    text: str
+    colour: str
+    sample: Literal["", "marked", "dashed"] = ""
+
+    @property
+    def width(self) -> float:
+        return width(self.text, _LEGEND_SIZE) + (_SAMPLE + 6 if self.sample else 0.0)
 
 
 def _legend(diagram: Diagram) -> list[_Entry]:
     entries = (
-        (diagram.label_meaning, GREY),
-        (diagram.value_meaning, BLUE),
-        (diagram.annotation_meaning, RED),
+        _Entry(diagram.label_meaning, GREY),
+        _Entry(diagram.value_meaning, BLUE),
+        _Entry(diagram.annotation_meaning, RED),
+        _Entry(diagram.marked_meaning, GREY, "marked"),
+        _Entry(diagram.dashed_meaning, GREY, "dashed"),
     )
-    return [(text, colour) for text, colour in entries if text]
-
-
-def _legend_width(entry: _Entry) -> float:
-    return width(entry[0], _LEGEND_SIZE)
+    return [entry for entry in entries if entry.text]
 
 
 def _legend_rows(entries: list[_Entry], inner: float) -> list[list[_Entry]]:
@@ -181,12 +194,11 @@ def _legend_rows(entries: list[_Entry], inner: float) -> list[list[_Entry]]:
     rows: list[list[_Entry]] = []
     room = 0.0
     for entry in entries:
-        needed = _legend_width(entry)
-        if not rows or room < needed + _LEGEND_GAP:
+        if not rows or room < entry.width + _LEGEND_GAP:
             rows.append([])
             room = inner + _LEGEND_GAP
         rows[-1].append(entry)
-        room -= needed + _LEGEND_GAP
+        room -= entry.width + _LEGEND_GAP
     return rows
 
 
@@ -195,13 +207,26 @@ def _legend_lines(rows: list[list[_Entry]], *, top: float) -> list[str]:
     for index, row in enumerate(rows):
         x, y = _MARGIN, top + (index + 0.75) * _LEGEND_SIZE * 1.6
         for entry in row:
-            text, colour = entry
+            indent = 0.0
+            if entry.sample:
+                lines.append(_sample(entry, x, y - _LEGEND_SIZE * _BASELINE))
+                indent = _SAMPLE + 6
             lines.append(
-                f'<text x="{_number(x)}" y="{_number(y)}" text-anchor="start" font-size="{_number(_LEGEND_SIZE)}" '
-                f'fill="{colour}">{_text(text)}</text>'
+                f'<text x="{_number(x + indent)}" y="{_number(y)}" text-anchor="start" '
+                f'font-size="{_number(_LEGEND_SIZE)}" fill="{entry.colour}">{_text(entry.text)}</text>'
             )
-            x += _legend_width(entry) + _LEGEND_GAP
+            x += entry.width + _LEGEND_GAP
     return lines
+
+
+def _sample(entry: _Entry, x: float, y: float) -> str:
+    if entry.sample == "dashed":
+        line = f"M{_point(x, y)}H{_number(x + _SAMPLE)}"
+        return f'<path d="{line}" fill="none" stroke="{LINE}" stroke-width="1.4"{_DASHES}/>'
+    return (
+        f'<rect x="{_number(x + _SAMPLE - 15)}" y="{_number(y - 7)}" width="14" height="14" rx="7" fill="{MARKED}" '
+        f'stroke="{INK}" stroke-width="1.2"/>'
+    )
 
 
 def _text(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from symveil.drawing.bezier import Bezier, Outline
+from symveil.drawing.bezier import Outline, Path, Point
 from symveil.drawing.placement import Box, Obstacles
 from symveil.drawing.text import width
 
@@ -17,9 +17,20 @@ LINE_HEIGHT = 1.25
 
 Role = Literal["label", "annotation", "value"]
 
-_OFF_THE_LINE = LABEL_SIZE / 2 + 5
+_OFF_THE_LINE = 5.0
+_STEEP = 50.0  # degrees from which on a text is easier to read level, beside its line
 _FURTHER = (0.0, 3.0, 6.0, 10.0, 15.0)
 _TIMES = (0.5, 0.44, 0.56, 0.38, 0.62, 0.3, 0.7, 0.22, 0.78)
+
+
+def breadth(text: str) -> float:
+    """How wide the widest line of a text at an edge is."""
+    return max(width(line, LABEL_SIZE) for line in text.split("\n"))
+
+
+def height(text: str) -> float:
+    """How high the lines of a text at an edge are together."""
+    return LABEL_SIZE * (1 + text.count("\n") * LINE_HEIGHT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +55,7 @@ def beside_node(value: str, x: float, y: float, outline: Outline, sheet: Obstacl
     return PlacedText(value, "value", box, clear)
 
 
-def along_edge(label: str, annotation: str, curve: Bezier, sheet: Obstacles) -> list[PlacedText]:
+def along_edge(label: str, annotation: str, curve: Path, sheet: Obstacles) -> list[PlacedText]:
     """An edge's label above its line and its annotation below: at the same point of it, if there is room."""
     written = _written(label, annotation)
     together = sheet.room(_places_along(curve, written))
@@ -53,21 +64,18 @@ def along_edge(label: str, annotation: str, curve: Bezier, sheet: Obstacles) -> 
     return [text for one in written for text in _settled([one], _places_along(curve, [one]), sheet)]
 
 
-def beyond_loop(label: str, annotation: str, curve: Bezier, sheet: Obstacles) -> list[PlacedText]:
+def beyond_loop(label: str, annotation: str, curve: Path, sheet: Obstacles) -> list[PlacedText]:
     """A loop's label and annotation, one after the other beyond its far end."""
     written = _written(label, annotation)
     x, y = curve.at(0.5)
     outwards = -1 if y < curve.start[1] else 1
-    boxes = tuple(
-        Box(
-            x,
-            y + outwards * (LABEL_SIZE / 2 + 4 + number * LABEL_SIZE * LINE_HEIGHT),
-            width(text, LABEL_SIZE),
-            LABEL_SIZE,
-        )
-        for number, (text, _) in enumerate(written)
-    )
-    return _settled(written, [boxes], sheet)
+    boxes: list[Box] = []
+    away = 4.0
+    for text, _ in written:
+        high = height(text)
+        boxes.append(Box(x, y + outwards * (away + high / 2), breadth(text), high))
+        away += high + LABEL_SIZE * (LINE_HEIGHT - 1)
+    return _settled(written, [tuple(boxes)], sheet)
 
 
 _Written = list[tuple[str, Role]]
@@ -83,7 +91,7 @@ def _settled(written: _Written, groups: Iterable[tuple[Box, ...]], sheet: Obstac
     return [PlacedText(text, role, box, clear) for (text, role), box in zip(written, boxes, strict=True)]
 
 
-def _places_along(curve: Bezier, written: _Written) -> Iterator[tuple[Box, ...]]:
+def _places_along(curve: Path, written: _Written) -> Iterator[tuple[Box, ...]]:
     """Places for texts along an edge, the best first: near the line rather than near its middle."""
     for further in _FURTHER:
         for time in _TIMES:
@@ -92,9 +100,19 @@ def _places_along(curve: Bezier, written: _Written) -> Iterator[tuple[Box, ...]]
             if right < -1e-9 or (abs(right) <= 1e-9 and down > 0):  # read from left to right, or upwards
                 right, down = -right, -down
             angle = math.degrees(math.atan2(down, right))
-            yield tuple(
-                Box(x + down * offset, y - right * offset, width(text, LABEL_SIZE), LABEL_SIZE, angle)
-                for text, offset in (
-                    (text, (_OFF_THE_LINE + further) * (1 if role == "label" else -1)) for text, role in written
+            for upright in (True, False) if abs(angle) > _STEEP else (False,):
+                yield tuple(
+                    _beside(text, role, (x, y), (right, down), further, angle=0.0 if upright else angle)
+                    for text, role in written
                 )
-            )
+
+
+def _beside(text: str, role: Role, point: Point, direction: Point, further: float, *, angle: float) -> Box:
+    """A box beside a line, turned by `angle`: a label to the left of its direction, an annotation to the right."""
+    (x, y), (right, down) = point, direction
+    wide, high = breadth(text), height(text)
+    # How far the box reaches towards the line, which it is turned against unless it lies along it.
+    turned = math.atan2(down, right) - math.radians(angle)
+    reach = (abs(math.sin(turned)) * wide + abs(math.cos(turned)) * high) / 2
+    offset = (reach + _OFF_THE_LINE + further) * (1 if role == "label" else -1)
+    return Box(x + down * offset, y - right * offset, wide, high, angle)

@@ -5,23 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 
 from symveil.io.files import write_text
+from symveil.io.fsm_files import read_fsm
 from symveil.io.late_readers import graph_reader
 from symveil.io.model_json import model_text, parse_model
+from symveil.io.pfa_files import read_pfa
 from symveil.io.reading import read_text, suffix
+from symveil.io.stoc_files import read_stoc
 from symveil.io.transition_tables import TABLE_SUFFIXES, read_transition_table
-from symveil.languages.graph import Model
+from symveil.languages.graph import AnyModel
 
 GRAPH_SUFFIXES = (".graphml", ".dot", ".gv")
+
+_SYSTEM_READERS = {".fsm": read_fsm, ".stoc": read_stoc, ".pfa": read_pfa}
 
 _LARGEST_FILE = 256 * 1024 * 1024
 
 
-def load_model(path: str | Path, *, notes: list[str] | None = None) -> Model:
+def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
     """The model in a file.
 
     The name says the format: GraphML (`.graphml`) and DOT (`.dot`, `.gv`) through networkx,
-    transition tables (`.csv`, `.tsv`, `.parquet`), and symveil's own JSON for everything else;
-    each also gzipped. Where something was assumed or rounded, a sentence is appended to `notes`.
+    transition tables (`.csv`, `.tsv`, `.parquet`), partially observed systems of UMDES, DESUMA and
+    VEiP (`.fsm`, `.stoc`, `.pfa`), and symveil's own JSON for everything else; each also gzipped. Where
+    something was assumed or rounded, a sentence is appended to `notes`.
 
     >>> import tempfile
     >>> from symveil.models.automaton import TransitionSystem
@@ -34,11 +40,13 @@ def load_model(path: str | Path, *, notes: list[str] | None = None) -> Model:
     file = Path(path)
     kind = suffix(file)
     said: list[str] = []
-    model: Model
+    model: AnyModel
     if kind in TABLE_SUFFIXES:
         model = read_transition_table(file, notes=said)
     elif kind in GRAPH_SUFFIXES:
         model = graph_reader(file).read_graph_file(file, notes=said)
+    elif kind in _SYSTEM_READERS:
+        model = _SYSTEM_READERS[kind](file, notes=said)
     else:
         model = parse_model(read_text(file, what="model file", at_most=_LARGEST_FILE), name=str(file), notes=said)
     if notes is not None:
@@ -46,6 +54,6 @@ def load_model(path: str | Path, *, notes: list[str] | None = None) -> Model:
     return model
 
 
-def save_model(model: Model, path: str | Path) -> None:
+def save_model(model: AnyModel, path: str | Path) -> None:
     """Write a model as JSON, in one step: whole or not at all. Probabilities stay exact."""
     write_text(Path(path), model_text(model))

@@ -17,21 +17,22 @@ from typing import Any
 from symveil.errors import ModelError
 from symveil.io.json_text import Numeral, described, parse_json, read_members, require, require_keys
 from symveil.io.places import placed
-from symveil.languages.graph import Model
+from symveil.languages.graph import AnyModel
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
+from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import exact
 
 FORMAT = "symveil/1"
 
 _FINEST_DECIMAL = 10**18  # a denominator that does not divide it has no short decimals
-_LATER_KINDS = ("stochastic-system", "labelled-chain")
+_LATER_KINDS = ("labelled-chain",)
 
 Reader = Callable[[object, str], Any]
 """Reads one JSON value: (value, where it stands)."""
 
 
-def parse_model(text: str, *, name: str = "model", notes: list[str] | None = None) -> Model:
+def parse_model(text: str, *, name: str = "model", notes: list[str] | None = None) -> AnyModel:
     """The model in a JSON text; `name` is what messages call the text.
 
     >>> parse_model('{"format": "symveil/1", "kind": "markov-chain", "transitions": [["a", "b", 0.9]]}')
@@ -59,7 +60,7 @@ def _kind(members: dict[str, object], *, root: str) -> str:
 # --- one reader for each kind ------------------------------------------------------------------
 
 
-def _read_chain(members: dict[str, object], root: str, notes: list[str] | None) -> Model:
+def _read_chain(members: dict[str, object], root: str, notes: list[str] | None) -> AnyModel:
     _require_keys(members, root, required=("transitions",), optional=("initial", "states"))
     return MarkovChain.from_transitions(
         _rows(members, root, (_name, _name, _probability), "[state, state, probability]"),
@@ -69,7 +70,7 @@ def _read_chain(members: dict[str, object], root: str, notes: list[str] | None) 
     )
 
 
-def _read_system(members: dict[str, object], root: str, _notes: list[str] | None) -> Model:
+def _read_system(members: dict[str, object], root: str, _notes: list[str] | None) -> AnyModel:
     _require_keys(members, root, required=("initial", "transitions"), optional=("states",))
     return TransitionSystem.from_transitions(
         _rows(members, root, (_name, _name, _name), "[state, action, state]"),
@@ -78,7 +79,7 @@ def _read_system(members: dict[str, object], root: str, _notes: list[str] | None
     )
 
 
-def _read_automaton(members: dict[str, object], root: str, _notes: list[str] | None) -> Model:
+def _read_automaton(members: dict[str, object], root: str, _notes: list[str] | None) -> AnyModel:
     _require_keys(members, root, required=("initial", "accepting", "transitions"), optional=("states",))
     return Automaton.from_transitions(
         _rows(members, root, (_name, _name_or_null, _name), "[state, symbol or null, state]"),
@@ -88,10 +89,42 @@ def _read_automaton(members: dict[str, object], root: str, _notes: list[str] | N
     )
 
 
-_READERS: dict[str, Callable[[dict[str, object], str, list[str] | None], Model]] = {
+def _read_partially_observed(members: dict[str, object], root: str, notes: list[str] | None) -> AnyModel:
+    """A stochastic system, or a logical one where no row has a probability (or `initial` is a list)."""
+    _require_keys(members, root, required=("initial", "observable", "transitions"), optional=("secret", "states"))
+    observable = _names(members, "observable", root, kind="event")
+    secret = _names(members, "secret", root) if "secret" in members else []
+    states = _names(members, "states", root) if "states" in members else None
+    several = isinstance(members["initial"], list)
+    if _first_row_has(3, members) or (several and not members["transitions"]):
+        return LogicalSystem.from_transitions(
+            _rows(members, root, (_name, _name, _name), "[state, event, state], as in the first row"),
+            initial=_names(members, "initial", root) if several else _name(members["initial"], f"{root}.initial"),
+            observable=observable,
+            secret=secret,
+            states=states,
+        )
+    same = ", as in the first row" if _first_row_has(4, members) else " or, in every row, [state, event, state]"
+    return StochasticSystem.from_transitions(
+        _rows(members, root, (_name, _name, _name, _probability), f"[state, event, state, probability]{same}"),
+        initial=_name(members["initial"], f"{root}.initial"),
+        observable=observable,
+        secret=secret,
+        states=states,
+        notes=notes,
+    )
+
+
+def _first_row_has(cells: int, members: dict[str, object]) -> bool:
+    rows = members["transitions"]
+    return isinstance(rows, list) and bool(rows) and isinstance(rows[0], list) and len(rows[0]) == cells
+
+
+_READERS: dict[str, Callable[[dict[str, object], str, list[str] | None], AnyModel]] = {
     MarkovChain.kind: _read_chain,
     TransitionSystem.kind: _read_system,
     Automaton.kind: _read_automaton,
+    StochasticSystem.kind: _read_partially_observed,
 }
 
 
@@ -104,23 +137,21 @@ def _require_keys(
 # --- values ------------------------------------------------------------------------------------
 
 
-def _rows(
-    members: dict[str, object], root: str, readers: tuple[Reader, Reader, Reader], columns: str
-) -> list[tuple[Any, Any, Any]]:
+def _rows(members: dict[str, object], root: str, readers: tuple[Reader, ...], columns: str) -> list[tuple[Any, ...]]:
     where = f"{root}.transitions"
-    first, second, third = readers
+    numbered = tuple(enumerate(readers))
     rows = []
     for index, row in enumerate(require(members["transitions"], list, where=where, expected=f"an array of {columns}")):
         place = f"{where}[{index}]"
-        if not isinstance(row, list) or len(row) != 3:
+        if not isinstance(row, list) or len(row) != len(readers):
             raise ModelError(place, expected=columns, found=described(row))
-        rows.append((first(row[0], f"{place}[0]"), second(row[1], f"{place}[1]"), third(row[2], f"{place}[2]")))
+        rows.append(tuple([read(row[column], f"{place}[{column}]") for column, read in numbered]))
     return rows
 
 
-def _names(members: dict[str, object], key: str, root: str) -> list[str]:
+def _names(members: dict[str, object], key: str, root: str, *, kind: str = "state") -> list[str]:
     where = f"{root}.{key}"
-    names = require(members[key], list, where=where, expected="an array of state names")
+    names = require(members[key], list, where=where, expected=f"an array of {kind} names")
     return [_name(name, f"{where}[{index}]") for index, name in enumerate(names)]
 
 
@@ -141,13 +172,15 @@ def _probability(value: object, where: str) -> str:
 # --- writing -----------------------------------------------------------------------------------
 
 
-def model_document(model: Model) -> dict[str, object]:
+def model_document(model: AnyModel) -> dict[str, object]:
     """A model as the JSON document that `parse_model` reads back as the same model.
 
     >>> chain = MarkovChain.from_transitions([("a", "a", "1/3"), ("a", "b", "2/3"), ("b", "a", "1")])
     >>> model_document(chain)["transitions"]
     [['a', 'a', '1/3'], ['a', 'b', '2/3'], ['b', 'a', 1]]
     """
+    if isinstance(model, StochasticSystem | LogicalSystem):
+        return _partially_observed_document(model)
     document: dict[str, object] = {"format": FORMAT, "kind": model.kind}
     if model.initial is not None:
         document["initial"] = model.initial
@@ -166,7 +199,27 @@ def model_document(model: Model) -> dict[str, object]:
     return document
 
 
-def model_text(model: Model) -> str:
+def _partially_observed_document(system: PartiallyObserved) -> dict[str, object]:
+    document: dict[str, object] = {
+        "format": FORMAT,
+        "kind": system.kind,
+        # a list says that the system is logical, even where it has no transition that could
+        "initial": list(system.initial) if isinstance(system, LogicalSystem) else system.initial,
+        "observable": list(system.observable),
+        "secret": list(system.secret),
+    }
+    mentioned = dict.fromkeys(name for source, _, target in system.moves for name in (source, target))
+    if tuple(mentioned) != system.states:
+        document["states"] = list(system.states)
+    document["transitions"] = (
+        [list(move) for move in system.transitions]
+        if isinstance(system, LogicalSystem)
+        else [[*move, _spelled(chance)] for *move, chance in system.transitions]
+    )
+    return document
+
+
+def model_text(model: AnyModel) -> str:
     """A model as JSON text for people and their version control: a transition on each line."""
     document = model_document(model)
     rows = document.pop("transitions")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from symveil.errors import ModelError
+
+_ROW = re.compile(r"transitions\[(\d+)\]")
 
 
 @contextmanager
@@ -24,3 +28,17 @@ def placed(place: Callable[[str], str]) -> Iterator[None]:
         error.args = (where + str(error).removeprefix(error.where),)
         error.where = where
         raise
+
+
+def row_place(where: str, rows: Callable[[int], str], *, file: Path) -> str:
+    """The place in a file of rows: that of the transition that was wrong, by its number, or the file as a whole.
+
+    >>> row_place("transitions[1][2]", ["t.csv: line 2", "t.csv: line 3"].__getitem__, file=Path("t.csv"))
+    't.csv: line 3'
+    >>> row_place("initial", [].__getitem__, file=Path("t.csv"))
+    't.csv: initial'
+    """
+    row = _ROW.match(where)
+    if row:
+        return rows(int(row[1]))
+    return where if where.startswith(str(file)) else f"{file}: {where}"

@@ -7,7 +7,6 @@ and the first that begins with `to` are taken (`from_link`, `to_link`).
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from symveil.errors import FileError, ModelError
 from symveil.io.late_readers import parquet_reader
-from symveil.io.places import placed
+from symveil.io.places import placed, row_place
 from symveil.io.reading import csv_rows, suffix
 from symveil.models.automaton import TransitionSystem
 from symveil.models.markov_chain import MarkovChain
@@ -27,7 +26,6 @@ from symveil.numerics.rationals import Number
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 
-_INDEX = re.compile(r"transitions\[(\d+)\]")
 _ROLES = ("from", "symbol", "to", "probability")
 
 
@@ -56,7 +54,7 @@ def read_transition_table(
     if not table.places:
         raise FileError(str(file), expected="at least one row of transitions", found="none")
     sources, targets = table.names("from"), table.names("to")
-    with placed(lambda where: _place(where, table.places, file)):
+    with placed(lambda where: row_place(where, table.places.__getitem__, file=file)):
         if "symbol" in table.columns:
             if initial is None:
                 said.append(f"the first row's state, {shown(sources[0])}, is taken as the initial state")
@@ -139,11 +137,3 @@ def _chance(cell: object, place: str) -> Number:
     if isinstance(cell, int | float | Decimal):
         return cell
     raise ModelError(place, expected="a probability", found="none" if cell is None else f"a {type(cell).__name__}")
-
-
-def _place(where: str, places: Sequence[str], file: Path) -> str:
-    """The line of a transition, where the model was wrong about one."""
-    index = _INDEX.match(where)
-    if index:
-        return places[int(index[1])]
-    return where if where.startswith(str(file)) else f"{file}: {where}"

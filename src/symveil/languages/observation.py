@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from symveil.drawing.diagram import Diagram
+from symveil.drawing.drawable import Drawable
 from symveil.errors import ParameterError, TooLargeError, WordError
+from symveil.languages.observer_diagram import observer_diagram
 from symveil.languages.state_sets import Image, StateSet, closure, members, set_of
 from symveil.models.stochastic_system import PartiallyObserved
 
@@ -142,7 +145,7 @@ def too_many_estimates(allowed: int, *, longest: int) -> TooLargeError:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Observer:
+class Observer(Drawable):
     """The observer of a system (Z25 Definition 1): each state is the set of states possible after an observation.
 
     Construct with `observer`. State 0 is where observing starts; a transition is (state, number of
@@ -158,6 +161,10 @@ class Observer:
         """The sets by the names of their states."""
         names = self.system.states
         return tuple(tuple(names[state] for state in members(states)) for states in self.sets)
+
+    def to_diagram(self) -> Diagram:
+        """The observer as in Z25 Fig. 3b: estimates in braces, marked where all their states are secret."""
+        return observer_diagram(self)
 
     def __repr__(self) -> str:
         return f"Observer({len(self.sets)} states, {len(self.transitions)} transitions)"

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
+from symveil.drawing.diagram import Diagram
+from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
+from symveil.models.model_diagrams import automaton_diagram
 from symveil.models.names import ordered_names, require_known, require_name, require_names, require_rows, shown
 
 Transition = tuple[str, str | None, str]
@@ -16,7 +19,7 @@ _COLUMNS = "three values: state, symbol, state"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Automaton:
+class Automaton(Drawable):
     """A finite automaton, deterministic or not, with silent moves (symbol None) if need be.
 
     >>> Automaton.from_transitions([("p", "a", "q"), ("q", None, "p")], initial="p", accepting=["q"])
@@ -53,6 +56,10 @@ class Automaton:
         names = ordered_names(states, _mentioned_states(rows), kind="state")
         return cls(states=names, transitions=tuple(rows), initial=initial, accepting=accepting)  # type: ignore[arg-type]
 
+    def to_diagram(self) -> Diagram:
+        """The automaton: accepting states with a double outline, silent moves dashed."""
+        return automaton_diagram(self)
+
     def __repr__(self) -> str:
         return (
             f"Automaton({len(self.states)} states, {len(self.transitions)} transitions, initial {self.initial!r}, "
@@ -61,7 +68,7 @@ class Automaton:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransitionSystem:
+class TransitionSystem(Drawable):
     """A transition system (J19 Definition 4): every run that its transitions allow is a word of actions.
 
     >>> TransitionSystem.from_transitions([("s0", "go", "s1"), ("s1", "back", "s0")], initial="s0")
@@ -85,6 +92,10 @@ class TransitionSystem:
         rows = cast("list[tuple[str, str, str]]", require_rows(transitions, columns=_COLUMNS))
         names = ordered_names(states, _mentioned_states(rows), kind="state")
         return cls(states=names, transitions=tuple(rows), initial=initial)
+
+    def to_diagram(self) -> Diagram:
+        """The states and the actions between them."""
+        return automaton_diagram(self)
 
     def __repr__(self) -> str:
         return (

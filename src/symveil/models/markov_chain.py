@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self, cast
 
+from symveil.drawing.diagram import Diagram
+from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
+from symveil.models.model_diagrams import chain_diagram
 from symveil.models.names import ordered_names, require_known, require_names, require_rows, shown
 from symveil.models.probabilities import read_probability, require_probability, require_sums, rounded_sums
 from symveil.numerics.rationals import Number
@@ -16,7 +19,7 @@ _COLUMNS = "three values: state, state, probability"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarkovChain:
+class MarkovChain(Drawable):
     """States, transitions (state, state, probability) and, where it has one, the initial state.
 
     A trajectory starts after `initial`; without one it may start in any state. A state without
@@ -88,6 +91,10 @@ class MarkovChain:
         if near:
             rows = [(source, target, chance / near.get(source, 1)) for source, target, chance in rows]
         return cls(states=names, transitions=tuple(rows), initial=initial)
+
+    def to_diagram(self) -> Diagram:
+        """The chain with its probabilities in red."""
+        return chain_diagram(self)
 
     def __repr__(self) -> str:
         start = "" if self.initial is None else f", initial {self.initial!r}"

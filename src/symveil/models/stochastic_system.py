@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self, cast
 
+from symveil.drawing.diagram import Diagram
+from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
+from symveil.models.model_diagrams import system_diagram
 from symveil.models.names import ordered_names, require_known, require_name, require_names, require_rows, shown
 from symveil.models.probabilities import read_probability, require_probability, require_sums, rounded_sums
 from symveil.numerics.rationals import Number
@@ -25,7 +28,7 @@ _LOGICAL_COLUMNS = "three values: state, event, state"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StochasticSystem:
+class StochasticSystem(Drawable):
     """A probabilistic automaton (G, p) with observable events and secret states.
 
     From a state an event leads to one state. A state without transitions ends the run.
@@ -115,12 +118,16 @@ class StochasticSystem:
         """The same system with other secret states."""
         return replace(self, secret=secret)  # type: ignore[arg-type]
 
+    def to_diagram(self) -> Diagram:
+        """The system as in Z25 Fig. 3a: secret states marked, probabilities in red, unobservable events dashed."""
+        return system_diagram(self)
+
     def __repr__(self) -> str:
         return f"StochasticSystem({_counted(self)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogicalSystem:
+class LogicalSystem(Drawable):
     """A finite automaton with observable events and secret states: for verification only.
 
     Several transitions may share a state and an event, and several states may be initial.
@@ -189,6 +196,10 @@ class LogicalSystem:
     def with_secret(self, secret: Sequence[str]) -> Self:
         """The same system with other secret states."""
         return replace(self, secret=secret)  # type: ignore[arg-type]
+
+    def to_diagram(self) -> Diagram:
+        """The system with its secret states marked and its unobservable events dashed."""
+        return system_diagram(self)
 
     def __repr__(self) -> str:
         return f"LogicalSystem({_counted(self)})"

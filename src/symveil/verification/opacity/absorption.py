@@ -21,7 +21,8 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
-from symveil.verification.opacity.violation_chain import NOWHERE, SINK, ViolationChain
+from symveil.verification.opacity.exploration import NOWHERE, SINK
+from symveil.verification.opacity.violation_chain import ViolationChain
 
 # A dense rational system of this size takes about a quarter of a second.
 MOST_EXACT_UNKNOWNS = 500

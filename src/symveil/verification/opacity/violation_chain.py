@@ -12,19 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from symveil.languages.observation import Observed, too_many_estimates
+from symveil.languages.observation import Observed
 from symveil.models.stochastic_system import StochasticSystem
-from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, Estimator, State
-
-Numbers = NDArray[np.int64]
-
-NOWHERE = -1
-SINK = -2
-
-# the table of visited pairs has one byte for each
-_MOST_PAIRS = 2 * 10**9
+from symveil.verification.opacity.estimators import Estimator
+from symveil.verification.opacity.exploration import NOWHERE, SINK, Numbers, can_reach_sink, explore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,44 +49,12 @@ def violation_chain(
     most_states: int | None = None,
 ) -> ViolationChain:
     """The chain of a stochastic system and an estimator; with `within`, right for the first so many events only."""
-    begin = machine.start()
-    if begin is VIOLATION:
+    explored = explore(seen, machine, within=within, most_states=most_states)
+    if not explored.states:
         return ViolationChain.trivial(SINK)
-    table = _estimator_table(seen, machine, begin, within=within, most_states=most_states)
-    if not (table == SINK).any():
+    if not (explored.table == SINK).any():
         return ViolationChain.trivial(NOWHERE)
-    return _lumped(_Pairs(system, seen, table))
-
-
-def _estimator_table(
-    seen: Observed, machine: Estimator, begin: State, *, within: int | None, most_states: int | None
-) -> Numbers:
-    """table[state, event]: the number of the estimator's next state, NOWHERE or SINK."""
-    number = {begin: 0}
-    layer = [begin]
-    rows: list[list[int]] = []
-    sets, length = machine.sets(begin), 0
-    allowed = most_states or seen.most_estimates
-    while layer:
-        following = []
-        for state in layer:
-            row = [NOWHERE] * len(seen.events)
-            for event in seen.occurring if within is None or length < within else ():
-                after = machine.step(state, event)
-                if after is VIOLATION:
-                    row[event] = SINK
-                elif after is not IMPOSSIBLE:
-                    if after not in number:
-                        number[after] = len(number)
-                        sets += machine.sets(after)
-                        following.append(after)
-                    row[event] = number[after]
-            rows.append(row)
-            if sets > allowed or len(number) * len(seen.system.states) > _MOST_PAIRS:
-                raise too_many_estimates(min(allowed, _MOST_PAIRS // len(seen.system.states)), longest=length)
-        layer = following
-        length += 1
-    return np.array(rows, dtype=np.int64)
+    return _lumped(_Pairs(system, seen, explored.table))
 
 
 class _Pairs:
@@ -108,7 +68,7 @@ class _Pairs:
         number = np.full(len(table) * self._size, NOWHERE)
         number[reached] = np.arange(len(reached))
         columns = [np.where(after >= 0, number[np.maximum(after, 0)], after) for after in self._after(reached)]
-        can = _can_reach_sink(columns, len(reached))
+        can = can_reach_sink(columns, len(reached))
         kept = np.flatnonzero(can)
         renumbered = np.full(len(reached), NOWHERE)
         renumbered[kept] = np.arange(len(kept))
@@ -158,27 +118,8 @@ def _successors_by_event(
 
 def _live_only(table: Numbers) -> Numbers:
     """The table without the ways to estimates after which no violation is possible any more."""
-    live = _can_reach_sink(list(table.T), len(table))
+    live = can_reach_sink(list(table.T), len(table))
     return np.where((table >= 0) & ~live[np.maximum(table, 0)], NOWHERE, table)
-
-
-def _can_reach_sink(columns: list[Numbers], size: int) -> NDArray[np.bool_]:
-    """Which of 0 … size−1 can reach SINK along the columns."""
-    sources = np.concatenate([np.flatnonzero(column >= 0) for column in columns])
-    targets = np.concatenate([column[column >= 0] for column in columns])
-    order = np.argsort(targets, kind="stable")
-    sources = sources[order]
-    first = np.searchsorted(targets[order], np.arange(size + 1))
-    can = np.zeros(size, dtype=np.bool_)
-    for column in columns:
-        can |= column == SINK
-    border = np.flatnonzero(can)
-    while len(border):
-        counts = first[border + 1] - first[border]
-        before = sources[np.repeat(first[border] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
-        border = np.unique(before[~can[before]])
-        can[border] = True
-    return can
 
 
 def _lumped(pairs: _Pairs) -> ViolationChain:

@@ -1,0 +1,5 @@
+"""Keeping a secret that verification says is given away: observations are replaced before they are shown (Z25 §5–6).
+
+Lives here: the three policies of mathematics §9a, one file each, and what each of them achieves.
+Verification and mechanisms are used, not repeated.
+"""

@@ -1,0 +1,114 @@
+"""The observations that the system could have shown and that give nothing away, as a graph of words."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from symveil.errors import WordError
+from symveil.languages.graph import WordGraph
+from symveil.languages.observation import Observed
+from symveil.languages.runs import RunLanguage
+from symveil.models.alphabet import Alphabet
+from symveil.models.stochastic_system import StochasticSystem
+from symveil.verification.opacity.estimators import estimator
+from symveil.verification.opacity.exploration import Explored, explore
+from symveil.verification.opacity.notions import Question
+
+Events = tuple[int, ...]
+"""An observation as the numbers of its events."""
+
+
+class SafeObservations:
+    """All observations of a system, and among them the safe ones: those without a violating prefix.
+
+    With `longest`, right for observations of at most so many events.
+    """
+
+    def __init__(self, system: StochasticSystem, question: Question, *, longest: int | None = None) -> None:
+        self.seen = Observed(system)
+        self.alphabet = Alphabet(system.observable)
+        self._machine = estimator(self.seen, question)
+        self._longest = longest
+        self._by_length: dict[int, RunLanguage | None] = {}
+
+    @cached_property
+    def explored(self) -> Explored:
+        """The estimates that safe observations lead to."""
+        return explore(self.seen, self._machine, within=self._longest)
+
+    @cached_property
+    def graph(self) -> WordGraph | None:
+        """Its paths are the safe observations; None where not even the empty one is safe."""
+        table = self.explored.table
+        if not len(table):
+            return None
+        sources, events = np.nonzero(table >= 0)  # by state, then by event
+        counts = np.bincount(sources, minlength=len(table))
+        return WordGraph(
+            alphabet=self.alphabet,
+            start=0,
+            first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            symbol=events.astype(np.int32),
+            target=table[sources, events].astype(np.int32),
+            accepting=np.ones(len(table), dtype=np.bool_),
+        )
+
+    def language(self, length: int) -> RunLanguage | None:
+        """The safe observations of one length; None where there is none."""
+        if length not in self._by_length:
+            self._by_length[length] = self._language(length)
+        return self._by_length[length]
+
+    def _language(self, length: int) -> RunLanguage | None:
+        if self.graph is None:
+            return None
+        alive = {self.graph.start}
+        for _ in range(length):
+            alive = {int(self.graph.target[edge]) for state in alive for edge in self.graph.edges(state)}
+        return RunLanguage(graph=self.graph, length=length) if alive else None
+
+    def is_safe(self, events: Events) -> bool:
+        """Whether the system could have shown this and it gives nothing away."""
+        return self.graph is not None and _leads_somewhere(self.graph, events)
+
+    def require_possible(self, events: Events) -> None:
+        """Refuse an observation that the system cannot produce, at its first impossible position."""
+        estimate = self.seen.start
+        for position, event in enumerate(events, start=1):
+            estimate = self.seen.steps[event](estimate)
+            if not estimate:
+                raise WordError(
+                    f"observation: expected one that the system can produce, found an impossible event at position "
+                    f"{position} of {len(events)}",
+                    position=position,
+                )
+
+    def all_of_length(self, length: int) -> RunLanguage:
+        """All observations of one length, safe or not, of which there must be one."""
+        return RunLanguage(graph=self._everything, length=length)
+
+    @cached_property
+    def _everything(self) -> WordGraph:
+        """The observer as a graph of words, to the depth that is needed."""
+        question = Question("weak", 0)
+        blind = SafeObservations(self._without_secrets, question, longest=self._longest)
+        graph = blind.graph
+        if graph is None:
+            raise AssertionError("without secrets every observation is safe")
+        return graph
+
+    @cached_property
+    def _without_secrets(self) -> StochasticSystem:
+        system = self.seen.system
+        if not isinstance(system, StochasticSystem):
+            raise TypeError("only stochastic systems are enforced")
+        return system.with_secret(())
+
+
+def _leads_somewhere(graph: WordGraph, events: Events) -> bool:
+    state: int | None = graph.start
+    for event in events:
+        state = None if state is None else graph.step(state, event)
+    return state is not None

@@ -1,0 +1,84 @@
+"""All states of an estimator, and where each event leads from each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.languages.observation import Observed, too_many_estimates
+from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, Estimator, State
+
+Numbers = NDArray[np.int64]
+
+NOWHERE: Final = -1
+SINK: Final = -2
+
+# whoever follows a system beside its estimator keeps one byte for each pair of their states
+_MOST_PAIRS = 2 * 10**9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explored:
+    """The estimator's states, the first one first, and table[state, event]: the next one, NOWHERE or SINK.
+
+    SINK is a violation. There are no states where the observer is sure before observing anything.
+    """
+
+    states: tuple[State, ...] = field(repr=False)
+    table: Numbers = field(repr=False)
+
+
+def explore(
+    seen: Observed, machine: Estimator, *, within: int | None = None, most_states: int | None = None
+) -> Explored:
+    """Every state that some observation without a violation leads to, or one of at most `within` events."""
+    begin = machine.start()
+    if begin is VIOLATION:
+        return Explored((), np.empty((0, len(seen.events)), dtype=np.int64))
+    number = {begin: 0}
+    layer = [begin]
+    rows: list[list[int]] = []
+    sets, length = machine.sets(begin), 0
+    allowed = most_states or seen.most_estimates
+    while layer:
+        following = []
+        for state in layer:
+            row = [NOWHERE] * len(seen.events)
+            for event in seen.occurring if within is None or length < within else ():
+                after = machine.step(state, event)
+                if after is VIOLATION:
+                    row[event] = SINK
+                elif after is not IMPOSSIBLE:
+                    if after not in number:
+                        number[after] = len(number)
+                        sets += machine.sets(after)
+                        following.append(after)
+                    row[event] = number[after]
+            rows.append(row)
+            if sets > allowed or len(number) * len(seen.system.states) > _MOST_PAIRS:
+                raise too_many_estimates(min(allowed, _MOST_PAIRS // len(seen.system.states)), longest=length)
+        layer = following
+        length += 1
+    return Explored(tuple(number), np.array(rows, dtype=np.int64))
+
+
+def can_reach_sink(columns: list[Numbers], size: int) -> NDArray[np.bool_]:
+    """Which of 0 … size−1 can reach SINK along the columns."""
+    sources = np.concatenate([np.flatnonzero(column >= 0) for column in columns])
+    targets = np.concatenate([column[column >= 0] for column in columns])
+    order = np.argsort(targets, kind="stable")
+    sources = sources[order]
+    first = np.searchsorted(targets[order], np.arange(size + 1))
+    can = np.zeros(size, dtype=np.bool_)
+    for column in columns:
+        can |= column == SINK
+    border = np.flatnonzero(can)
+    while len(border):
+        counts = first[border + 1] - first[border]
+        before = sources[np.repeat(first[border] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
+        border = np.unique(before[~can[before]])
+        can[border] = True
+    return can
