@@ -30,6 +30,8 @@ def main() -> None:
     )
     automaton = sv.hamming_automaton("abc", alphabet="abc", exactly=2)
     (FOLDER / "hamming_automaton.svg").write_text(automaton.to_svg(), encoding="utf-8")
+    medical = sv.load_model(Path(__file__).parents[1] / "examples" / "medical.json")
+    (FOLDER / "medical.svg").write_text(medical.to_svg(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from .running import symveil
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 LARGE = ("--adjacency", "all", "--epsilon", "1")
-COMMANDS = ["demo", "release", "explain", "audit", "learn", "reproduce"]
+COMMANDS = ["demo", "release", "explain", "audit", "opacity", "enforce", "learn", "reproduce"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_an_example_that_works(command: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trips.csv").write_text("trip_id,links\n1,a b a c\n2,b a\n")
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
     text = " ".join(symveil(command, "--help").out.split())
     example = re.search(r"Example: symveil (.+)$", text)
     assert example, text

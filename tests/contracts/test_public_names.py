@@ -10,6 +10,14 @@ import pytest
 import symveil as sv
 
 NAMES = {
+    "LogicalSystem",
+    "StochasticSystem",
+    "delayed_estimate",
+    "enforce_opacity",
+    "observer",
+    "sensitive_strings",
+    "verify_opacity",
+    "violation_probability",
     "Alphabet",
     "Automaton",
     "DistanceLaw",

@@ -16,8 +16,10 @@ import click
 from symveil import __version__
 from symveil.cli.audit import audit_command
 from symveil.cli.demo import demo_command
+from symveil.cli.enforce import enforce_command
 from symveil.cli.explain import explain_command
 from symveil.cli.learn import learn_command
+from symveil.cli.opacity import opacity_command
 from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
 from symveil.errors import SymveilError
@@ -26,7 +28,16 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 READER_GONE = 141
 
-COMMANDS = (demo_command, release_command, explain_command, audit_command, learn_command, reproduce_command)
+COMMANDS = (
+    demo_command,
+    release_command,
+    explain_command,
+    audit_command,
+    opacity_command,
+    enforce_command,
+    learn_command,
+    reproduce_command,
+)
 
 
 @click.group(invoke_without_command=True, epilog="Example: symveil release abcab --alphabet abc --epsilon 2")

@@ -93,7 +93,7 @@ class MechanismOptions:
             language,
             epsilon=read_epsilon(self.epsilon),
             mechanism=self.mechanism,
-            adjacency=self._adjacency(),
+            adjacency=read_adjacency_option(self.adjacency),
             calibration=self.calibration,
             prior=self.prior,
             utility=self.utility,
@@ -101,15 +101,15 @@ class MechanismOptions:
             not_private=self.not_private,
         )
 
-    def _adjacency(self) -> Adjacency:
-        if self.adjacency == "all":
-            return "all"
-        try:
-            return int(self.adjacency)
-        except ValueError:
-            raise ParameterError(
-                "adjacency", expected='a whole number, 1 or more, or "all"', found=repr(self.adjacency)
-            ) from None
+
+def read_adjacency_option(text: str) -> Adjacency:
+    """`--adjacency` as it was typed."""
+    if text == "all":
+        return "all"
+    try:
+        return int(text)
+    except ValueError:
+        raise ParameterError("adjacency", expected='a whole number, 1 or more, or "all"', found=repr(text)) from None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

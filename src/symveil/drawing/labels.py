@@ -87,7 +87,7 @@ def joined(texts: Sequence[str]) -> str:
     >>> joined(["a", "b"]), joined(["north", "east", "south", "west", "here"])
     ('a, b', 'north, east, south,\nwest, here')
     >>> joined([str(number) for number in range(100)]).splitlines()[-1]
-    '14, 15, +84 more'
+    '13, 14, 15, +84 more'
     """
     shown, rest = texts[:_MOST_JOINED], len(texts) - _MOST_JOINED
     pieces = [*shown, f"+{rest} more"] if rest > 1 else list(texts)
@@ -105,7 +105,7 @@ def set_label(texts: Sequence[str]) -> str:
     r"""A set in braces on a few short lines; of a large one its first elements and how many more there are.
 
     >>> set_label(["1", "2"]), set_label([]), set_label(list("abcdefghijklmnop"))
-    ('{1, 2}', '∅', '{a, b, c, d, e, f,\ng, h, +8 more}')
+    ('{1, 2}', '∅', '{a, b, c, d, e, f, g,\nh, +8 more}')
     """
     if not texts:
         return "∅"

@@ -12,15 +12,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 Place = tuple[int, float]
 """(column, row); rows count upwards in quarters."""
 
 _SWEEPS = 12
-_RELAXATIONS = 24
-_LANE_WEIGHT = 4.0  # how much straighter a lane wants to be than an edge
+_RELAXATIONS = 40
+_ALONG_LANE, _TO_LANE, _LANE_INSISTS = 3.0, 0.05, 0.05
 _PASSED_WEIGHT = 2  # an edge within a column that passes a node is as bad as two crossings
 
 # Distances in rows.
@@ -38,11 +38,11 @@ class Grid:
 def layered(keys: Sequence[Hashable], edges: Iterable[tuple[Hashable, Hashable]], *, first: Iterable[Hashable]) -> Grid:
     """Places for the nodes `keys`, with the nodes `first` in the first column.
 
-    Nodes that cannot be reached from them are laid out beside them, from the first such node on.
+    A node that cannot be reached from them is put right before what it leads to.
 
     >>> grid = layered("abc", [("a", "b"), ("b", "c"), ("c", "a")], first="a")
     >>> grid.places["a"], grid.places["b"], grid.lanes
-    ((0, 0.0), (1, 0.0), {('c', 'a'): ((1, 0.75),)})
+    ((0, 0.0), (1, 0.0), {('c', 'a'): ((1, -0.75),)})
     """
     pairs = list(dict.fromkeys(edges))
     columns = _columns(keys, pairs, first)
@@ -81,26 +81,44 @@ def _columns(
                     queue.append(target)
 
     explore(first)
+    _place_before(keys, following, columns)
     for key in (*(key for key in keys if key not in entered), *keys):
         explore([key])
     return columns
 
 
+def _place_before(
+    keys: Sequence[Hashable], following: Mapping[Hashable, Sequence[Hashable]], columns: dict[Hashable, int]
+) -> None:
+    """Nodes that lead to placed ones without being reached from them: right before the first that they lead to."""
+    found = True
+    while found:
+        before = {
+            key: max(0, min(columns[target] for target in following[key] if target in columns) - 1)
+            for key in keys
+            if key not in columns and any(target in columns for target in following[key])
+        }
+        columns.update(before)
+        found = bool(before)
+
+
 @dataclass(slots=True)
 class _Vertex:
-    """A node, or where a long edge passes a column; `before` and `after` are what it is joined to beside it."""
+    """A node, or where a long edge passes a column; `before`, `after`, `beside`: what it is joined to."""
 
     key: Hashable
+    column: int
     is_lane: bool = False
     loops: int = 0
     before: list[_Vertex] = field(default_factory=list)
     after: list[_Vertex] = field(default_factory=list)
+    beside: list[_Vertex] = field(default_factory=list)
     rank: int = 0
     down: float = 0.0  # its row, counted downwards while working
 
     @property
     def joined(self) -> list[_Vertex]:
-        return self.before + self.after
+        return self.before + self.after + self.beside
 
 
 class _Layers:
@@ -111,8 +129,9 @@ class _Layers:
         self._columns: list[list[_Vertex]] = [[] for _ in range(max(columns.values(), default=-1) + 1)]
         self._beside: list[list[tuple[_Vertex, _Vertex]]] = [[] for _ in self._columns]
         self.long_edges: list[tuple[Hashable, Hashable, tuple[int, ...]]] = []
+        self._lanes: list[list[_Vertex]] = []
         for key, column in columns.items():
-            vertices[key] = _Vertex(key)
+            vertices[key] = _Vertex(key, column)
             self._columns[column].append(vertices[key])
         for source, target in pairs:
             begin, end = columns[source], columns[target]
@@ -120,14 +139,17 @@ class _Layers:
                 vertices[source].loops += 1
             elif begin == end:
                 self._beside[begin].append((vertices[source], vertices[target]))
+                vertices[source].beside.append(vertices[target])
+                vertices[target].beside.append(vertices[source])
             else:
                 step = 1 if end > begin else -1
                 passed = tuple(range(begin + step, end, step))
-                lane = [_Vertex((source, target, column), is_lane=True) for column in passed]
+                lane = [_Vertex((source, target, column), column, is_lane=True) for column in passed]
                 for vertex, column in zip(lane, passed, strict=True):
                     self._columns[column].append(vertex)
                 if lane:
                     self.long_edges.append((source, target, passed))
+                    self._lanes.append(lane)
                 chain = [vertices[source], *lane, vertices[target]][::step]
                 for left, right in itertools.pairwise(chain):
                     left.after.append(right)
@@ -200,12 +222,33 @@ class _Layers:
         for round_ in range(_RELAXATIONS):
             for column in self._columns if round_ % 2 == 0 else reversed(self._columns):
                 _level(column)
+        # Counted from the first node, what is nearly level with it comes to its very row.
+        anchor = next((vertex.down for vertex in self._vertices()), 0.0)
         for column in self._columns:
             for vertex, offset in zip(column, _offsets(column), strict=True):
                 # Rounding the slack and not the row keeps the distances, which are whole quarters.
-                vertex.down = math.floor((vertex.down - offset) * 4 + 0.5) / 4 + offset
+                vertex.down = math.floor((vertex.down - anchor - offset) * 4 + 0.5) / 4 + offset
+        for lane in self._lanes:
+            self._straighten(lane)
         lowest = max((vertex.down for vertex in self._vertices() if not vertex.is_lane), default=0.0)
         return {vertex.key: lowest - vertex.down for vertex in self._vertices()}
+
+    def _straighten(self, lane: Sequence[_Vertex]) -> None:
+        """Lead a lane along one row, one of those it has already, if all columns have room for it there."""
+        rows = sorted({vertex.down for vertex in lane})
+        middle = sum(vertex.down for vertex in lane) / len(lane)
+        for row in sorted(rows, key=lambda row: abs(row - middle)):
+            if all(self._has_room(vertex, row) for vertex in lane):
+                for vertex in lane:
+                    vertex.down = row
+                return
+
+    def _has_room(self, vertex: _Vertex, row: float) -> bool:
+        column = self._columns[vertex.column]
+        above, below = column[: vertex.rank][-1:], column[vertex.rank + 1 :][:1]
+        return all(row - other.down >= _apart(other, vertex) for other in above) and all(
+            other.down - row >= _apart(vertex, other) for other in below
+        )
 
     def _vertices(self) -> Iterator[_Vertex]:
         for column in self._columns:
@@ -235,8 +278,8 @@ def _offsets(column: Sequence[_Vertex]) -> list[float]:
 
 
 def _apart(upper: _Vertex, lower: _Vertex) -> float:
-    # A loop is drawn above its node where there is room, a second one below.
-    loops = (lower.loops > 0) + (upper.loops > 1)
+    # A loop is drawn above its node or below, whichever is emptier.
+    loops = (lower.loops > 0) + (upper.loops > 0)
     lanes = upper.is_lane + lower.is_lane
     return (_NODES_APART, _NODE_TO_LANE, _LANES_APART)[lanes] + loops * _ROOM_FOR_LOOP
 
@@ -263,8 +306,16 @@ def _level(column: Sequence[_Vertex]) -> None:
 
 
 def _wanted(vertex: _Vertex) -> tuple[float, float]:
+    """Where a vertex wants to be, and how much it insists: nodes push lanes aside, hardly the other way round."""
     if not vertex.joined:
-        return vertex.down, 0.1
-    weights = [_LANE_WEIGHT if vertex.is_lane and other.is_lane else 1.0 for other in vertex.joined]
-    total = sum(weights)
-    return sum(weight * other.down for weight, other in zip(weights, vertex.joined, strict=True)) / total, total
+        return vertex.down, _LANE_INSISTS
+    weights = [_pull(vertex, other) for other in vertex.joined]
+    mean = sum(weight * other.down for weight, other in zip(weights, vertex.joined, strict=True)) / sum(weights)
+    return mean, _LANE_INSISTS if vertex.is_lane else float(len(weights))
+
+
+def _pull(vertex: _Vertex, other: _Vertex) -> float:
+    """How strongly a vertex is drawn level with another: lanes want to be straight, nodes care for nodes."""
+    if vertex.is_lane:
+        return _ALONG_LANE if other.is_lane else 1.0
+    return _TO_LANE if other.is_lane else 1.0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +34,7 @@ _GAP = 2.5  # between an arrowhead and its node
 _ENTRY = 30.0  # length of the arrow into an initial node
 _CROSSING = 34.0  # room for edges that cross
 _MOST_CROSSINGS = 6
+_LANE_CLIMBS = 0.5  # lanes may be steep: their texts stand elsewhere
 _SAMPLES = 64
 _ENTRY_SAMPLES = 6
 
@@ -71,16 +74,16 @@ class Layout:
 def lay_out(diagram: Diagram) -> Layout:
     """Coordinates for everything in a diagram.
 
-    Nodes keep to their grid, with columns as far apart as the longest label asks for; edges are
+    Nodes keep to their grid, with columns as far apart as labels and crossings ask for; edges are
     straight unless another node or another edge is in the way; texts lie along their edges,
     label above and annotation below, and look for the nearest free place.
     """
     outline = _outline(diagram)
-    column_step = _column_step(diagram, outline)
+    across = _columns(diagram, outline)
     row_step = _ROW_STEP + 2 * (outline.radius - _SMALLEST_RADIUS)
 
     def spot(column: int, row: float) -> Point:
-        return column * column_step, -row * row_step
+        return across[column], -row * row_step
 
     nodes = {node.key: PlacedNode(node, *spot(node.column, node.row)) for node in diagram.nodes}
     entries = [
@@ -108,9 +111,13 @@ def lay_out(diagram: Diagram) -> Layout:
         for placed in nodes.values()
         if placed.node.value
     ]
-    for edge, curve in zip(diagram.edges, curves, strict=True):
-        write = beyond_loop if edge.source == edge.target else along_edge
-        texts += write(edge.label, edge.annotation, curve, sheet)
+    routed = list(zip(diagram.edges, curves, strict=True))
+    for edge, curve in routed:  # a loop's texts have one place only, so they come first
+        if edge.source == edge.target:
+            texts += beyond_loop(edge.label, edge.annotation, curve, sheet)
+    for edge, curve in routed:
+        if edge.source != edge.target:
+            texts += along_edge(edge.label, edge.annotation, curve, sheet)
 
     cloud = [text.box.grid() for text in texts]
     cloud += [arrow.line.samples(_SAMPLES) for arrow in (*arrows, *entries)]
@@ -140,18 +147,30 @@ def _outline(diagram: Diagram) -> Outline:
     return Outline(half_width, radius)
 
 
-def _column_step(diagram: Diagram, outline: Outline) -> float:
-    """How far columns are apart: enough for the longest text along an edge, for wide values, for crossings."""
+def _columns(diagram: Diagram, outline: Outline) -> dict[int, float]:
+    """Where each column is: room for the longest text along an edge, for wide values, and for crossings before it."""
     texts = (text for edge in diagram.edges for text in (edge.label, edge.annotation))
     longest = max((breadth(text) for text in texts), default=0.0)
     widest_value = max((width(node.value, VALUE_SIZE) for node in diagram.nodes), default=0.0)
     overhang = max(0.0, widest_value - 2 * outline.half_width - 16)
-    rows = {node.key: node.row for node in diagram.nodes}
-    climbs = [rows[edge.target] - rows[edge.source] for edge in diagram.edges]
-    # Edges that climb alike are parallel; the more differently they climb, the more of them cross.
-    crossings = max(0, max([0, *climbs]) - min([0, *climbs]) - 1)
-    edge_length = max(_SHORTEST_EDGE, longest + _TIP + 26) + _CROSSING * min(crossings, _MOST_CROSSINGS)
-    return 2 * outline.half_width + edge_length + overhang
+    step = 2 * outline.half_width + max(_SHORTEST_EDGE, longest + _TIP + 26) + overhang
+    places = {node.key: (node.column, node.row) for node in diagram.nodes}
+    climbs: dict[int, list[float]] = defaultdict(lambda: [0.0])
+    for edge in diagram.edges:
+        passed = (places[edge.source], *edge.via, places[edge.target])
+        for (left, from_row), (right, to_row) in map(sorted, itertools.pairwise(passed)):
+            for column in range(left + 1, right + 1):
+                climbs[column].append((to_row - from_row) * (_LANE_CLIMBS if edge.via else 1))
+    used = [column for column, _ in places.values()] + [column for edge in diagram.edges for column, _ in edge.via]
+    across: dict[int, float] = {}
+    x = 0.0
+    for column in range(min(used, default=0), max(used, default=0) + 1):
+        # Edges that climb alike are parallel; the more differently they climb, the more of them cross.
+        crossings = max(0.0, max(climbs[column]) - min(climbs[column]) - 1)
+        x += _CROSSING * min(crossings, _MOST_CROSSINGS)
+        across[column] = x
+        x += step
+    return across
 
 
 # --- edges ---------------------------------------------------------------------------------------

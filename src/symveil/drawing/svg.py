@@ -162,7 +162,7 @@ def _placed_text(placed: PlacedText) -> str:
 
 # --- legend --------------------------------------------------------------------------------------
 
-_SAMPLE = 22.0  # how wide the sample of a ground or of a line is
+_SAMPLE = {"": 0.0, "marked": 20.0, "dashed": 28.0}  # how wide the sample of a ground or of a line is, with a gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class _Entry:
 
     @property
     def width(self) -> float:
-        return width(self.text, _LEGEND_SIZE) + (_SAMPLE + 6 if self.sample else 0.0)
+        return width(self.text, _LEGEND_SIZE) + _SAMPLE[self.sample]
 
 
 def _legend(diagram: Diagram) -> list[_Entry]:
@@ -207,12 +207,10 @@ def _legend_lines(rows: list[list[_Entry]], *, top: float) -> list[str]:
     for index, row in enumerate(rows):
         x, y = _MARGIN, top + (index + 0.75) * _LEGEND_SIZE * 1.6
         for entry in row:
-            indent = 0.0
             if entry.sample:
                 lines.append(_sample(entry, x, y - _LEGEND_SIZE * _BASELINE))
-                indent = _SAMPLE + 6
             lines.append(
-                f'<text x="{_number(x + indent)}" y="{_number(y)}" text-anchor="start" '
+                f'<text x="{_number(x + _SAMPLE[entry.sample])}" y="{_number(y)}" text-anchor="start" '
                 f'font-size="{_number(_LEGEND_SIZE)}" fill="{entry.colour}">{_text(entry.text)}</text>'
             )
             x += entry.width + _LEGEND_GAP
@@ -221,10 +219,10 @@ def _legend_lines(rows: list[list[_Entry]], *, top: float) -> list[str]:
 
 def _sample(entry: _Entry, x: float, y: float) -> str:
     if entry.sample == "dashed":
-        line = f"M{_point(x, y)}H{_number(x + _SAMPLE)}"
+        line = f"M{_point(x, y)}H{_number(x + 22)}"
         return f'<path d="{line}" fill="none" stroke="{LINE}" stroke-width="1.4"{_DASHES}/>'
     return (
-        f'<rect x="{_number(x + _SAMPLE - 15)}" y="{_number(y - 7)}" width="14" height="14" rx="7" fill="{MARKED}" '
+        f'<rect x="{_number(x)}" y="{_number(y - 7)}" width="14" height="14" rx="7" fill="{MARKED}" '
         f'stroke="{INK}" stroke-width="1.2"/>'
     )
 

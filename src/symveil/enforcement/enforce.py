@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from symveil.drawing.diagram import Diagram
 from symveil.enforcement.losses import policy_loss
 from symveil.enforcement.policy import Policy, read_omega
 from symveil.enforcement.private import Private
@@ -190,7 +191,7 @@ class Enforcement:
 
     def _mean_distance(self, events: Events) -> Fraction | float:
         law = self._outcomes(events)
-        return sum((_times(chance, _distance(events, shown)) for shown, chance in law.items()), start=Fraction(0))  # type: ignore[return-value]
+        return sum((_times(chance, _distance(events, shown)) for shown, chance in law.items()), start=Fraction(0))
 
     @cached_property
     def posterior_of_secret(self) -> Fraction | float | None:
@@ -214,7 +215,13 @@ class Enforcement:
             )
         return law
 
-    # --- drawing -------------------------------------------------------------------------------
+    def to_diagram(self) -> Diagram:
+        """The automaton of the substitutes of the first sensitive string (Z25 Figs. 6, 7, 9 and 10)."""
+        if not self._sensitive:
+            raise ParameterError("draw", expected="a system with a sensitive string", found="none")
+        return self._policy.diagram(self._sensitive[0].events)
+
+    # --- releasing -------------------------------------------------------------------------------
 
     def release(self, observation: Sequence[str], *, bits: BitSource | None = None) -> tuple[str, ...]:
         """What is shown for one observation."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Protocol
 
+from symveil.drawing.diagram import Diagram
 from symveil.enforcement.safe_observations import Events, SafeObservations
 from symveil.errors import ParameterError
 from symveil.models.word import Codes
@@ -34,6 +35,9 @@ class Policy(Protocol):
 
     def draw(self, codes: Codes, bits: BitSource) -> Codes:
         """What is shown for each row, all of one length; a random draw."""
+
+    def diagram(self, events: Events) -> Diagram:
+        """The automaton of what may be shown instead of an observation."""
 
 
 def read_omega(omega: int | None) -> int:

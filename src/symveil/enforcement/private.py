@@ -16,8 +16,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.drawing.diagram import Diagram
 from symveil.enforcement.safe_observations import Events, SafeObservations
-from symveil.errors import TooLargeError
+from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.run_release import release_runs
@@ -102,6 +103,13 @@ class Private:
     def draw(self, codes: Codes, bits: BitSource) -> Codes:
         """What is shown for each row."""
         return release_runs(self.calibrated(codes.shape[1]).weights, codes, bits)
+
+    def diagram(self, events: Events) -> Diagram:
+        """Refused: it shows words at every distance, and the automata of the papers have one."""
+        del events
+        raise ParameterError(
+            "draw", expected="the policy safe or substitution, whose distance is fixed", found=self.name
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,10 +12,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from symveil.drawing.diagram import Diagram
 from symveil.enforcement.policy import MOST_OUTCOMES, unsafe_rows
 from symveil.enforcement.safe_observations import Events, SafeObservations
-from symveil.errors import TooLargeError
+from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.observer_diagram import estimate_label
 from symveil.languages.run_counts import RunNeighbours
+from symveil.languages.run_product import product_diagram
 from symveil.models.word import Codes
 from symveil.randomness import BitSource
 
@@ -74,3 +77,14 @@ class Safe:
                 raise AssertionError("whoever draws has asked whether there is anything to draw")
             shown[row] = near.draw(self._omega, bits)
         return shown
+
+    def diagram(self, events: Events) -> Diagram:
+        """The modified Levenshtein automaton (Z25 Algorithm 2, Fig. 7 and 10): estimates beside distances."""
+        language = self._safe.language(len(events))
+        if language is None or not self.can_replace(events):
+            raise ParameterError("draw", expected="an observation that can be replaced", found="none")
+        codes = np.array(events, dtype=np.int32)
+        return product_diagram(language, codes, exactly=self._omega, state_label=self._estimate)
+
+    def _estimate(self, state: int) -> str:
+        return "\n".join(estimate_label(self._safe.seen.names(self._safe.explored.states[state][0])))

@@ -13,9 +13,11 @@ from itertools import combinations, product
 
 import numpy as np
 
+from symveil.drawing.diagram import Diagram
 from symveil.enforcement.policy import MOST_OUTCOMES, unsafe_rows
 from symveil.enforcement.safe_observations import Events, SafeObservations
 from symveil.errors import TooLargeError
+from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.neighbours import at_distance
 from symveil.models.word import Codes
 from symveil.randomness import BitSource
@@ -72,3 +74,8 @@ class Substitution:
         if rows:
             shown[rows] = at_distance(codes[rows], np.full(len(rows), self._omega), self._events, bits)
         return shown
+
+    def diagram(self, events: Events) -> Diagram:
+        """The distance-limited Levenshtein automaton (Z25 Definition 10, Fig. 6)."""
+        word = self._safe.seen.spelled(events)
+        return hamming_automaton(word, alphabet=self._safe.alphabet, exactly=self._omega).to_diagram()

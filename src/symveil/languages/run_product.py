@@ -1,4 +1,4 @@
-"""The product of a word's Hamming automaton with a model: its size, and a drawing (J19 §VI, B26 Definition 6).
+"""The product of a word's Hamming automaton with a model: its size, and a drawing (J19 §VI, B26 Definition 6, Z25 §5).
 
 A state is (position, errors so far, state of the model). Trimmed: reachable, and a full word can
 still be completed.
@@ -6,13 +6,16 @@ still be completed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from symveil.drawing.diagram import Diagram, Edge, Node
 from symveil.drawing.labels import count_label, probability_label, superscript, symbol_label
+from symveil.drawing.state_diagram import merged
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
@@ -64,10 +67,31 @@ def product_size(language: RunLanguage, codes: Codes) -> ProductSize:
     return ProductSize(states, edges)
 
 
-def product_diagram(language: RunLanguage, codes: Codes, *, exactly: int) -> Diagram:
-    """The product for words at exactly one distance, with V and μ as in J19 Fig. 4 and B26 Fig. 3."""
+def product_diagram(
+    language: RunLanguage,
+    codes: Codes,
+    *,
+    exactly: int,
+    state_label: Callable[[int], str] | None = None,
+) -> Diagram:
+    """The product for words at exactly one distance, with V and μ as in J19 Fig. 4 and B26 Fig. 3.
+
+    The word need not be one of the language: with the language of safe observations and a sensitive
+    word this is Z25's modified Levenshtein automaton (Z25 Fig. 7 and 10). `state_label` spells a
+    state of the language's graph, on several lines if need be.
+
+    >>> from symveil.languages.runs import runs
+    >>> from symveil.models.automaton import TransitionSystem
+    >>> safe = TransitionSystem.from_transitions([("0", "a", "1"), ("1", "c", "2"), ("0", "b", "2")], initial="0")
+    >>> language = runs(safe, length=1)
+    >>> diagram = product_diagram(language, [1], exactly=1, state_label=lambda state: f"{{{state}}}")  # not a word
+    >>> diagram.title, [node.label for node in diagram.nodes], [edge.label for edge in diagram.edges]
+    ('Distance exactly 1 · 2 words', [('{0}', '0⁰'), ('{1}', '1¹'), ('{2}', '1¹')], ['a', 'b'])
+    """
+    spell = state_label or partial(_state_label, language)
     near = RunNeighbours(language, codes)
-    if near.count(exactly) == 0:
+    found = near.count(exactly)
+    if found == 0:
         possible = [distance for distance, count in enumerate(near.counts()) if count]
         raise ParameterError("distance", expected=f"one of {possible}, which have words", found=exactly)
     ways = _reachable_ways(language, codes, near, exactly)
@@ -82,14 +106,14 @@ def product_diagram(language: RunLanguage, codes: Codes, *, exactly: int) -> Dia
             key=key,
             column=key[0],
             row=rows[key],
-            label=(_state_label(language, key[2]), f"{key[0]}{superscript(key[1])}"),
+            label=(*spell(key[2]).splitlines(), f"{key[0]}{superscript(key[1])}"),
             value=count_label(count),
             initial=key[0] == 0,
             accepting=key[0] == language.length,
         )
         for key, count in ways.items()
     )
-    edges = tuple(
+    edges = merged(
         Edge(
             source=(position, errors, state),
             target=target,
@@ -101,12 +125,12 @@ def product_diagram(language: RunLanguage, codes: Codes, *, exactly: int) -> Dia
         if target in ways
     )
     return Diagram(
-        title=f"Distance exactly {exactly} · {count_label(near.count(exactly))} words",
+        title=f"Distance exactly {exactly} · {count_label(found)} word{'' if found == 1 else 's'}",
         nodes=nodes,
         edges=edges,
         label_meaning="state of the model; iᵉ: after i symbols, e errors",
         value_meaning="V: ways to finish",
-        annotation_meaning="μ: probability of a symbol",
+        annotation_meaning="μ: probability of a symbol" if edges else "",
     )
 
 

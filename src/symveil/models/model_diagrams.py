@@ -46,7 +46,7 @@ def system_diagram(system: PartiallyObserved) -> Diagram:
         for source, event, target, *chance in system.transitions
     ]
     return state_diagram(
-        title=f"{_counted(len(system.states), 'state')}, {len(system.secret) or 'none'} secret",
+        title=f"System of {_counted(len(system.states), 'state')}, {len(system.secret) or 'none'} of them secret",
         nodes=_nodes(system.states, initial=system.initial_states, marked=system.secret),
         edges=edges,
         advice=_ADVICE,

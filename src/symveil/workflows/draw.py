@@ -1,9 +1,10 @@
-"""Pictures of one word: its automaton, and the law of the distance to its private versions."""
+"""Pictures as files: the automaton of a word, the law of the distance to its private versions, any diagram."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from symveil.drawing.diagram import Diagram
 from symveil.drawing.dot import to_dot
 from symveil.drawing.plots import draw_bars
 from symveil.drawing.svg import to_svg
@@ -20,15 +21,20 @@ from symveil.workflows.explain import Explanation
 
 def draw_automaton(word: Word, language: FreeLanguage | RunLanguage, path: Path, *, exactly: int | None = None) -> None:
     """Draw the word's automaton, on a model its product with it, as `.svg` or `.dot`: for the holder only."""
-    drawings = {".svg": to_svg, ".dot": to_dot}
-    if path.suffix.lower() not in drawings:
-        raise ParameterError("draw", expected="a file name ending in .svg or .dot", found=repr(path.name))
     if isinstance(language, FreeLanguage):
         diagram = hamming_automaton(word, alphabet=language.alphabet, exactly=exactly).to_diagram()
     elif exactly is None:
         raise ParameterError("distance", expected="--at-distance with --draw on a model", found="none")
     else:
         diagram = product_diagram(language, language.encode(word), exactly=exactly)
+    save_diagram(diagram, path)
+
+
+def save_diagram(diagram: Diagram, path: Path) -> None:
+    """Write a picture as `.svg` or `.dot`, by the name of the file."""
+    drawings = {".svg": to_svg, ".dot": to_dot}
+    if path.suffix.lower() not in drawings:
+        raise ParameterError("draw", expected="a file name ending in .svg or .dot", found=repr(path.name))
     write_text(path, drawings[path.suffix.lower()](diagram))
 
 

@@ -119,13 +119,13 @@ def seeded_logical(seed: int, *, most_states: int = 6) -> LogicalSystem:
 def stochastic_systems(*, most_states: int = 6, acyclic: bool = False) -> st.SearchStrategy[StochasticSystem]:
     """Of both makes, mostly the fuller ones."""
     fuller = seeds.map(lambda seed: seeded_stochastic(seed, most_states=most_states, acyclic=acyclic))
-    return st.one_of(drawn_stochastic(most_states=most_states, acyclic=acyclic), fuller, fuller.map(lambda s: s))
+    return st.one_of(drawn_stochastic(most_states=most_states, acyclic=acyclic), fuller)
 
 
 def logical_systems(*, most_states: int = 6) -> st.SearchStrategy[LogicalSystem]:
     """Of both makes, mostly the fuller ones."""
     fuller = seeds.map(lambda seed: seeded_logical(seed, most_states=most_states))
-    return st.one_of(drawn_logical(most_states=most_states), fuller, fuller.map(lambda s: s))
+    return st.one_of(drawn_logical(most_states=most_states), fuller)
 
 
 def systems(*, most_states: int = 6) -> st.SearchStrategy[StochasticSystem | LogicalSystem]:

@@ -47,7 +47,7 @@ def check_verdict(system: System, k: int | str, notion: str) -> None:
 class TestTheOracle:
     """What the package is compared with has to follow from the runs themselves."""
 
-    @settings(max_examples=50)
+    @settings(max_examples=200)
     @given(systems(most_states=4))
     def test_estimates_and_violations_from_runs_written_out(self, system: System) -> None:
         defined = Defined(system)
@@ -69,7 +69,7 @@ class TestTheOracle:
                 starts = {run[0][0] for run in runs}
                 assert defined.violates(observation, 0, "initial") is (bool(starts) and starts <= defined.secret)
 
-    @settings(max_examples=30)
+    @settings(max_examples=120)
     @given(systems(), ks, notions)
     def test_what_observations_tell_from_one_observation_at_a_time(
         self, system: System, k: int | str, notion: str
@@ -81,13 +81,15 @@ class TestTheOracle:
             for observation, known in told.items():
                 assert knowledge.possible(known)
                 assert knowledge.exposes(known) is defined.violates(observation, k, notion)
-            following = {(*one, e): knowledge.after(known, e) for one, known in told.items() for e in defined.observable}
+            following = {
+                (*one, e): knowledge.after(known, e) for one, known in told.items() for e in defined.observable
+            }
             assert {one for one, known in following.items() if knowledge.possible(known)} == {
                 one for one in following if defined.states_after(one)
             }
             told = {one: known for one, known in following.items() if knowledge.possible(known)}
 
-    @settings(max_examples=30)
+    @settings(max_examples=120)
     @given(stochastic_systems(most_states=4), ks, notions)
     def test_the_whole_probability_is_approached_by_strings_from_both_sides(
         self, system: System, k: int | str, notion: str
@@ -100,26 +102,26 @@ class TestTheOracle:
 
 
 class TestVerdicts:
-    @settings(max_examples=150)
+    @settings(max_examples=500)
     @given(stochastic_systems(), ks, notions)
     def test_stochastic(self, system: System, k: int | str, notion: str) -> None:
         check_verdict(system, k, notion)
 
-    @settings(max_examples=250)
+    @settings(max_examples=600)
     @given(logical_systems(), ks, notions)
     def test_logical(self, system: System, k: int | str, notion: str) -> None:
         check_verdict(system, k, notion)
 
     @pytest.mark.soak
     @pytest.mark.parametrize("notion", NOTIONS)
-    @settings(max_examples=4000)
+    @settings(max_examples=10000)
     @given(system=systems(), k=ks)
     def test_many(self, notion: str, system: System, k: int | str) -> None:
         check_verdict(system, k, notion)
 
 
 class TestEstimates:
-    @settings(max_examples=80)
+    @settings(max_examples=250)
     @given(systems(), st.data())
     def test_delayed_estimates_of_any_observation(self, system: System, data: st.DataObject) -> None:
         """Possible or not: an impossible observation has an empty estimate."""
@@ -133,7 +135,7 @@ class TestEstimates:
             system, list(observation), after=len(observation)
         )
 
-    @settings(max_examples=80)
+    @settings(max_examples=250)
     @given(systems())
     def test_the_observer(self, system: System) -> None:
         """Its states are the sets of states after an observation, each once, and its moves are deterministic."""
@@ -182,12 +184,12 @@ def check_probability(system: System, k: int | str, notion: str, *, most: int = 
 
 
 class TestProbabilities:
-    @settings(max_examples=120)
+    @settings(max_examples=500)
     @given(stochastic_systems(), ks, notions)
     def test_with_loops(self, system: System, k: int | str, notion: str) -> None:
         check_probability(system, k, notion)
 
-    @settings(max_examples=80)
+    @settings(max_examples=250)
     @given(stochastic_systems(acyclic=True), ks, notions)
     def test_without_loops_every_string_can_be_written_out(self, system: System, k: int | str, notion: str) -> None:
         violated, still_open = Defined(system).violates_within(len(system.states), k, notion)
@@ -195,7 +197,7 @@ class TestProbabilities:
         assert sv.violation_probability(system, k, notion=notion).exact == violated
         assert sv.violation_probability(system, k, notion=notion, within=len(system.states)).exact == violated
 
-    @settings(max_examples=40)
+    @settings(max_examples=100)
     @given(stochastic_systems(), ks, st.fractions(0, 1, max_denominator=12).filter(lambda theta: theta > 0))
     def test_almost_opaque_is_below_the_threshold(self, system: System, k: int | str, theta: Fraction) -> None:
         probability = sv.violation_probability(system, k)
@@ -205,7 +207,7 @@ class TestProbabilities:
 
     @pytest.mark.soak
     @pytest.mark.parametrize("notion", NOTIONS)
-    @settings(max_examples=1500)
+    @settings(max_examples=5000)
     @given(system=stochastic_systems(), k=ks)
     def test_many(self, notion: str, system: System, k: int | str) -> None:
         check_probability(system, k, notion, most=800, events=6)

@@ -8,14 +8,16 @@ from pathlib import Path
 
 from symveil.drawing.plots import Band, Curve, draw_curves
 from symveil.drawing.svg import to_svg
+from symveil.enforcement.enforce import enforce_opacity
 from symveil.io.files import write_text
 from symveil.languages.free import words
 from symveil.languages.hamming_automaton import hamming_automaton
+from symveil.languages.observation import observer
 from symveil.languages.run_product import product_diagram
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-from symveil.workflows.reproduce import benvenuti2026, benvenuti2026_roads, jones2019
+from symveil.workflows.reproduce import benvenuti2026, benvenuti2026_roads, jones2019, zhao2025, zhao2025_systems
 from symveil.workflows.reproduce.road_network import TRIP
 
 
@@ -25,6 +27,8 @@ def draw_figures(folder: Path, suffix: str, paper: str | None = None) -> Iterato
         yield from _jones2019(folder, suffix)
     if paper in (None, benvenuti2026.PAPER):
         yield from _benvenuti2026(folder, suffix)
+    if paper in (None, zhao2025.PAPER):
+        yield from _zhao2025(folder)
 
 
 def _jones2019(folder: Path, suffix: str) -> Iterator[Path]:
@@ -101,3 +105,26 @@ def _figure_5(path: Path) -> Path:
         path=path,
     )
     return path
+
+
+def _zhao2025(folder: Path) -> Iterator[Path]:
+    """Z25 Figs. 1 and 3–10; the systems are reconstructed from the text."""
+    first, second, medical = zhao2025_systems.example_3(), zhao2025_systems.example_4(), zhao2025_systems.medical()
+    diagrams = {
+        "fig1_levenshtein_automaton": hamming_automaton("bbc", alphabet="abc", within=2).to_diagram(),
+        "fig3a_system": first.to_diagram(),
+        "fig3b_observer": observer(first).to_diagram(),
+        "fig4a_system": second.to_diagram(),
+        "fig4b_observer": observer(second).to_diagram(),
+        "fig5_distance_limited": hamming_automaton("bbc", alphabet="abc", exactly=2).to_diagram(),
+        "fig6_distance_limited": enforce_opacity(second, 1, policy="substitution", omega=2).to_diagram(),
+        "fig7_modified": enforce_opacity(second, 1, policy="safe", omega=2).to_diagram(),
+        "fig8a_medical_system": medical.to_diagram(),
+        "fig8b_medical_observer": observer(medical).to_diagram(),
+        "fig9_medical_distance_limited": enforce_opacity(medical, 2, policy="substitution", omega=1).to_diagram(),
+        "fig10_medical_modified": enforce_opacity(medical, 2, policy="safe", omega=1).to_diagram(),
+    }
+    for name, diagram in diagrams.items():
+        path = folder / f"zhao2025_{name}.svg"
+        write_text(path, to_svg(diagram))
+        yield path

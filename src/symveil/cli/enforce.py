@@ -1,0 +1,151 @@
+"""`symveil enforce`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from symveil.cli.options import json_option, print_notes
+from symveil.cli.output import print_json, print_table, require_suffix
+from symveil.errors import InputError
+
+if TYPE_CHECKING:
+    from symveil.enforcement.enforce import Enforcement
+    from symveil.privacy.guarantee import Guarantee
+
+_MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
+
+
+@click.command("enforce", epilog="Example: symveil enforce examples/medical.json --k 2 --policy private --epsilon 2")
+@click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
+@click.option("--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now.")
+@click.option("--policy", type=click.Choice(["private", "safe", "substitution"]), default="private", show_default=True)
+@click.option("--epsilon", metavar="E", help="Privacy budget of the policy private.")
+@click.option(
+    "--adjacency", metavar="B|all", default="1", show_default=True, help="Observations this close look alike."
+)
+@click.option("--omega", metavar="W", type=int, help="The exact distance of substitutes (safe, substitution).")
+@click.option("--length", metavar="N", type=int, help="At most so many observed events; needed where there are loops.")
+@click.option("--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable.")
+@click.option("--log", metavar="IN", type=click.Path(path_type=Path), help="A file of observations to replace.")
+@click.option("--out", metavar="OUT", type=click.Path(path_type=Path), help="Where they go (.csv, .tsv, .jsonl).")
+@click.option("--sequence", metavar="COL", help="The column of the observations.")
+@click.option("--separator", metavar="S", help="Split an observation here; at blanks by default.")
+@click.option("--id", "identifier", metavar="COL", help="The column that names the record.")
+@click.option(
+    "--draw",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Draw the automaton of the substitutes (.svg, .dot).",
+)
+@json_option
+def enforce_command(
+    model: Path,
+    k: str,
+    policy: str,
+    epsilon: str | None,
+    adjacency: str,
+    omega: int | None,
+    length: int | None,
+    secret: tuple[str, ...],
+    log: Path | None,
+    out: Path | None,
+    sequence: str | None,
+    separator: str | None,
+    identifier: str | None,
+    draw: Path | None,
+    as_json: bool,
+) -> int:
+    """Replace what the system in MODEL shows, so that no observation gives a secret away.
+
+    private: every observation is released through the exponential mechanism over all safe
+    observations of its length: differentially private, and nothing is given away. safe: only
+    sensitive strings are replaced, by safe ones at distance exactly --omega. substitution: by any
+    string at that distance (Z25 §5). Exit status 1: cannot be enforced, and for which observation.
+    """
+    from symveil.cli.options import read_adjacency_option
+    from symveil.enforcement.enforce import enforce_opacity
+    from symveil.workflows.enforce import LOG_SUFFIXES, enforce_log, enforcement_document
+    from symveil.workflows.opacity import load_system
+
+    require_suffix("draw", draw, (".svg", ".dot"))
+    require_suffix("out", out, LOG_SUFFIXES)
+    if (log is None) != (out is None):
+        raise InputError("log: expected --log and --out together, found one of them")
+    notes: list[str] = []
+    system = load_system(model, secret=secret, notes=notes)
+    enforced = enforce_opacity(
+        system,
+        k,
+        policy=policy,
+        epsilon=epsilon,
+        omega=omega,
+        length=length,
+        adjacency=read_adjacency_option(adjacency),
+    )
+    if draw:
+        from symveil.workflows.draw import save_diagram
+
+        save_diagram(enforced.to_diagram(), draw)
+    if log and out and enforced.enforceable:
+        count = enforce_log(enforced, log, out, sequence=sequence, separator=separator, identifier=identifier)
+        notes.append(f"{count} observations were written to {out}")
+    if as_json:
+        print_json(enforcement_document(enforced))
+    else:
+        _print(enforced)
+    print_notes(notes)
+    return 0 if enforced.enforceable else 1
+
+
+def _print(enforced: Enforcement) -> None:
+    if not enforced.enforceable:
+        nothing = "no safe observation of its length" if enforced.policy == "private" else "nothing at this distance"
+        answer = f"cannot be enforced: {nothing} can be shown for {' '.join(enforced.unenforceable or ())}"
+        facts = [("policy", enforced.policy), ("answer", answer), ("violation", str(enforced.violation_before))]
+        print_table("Enforcement", ("", ""), facts)
+        return
+    rows = []
+    for each in enforced.sensitive[:_MOST_STRINGS]:
+        shown = [
+            f"{' '.join(other.observation)} {_number(other.given)}" for other in each.substitutes[:_MOST_SUBSTITUTES]
+        ]
+        more = len(each.substitutes) - len(shown)
+        rows.append(
+            (
+                " ".join(each.observation),
+                str(each.probability),
+                "; ".join(shown) + (f"; and {more} more" if more > 0 else ""),
+            )
+        )
+    left = len(enforced.sensitive) - len(rows)
+    if left > 0:
+        rows.append((f"and {left} more", "", ""))
+    print_table("Sensitive strings", ("observed", "probability", "shown instead"), rows)
+    guarantee = enforced.guarantee
+    facts = [
+        ("policy", enforced.policy),
+        ("violation before", str(enforced.violation_before)),
+        ("violation after", str(enforced.violation_after)),
+        ("true ε", _loss(guarantee)),
+        ("events changed on average", f"{enforced.expected_distance:.6g}"),
+        ("largest posterior of a visited secret", f"{float(enforced.posterior_of_secret or 0):.6g}"),
+    ]
+    print_table("Enforcement", ("", ""), facts)
+
+
+def _loss(guarantee: Guarantee | None) -> str:
+    from symveil.numerics.rationals import shown_at_least
+
+    if guarantee is None:
+        return "unknown"
+    if math.isinf(guarantee.epsilon):
+        return "infinite: some observation shows that an adjacent one did not happen"
+    return f"{shown_at_least(guarantee.epsilon)} ({guarantee.how})"
+
+
+def _number(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

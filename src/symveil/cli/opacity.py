@@ -1,0 +1,103 @@
+"""`symveil opacity`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from symveil.cli.options import json_option, print_notes
+from symveil.cli.output import print_json, print_table, require_suffix
+
+if TYPE_CHECKING:
+    from symveil.workflows.opacity import OpacityReport
+
+
+@click.command("opacity", epilog="Example: symveil opacity examples/medical.json --k 2 --theta 1/2")
+@click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
+@click.option("--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now.")
+@click.option("--notion", type=click.Choice(["weak", "strong", "initial"]), default="weak", show_default=True)
+@click.option("--theta", metavar="P", help="Accept violations less probable than this (almost opacity).")
+@click.option("--within", metavar="T", type=int, help="Count only violations in the first T events of a run.")
+@click.option("--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable.")
+@click.option("--draw", metavar="FILE", type=click.Path(path_type=Path), help="Draw the system (.svg, .dot).")
+@click.option(
+    "--draw-observer", metavar="FILE", type=click.Path(path_type=Path), help="Draw what an observer knows (.svg, .dot)."
+)
+@json_option
+def opacity_command(
+    model: Path,
+    k: str,
+    notion: str,
+    theta: str | None,
+    within: int | None,
+    secret: tuple[str, ...],
+    draw: Path | None,
+    draw_observer: Path | None,
+    as_json: bool,
+) -> int:
+    """Can an observer of the system in MODEL ever be sure that it is, or was, in a secret state?
+
+    MODEL is JSON (kind stochastic-system), .fsm, .stoc or .pfa. Exit status 0: never (or less
+    probably than --theta); 1: here is a shortest observation after which it can. "weak" judges
+    each of the last k+1 instants alone, "strong" asks for one run without a secret in all of them,
+    "initial" asks about the initial state and ignores --k.
+    """
+    from symveil.workflows.opacity import judge_opacity, load_system
+
+    for option, path in (("draw", draw), ("draw-observer", draw_observer)):
+        require_suffix(option, path, (".svg", ".dot"))
+    notes: list[str] = []
+    system = load_system(model, secret=secret, notes=notes)
+    report = judge_opacity(system, k, notion=notion, theta=theta, within=within, notes=notes)
+    if draw or draw_observer:
+        from symveil.languages.observation import observer
+        from symveil.workflows.draw import save_diagram
+
+        if draw:
+            save_diagram(system.to_diagram(), draw)
+        if draw_observer:
+            save_diagram(observer(system).to_diagram(), draw_observer)
+    if as_json:
+        print_json(report.document())
+    else:
+        _print(report)
+    print_notes(notes)
+    return 0 if report.holds else 1
+
+
+def _print(report: OpacityReport) -> None:
+    verdict, violation = report.verdict, report.violation
+    answer = {True: "holds", False: "does not hold", None: "undecided"}[report.holds]
+    facts = [(verdict.property_name, answer)]
+    if report.theta is not None:
+        facts.append(("threshold θ", str(report.theta)))
+    if verdict.witness is not None:
+        facts += [
+            ("a shortest violation", " ".join(verdict.witness) or "before anything is observed"),
+            (
+                f"after {verdict.exposed_after} of its events",
+                f"the state {'is' if verdict.exposed_after == len(verdict.witness) else 'was'} in "
+                f"{{{', '.join(verdict.estimate or ())}}}",
+            ),
+        ]
+    if violation is not None:
+        facts.append(("probability of a violation", _shown(report)))
+    facts.append(("states", f"{verdict.system_states} of the system, {verdict.estimator_states} of the estimator"))
+    print_table("Opacity", ("", ""), facts)
+
+
+def _shown(report: OpacityReport) -> str:
+    violation = report.violation
+    if violation is None:
+        return ""
+    horizon = "" if violation.within is None else f" within {violation.within} events"
+    if not violation.is_exact:
+        return f"{float(violation.lower):.12g} to {float(violation.upper):.12g}, proved{horizon}"
+    text = str(violation.upper)
+    if len(text) > 60:
+        text = f"{float(violation):.15g}"
+    elif violation.upper.denominator > 1:
+        text = f"{text} = {float(violation):.6g}"
+    return f"{text}, exact{horizon}"

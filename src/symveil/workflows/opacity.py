@@ -1,0 +1,130 @@
+"""Judge the opacity of a system: the verdict, its witness, and how probable a violation is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from symveil.errors import FileError, ModelError, TooLargeError
+from symveil.io.model_files import load_model
+from symveil.languages.observation import Observed
+from symveil.languages.state_sets import closure, members
+from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
+from symveil.numerics.rationals import Number, at_least
+from symveil.verification.opacity.notions import read_threshold
+from symveil.verification.opacity.verify import OpacityVerdict, verify_opacity
+from symveil.verification.opacity.violation import ViolationProbability, violation_probability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpacityReport:
+    """A verdict and, for a stochastic system, the probability of a violation."""
+
+    verdict: OpacityVerdict
+    violation: ViolationProbability | None
+    theta: Fraction | None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether a violation is impossible, or less probable than θ where one is given; None: undecided."""
+        if self.theta is None or self.violation is None:
+            return self.verdict.holds
+        return self.violation.below(self.theta)
+
+    def document(self) -> dict[str, object]:
+        """The JSON form of the contract; a probability that is not exactly known is given by its upper bound."""
+        verdict, violation = self.verdict, self.violation
+        return {
+            "property": verdict.property_name,
+            "notion": verdict.question.notion,
+            "k": verdict.question.shown_k,
+            "theta": None if self.theta is None else str(self.theta),
+            "holds": self.holds,
+            "violation_probability": None if violation is None else str(violation.upper),
+            "violation_exact": None if violation is None else violation.is_exact,
+            "violation_bounds": None
+            if violation is None
+            else {"lower": -at_least(-violation.lower), "upper": at_least(violation.upper)},
+            "within": None if violation is None else violation.within,
+            "witness": None if verdict.witness is None else list(verdict.witness),
+            "exposed_after": verdict.exposed_after,
+            "estimate": None if verdict.estimate is None else list(verdict.estimate),
+            "estimator_states": verdict.estimator_states,
+            "system_states": verdict.system_states,
+        }
+
+
+def load_system(path: str | Path, *, secret: Sequence[str] = (), notes: list[str] | None = None) -> PartiallyObserved:
+    """The system in a file, with the secret states of `secret` where they are given; warns about useless ones."""
+    system = load_model(path, notes=notes)
+    if not isinstance(system, StochasticSystem | LogicalSystem):
+        raise FileError(str(path), expected="a partially observed system (kind stochastic-system)", found=system.kind)
+    if secret:
+        try:
+            system = system.with_secret(tuple(dict.fromkeys(secret)))
+        except ModelError as error:
+            raise ModelError(
+                "secret", expected="states of the system", found=str(error).rpartition("found ")[2]
+            ) from None
+    if notes is not None:
+        notes.extend(_remarks(system, path))
+    return system
+
+
+def _remarks(system: PartiallyObserved, path: str | Path) -> list[str]:
+    if not system.secret:
+        return [f"{path}: no state is secret, so every notion of opacity holds; name secrets with --secret"]
+    seen = Observed(system)
+    successors = [0] * len(system.states)
+    for source, _, target in system.moves:
+        successors[seen.number[source]] |= 1 << seen.number[target]
+    reached = 0
+    for start in members(seen.initial):
+        reached |= closure(successors)[start]
+    unreached = seen.names(seen.secret & ~reached)
+    if not unreached:
+        return []
+    shown = ", ".join(map(repr, unreached[:5])) + ("" if len(unreached) <= 5 else f" and {len(unreached) - 5} more")
+    return [f"{path}: warning: no run reaches the secret state{'' if len(unreached) == 1 else 's'} {shown}"]
+
+
+def judge_opacity(
+    system: PartiallyObserved,
+    k: int | float | str = 0,
+    *,
+    notion: str = "weak",
+    theta: Number | None = None,
+    within: int | None = None,
+    notes: list[str] | None = None,
+) -> OpacityReport:
+    """Verify a system and find the probability of a violation; θ accepts violations less probable than that.
+
+    >>> import symveil as sv
+    >>> system = sv.StochasticSystem.from_transitions(
+    ...     [("0", "a", "1", "1/4"), ("0", "b", "2", "3/4")], initial="0", observable=["a", "b"], secret=["1"]
+    ... )
+    >>> report = judge_opacity(system, theta="1/2")
+    >>> report.holds, report.verdict.holds, report.violation
+    (True, False, ViolationProbability(1/4, weak current-state opacity))
+    """
+    threshold = None if theta is None else read_threshold(theta)
+    if not isinstance(system, StochasticSystem):
+        if threshold is not None or within is not None:
+            raise ModelError(
+                "system",
+                expected="probabilities on every transition for a threshold or a horizon",
+                found="a logical system",
+            )
+        return OpacityReport(verdict=verify_opacity(system, k, notion=notion), violation=None, theta=None)
+    verdict = verify_opacity(system, k, notion=notion)
+    violation = None
+    try:
+        violation = violation_probability(system, k, notion=notion, within=within)
+    except TooLargeError as error:
+        if threshold is not None or within is not None:
+            raise
+        if notes is not None:
+            notes.append(f"the probability of a violation was not computed: {error}")
+    return OpacityReport(verdict=verdict, violation=violation, theta=threshold)
