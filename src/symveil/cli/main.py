@@ -22,6 +22,7 @@ from symveil.cli.learn import learn_command
 from symveil.cli.opacity import opacity_command
 from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
+from symveil.cli.studio import studio_command
 from symveil.errors import SymveilError
 
 BAD_INPUT = 2
@@ -37,6 +38,7 @@ COMMANDS = (
     enforce_command,
     learn_command,
     reproduce_command,
+    studio_command,
 )
 
 
