@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.options import json_option, print_notes
-from symveil.cli.output import print_json, print_table, require_suffix
+from symveil.cli.output import counter, print_json, print_table, require_suffix
 
 if TYPE_CHECKING:
     from symveil.workflows.opacity import OpacityReport
@@ -50,7 +50,8 @@ def opacity_command(
         require_suffix(option, path, (".svg", ".dot"))
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
-    report = judge_opacity(system, k, notion=notion, theta=theta, within=within, notes=notes)
+    with counter("estimates explored") as progress:
+        report = judge_opacity(system, k, notion=notion, theta=theta, within=within, notes=notes, progress=progress)
     if draw or draw_observer:
         from symveil.languages.observation import observer
         from symveil.workflows.draw import save_diagram

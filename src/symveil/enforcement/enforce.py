@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -98,12 +98,11 @@ class Enforcement:
         """Whether the policy has something to show for every observation it must replace."""
         return self.unenforceable is None
 
-    def _to_replace(self) -> Iterator[Events]:
-        if not self._policy.changes_everything:
-            return (each.events for each in self._sensitive)
-        # all observations of one length share what can be shown: one for each length will do, a sensitive one first
-        ordered = sorted(self._inputs, key=lambda each: each.violates_after is None)
-        return iter({len(each.events): each.events for each in reversed(ordered)}.values())
+    def _to_replace(self) -> Iterable[Events]:
+        if self._policy.changes_everything:
+            # all observations of one length share what can be shown
+            return self._safe.complete_lengths().values()
+        return (each.events for each in self._sensitive)
 
     # --- what runs show ------------------------------------------------------------------------
 
@@ -120,7 +119,12 @@ class Enforcement:
     @cached_property
     def sensitive(self) -> tuple[Sensitive, ...]:
         """The sensitive strings with their substitutes."""
-        return tuple(self._described(each) for each in self._sensitive)
+        found, outcomes = [], 0
+        for each in self._sensitive:
+            found.append(self._described(each))
+            outcomes += len(found[-1].substitutes)
+            _require_few_outcomes(outcomes)
+        return tuple(found)
 
     def _described(self, shown: Shown) -> Sensitive:
         law = self._law(shown.events)
@@ -172,8 +176,8 @@ class Enforcement:
         if not self.enforceable:
             return None
         if isinstance(self._policy, Private):
-            lengths = {len(each.events) for each in self._inputs}
-            return max((self._policy.guarantee(length) for length in lengths), key=lambda each: each.epsilon)
+            found = [self._policy.guarantee(length) for length in self._safe.complete_lengths()]
+            return max(found, key=lambda each: each.epsilon)
         laws = {each.events: self._policy.law(each.events) for each in self._inputs}
         return policy_loss(laws, read_adjacency(self.adjacency, length=max(map(len, laws), default=1)))
 
@@ -208,11 +212,7 @@ class Enforcement:
 
     def _outcomes(self, events: Events) -> Mapping[Events, Fraction | float]:
         law = self._law(events)
-        if len(law) * len(self._inputs) > _MOST_OUTCOMES_TOGETHER:
-            raise TooLargeError(
-                f"enforcement: expected at most {_MOST_OUTCOMES_TOGETHER} pairs of what happens and what is shown, "
-                "found more; use a smaller length"
-            )
+        _require_few_outcomes(len(law) * len(self._inputs))
         return law
 
     def to_diagram(self) -> Diagram:
@@ -334,6 +334,14 @@ def _few(shown: Iterator[Shown]) -> tuple[Shown, ...]:
             "smaller length (releasing observations needs no such list)"
         )
     return found
+
+
+def _require_few_outcomes(outcomes: int) -> None:
+    if outcomes > _MOST_OUTCOMES_TOGETHER:
+        raise TooLargeError(
+            f"enforcement: expected at most {_MOST_OUTCOMES_TOGETHER} pairs of what happens and what is shown, found "
+            "more; use a smaller length"
+        )
 
 
 def _times(one: Fraction | float, other: Fraction | float) -> Fraction | float:
