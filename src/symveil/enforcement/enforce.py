@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -261,6 +262,19 @@ class Enforcement:
                 f"observation: expected one that can be replaced, found none to show for {len(events)} events"
             )
         return events
+
+    def _repr_html_(self) -> str:
+        if not self.enforceable:
+            return f"<p>{self.policy}: cannot be enforced for {html.escape(' '.join(self.unenforceable or ()))}</p>"
+        rows = "".join(
+            f"<tr><td>{name}</td><td>{value}</td></tr>"
+            for name, value in (
+                ("violation before", self.violation_before),
+                ("violation after", self.violation_after),
+                ("true ε", self.epsilon),
+            )
+        )
+        return f"<table><caption>policy {self.policy}, {self.question.property_name}</caption>{rows}</table>"
 
     def __repr__(self) -> str:
         return f"Enforcement(policy {self.policy}, {self.question.property_name}, {self.system!r})"

@@ -97,6 +97,7 @@ def judge_opacity(
     notion: str = "weak",
     theta: Number | None = None,
     within: int | None = None,
+    exact: bool | None = None,
     notes: list[str] | None = None,
     progress: Progress | None = None,
 ) -> OpacityReport:
@@ -124,9 +125,9 @@ def judge_opacity(
     verdict = verify_opacity(system, k, notion=notion, progress=progress)
     violation = None
     try:
-        violation = violation_probability(system, k, notion=notion, within=within, progress=progress)
+        violation = violation_probability(system, k, notion=notion, within=within, exact=exact, progress=progress)
     except TooLargeError as error:
-        if threshold is not None or within is not None:
+        if threshold is not None or within is not None or exact:
             raise
         if notes is not None:
             notes.append(f"the probability of a violation was not computed: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -34,6 +35,9 @@ class OpacityVerdict:
     def property_name(self) -> str:
         """What was verified, in words."""
         return self.question.property_name
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self).removeprefix('OpacityVerdict(').removesuffix(')'))}</p>"
 
     def __repr__(self) -> str:
         if self.holds:

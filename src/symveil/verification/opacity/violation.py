@@ -49,6 +49,9 @@ class ViolationProbability:
             return True
         return False if self.lower >= threshold else None
 
+    def _repr_html_(self) -> str:
+        return f"<p>violation probability {repr(self).removeprefix('ViolationProbability(').removesuffix(')')}</p>"
+
     def __repr__(self) -> str:
         value = str(self.upper) if self.is_exact else f"{float(self.lower):.12g} … {float(self.upper):.12g}"
         horizon = "" if self.within is None else f" within {self.within} events"
