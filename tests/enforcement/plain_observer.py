@@ -391,6 +391,21 @@ def _seeded(seed: int, *, loops: bool, most_states: int) -> sv.StochasticSystem:
     return _system(size, moves, observable, source.sample(range(1, size), source.choice((1, 1, 2))))
 
 
+def _layered(seed: int) -> sv.StochasticSystem:
+    """In layers, with one secret: all runs are observed equally long, and often there is something safe to show."""
+    source = random.Random(seed)
+    shape = source.choice([(1, 2, 2, 1), (1, 3, 2), (1, 3, 1, 1), (1, 2, 3), (1, 2, 1, 2)])
+    layers = [[*range(sum(shape[:depth]), sum(shape[: depth + 1]))] for depth in range(len(shape))]
+    moves: dict[int, list[tuple[str, int, int]]] = {}
+    for layer, following in itertools.pairwise(layers):
+        for number in layer:
+            events = source.sample(OBSERVABLE, source.choice((1, 2, 2, 3)))
+            moves[number] = [(event, source.choice(following), source.randint(1, 4)) for event in events]
+            if number < layer[-1] and source.random() < 0.2:
+                moves[number].append(("u", number + 1, 1))
+    return _system(sum(shape), moves, OBSERVABLE, [source.choice(layers[source.randint(1, len(layers) - 1)])])
+
+
 def _system(
     size: int, moves: dict[int, list[tuple[str, int, int]]], observable: tuple[str, ...], secret: list[int]
 ) -> sv.StochasticSystem:
@@ -412,6 +427,11 @@ def _system(
 def acyclic_systems(most_states: int = 6) -> st.SearchStrategy[sv.StochasticSystem]:
     """All moves lead upwards."""
     return _mixed(loops=False, most_states=most_states)
+
+
+def layered_systems() -> st.SearchStrategy[sv.StochasticSystem]:
+    """Acyclic, of six states, and likely to have both sensitive strings and something to show instead."""
+    return st.integers(0, 2**32 - 1).map(_layered)
 
 
 def looping_systems(most_states: int = 6) -> st.SearchStrategy[sv.StochasticSystem]:

@@ -15,7 +15,18 @@ import symveil as sv
 from symveil.enforcement.enforce import Enforcement
 from symveil.randomness import NotPrivateSeededBits
 
-from .plain_observer import Inputs, K, Observation, Plain, acyclic_systems, hamming, inputs, ks, looping_systems
+from .plain_observer import (
+    Inputs,
+    K,
+    Observation,
+    Plain,
+    acyclic_systems,
+    hamming,
+    inputs,
+    ks,
+    layered_systems,
+    looping_systems,
+)
 
 Law = dict[Observation, Fraction | float]
 
@@ -23,8 +34,10 @@ epsilons = st.sampled_from(["1/2", 1, 2, 4, 7])
 adjacencies = st.sampled_from([1, 1, 2, "all"])
 # a system and the horizon it is judged with
 bounded = st.tuples(acyclic_systems(), st.none())
+layered = st.tuples(layered_systems(), st.none())
 cut_off = st.tuples(looping_systems(most_states=4), st.sampled_from([1, 2, 3]))
-cases = st.one_of(bounded, bounded, cut_off)
+cases = st.one_of(bounded, layered, cut_off)
+exact_policies = st.sampled_from(["safe", "substitution"])
 
 
 # --- laws from their definitions ------------------------------------------------------------------
@@ -68,7 +81,9 @@ def largest_posterior(given_: Inputs, laws: dict[Observation, Law]) -> Fraction 
 
 def expected_distance(given_: Inputs, laws: dict[Observation, Law]) -> float:
     return float(
-        sum(p * chance * hamming(word, other) for word, (p, _) in given_.items() for other, chance in laws[word].items())
+        sum(
+            p * chance * hamming(word, other) for word, (p, _) in given_.items() for other, chance in laws[word].items()
+        )
     )
 
 
@@ -83,10 +98,19 @@ def released(enforced: Enforcement, word: Observation, seed: int, times: int = 4
 # --- safe and substitution ------------------------------------------------------------------------
 
 
-@settings(max_examples=250)
-@given(cases, ks, st.sampled_from(["safe", "substitution"]), st.integers(1, 3), st.sampled_from([1, 2, "all"]))
+@settings(max_examples=150)
+@given(cases, ks, exact_policies, st.integers(1, 3), adjacencies)
 def test_substitutes_and_what_they_achieve(case, k, policy, omega, adjacency):
-    system, horizon = case
+    check_substitutes(*case, k, policy, omega, adjacency)
+
+
+@settings(max_examples=150)
+@given(layered_systems(), st.sampled_from([0, 1, "infinite"]), exact_policies, st.integers(1, 2), adjacencies)
+def test_substitutes_where_there_are_some(system, k, policy, omega, adjacency):
+    check_substitutes(system, None, k, policy, omega, adjacency)
+
+
+def check_substitutes(system, horizon, k, policy, omega, adjacency) -> None:
     plain = Plain(system)
     enforced = sv.enforce_opacity(system, k, policy=policy, omega=omega, length=horizon, adjacency=adjacency)
     given_ = inputs(plain, k, cut=True, horizon=horizon)
@@ -139,7 +163,7 @@ def check_loss(enforced: Enforcement, laws: dict[Observation, Law], adjacency: i
 
 
 @settings(max_examples=80)
-@given(cases, ks, st.sampled_from(["safe", "substitution"]), st.integers(1, 2), st.integers(0, 9))
+@given(st.one_of(layered, cut_off), ks, exact_policies, st.integers(1, 2), st.integers(0, 9))
 def test_what_is_released_is_in_the_support(case, k, policy, omega, seed):
     """Every observation that runs go in with: kept where it is safe, otherwise one of its substitutes."""
     system, horizon = case
@@ -171,10 +195,19 @@ def own_loss(plain: Plain, k: K, length: int, rate: float, adjacency: int | str)
     )
 
 
-@settings(max_examples=250)
+@settings(max_examples=150)
 @given(cases, ks, epsilons, adjacencies)
 def test_private_by_definition(case, k, epsilon, adjacency):
-    system, horizon = case
+    check_private(*case, k, epsilon, adjacency)
+
+
+@settings(max_examples=150)
+@given(layered_systems(), st.sampled_from([0, 1, "infinite"]), epsilons, adjacencies)
+def test_private_where_there_is_something_unsafe(system, k, epsilon, adjacency):
+    check_private(system, None, k, epsilon, adjacency)
+
+
+def check_private(system, horizon, k, epsilon, adjacency) -> None:
     plain = Plain(system)
     enforced = sv.enforce_opacity(system, k, policy="private", epsilon=epsilon, length=horizon, adjacency=adjacency)
     given_ = inputs(plain, k, cut=False, horizon=horizon)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from symveil.cli.options import json_option, print_notes
 from symveil.cli.output import print_json, print_table, require_suffix
 from symveil.errors import InputError
-
-if TYPE_CHECKING:
-    from symveil.enforcement.enforce import Enforcement
-    from symveil.privacy.guarantee import Guarantee
 
 _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
 
@@ -93,59 +88,66 @@ def enforce_command(
     if log and out and enforced.enforceable:
         count = enforce_log(enforced, log, out, sequence=sequence, separator=separator, identifier=identifier)
         notes.append(f"{count} observations were written to {out}")
+    document = enforcement_document(enforced, notes=notes)
     if as_json:
-        print_json(enforcement_document(enforced))
+        print_json(document)
+    elif enforced.enforceable:
+        _print_sensitive(document["sensitive"])
+        _print_facts(document)
     else:
-        _print(enforced)
+        _print_refusal(document)
     print_notes(notes)
     return 0 if enforced.enforceable else 1
 
 
-def _print(enforced: Enforcement) -> None:
-    if not enforced.enforceable:
-        nothing = "no safe observation of its length" if enforced.policy == "private" else "nothing at this distance"
-        answer = f"cannot be enforced: {nothing} can be shown for {' '.join(enforced.unenforceable or ())}"
-        facts = [("policy", enforced.policy), ("answer", answer), ("violation", str(enforced.violation_before))]
-        print_table("Enforcement", ("", ""), facts)
-        return
-    rows = []
-    for each in enforced.sensitive[:_MOST_STRINGS]:
-        shown = [
-            f"{' '.join(other.observation)} {_number(other.given)}" for other in each.substitutes[:_MOST_SUBSTITUTES]
-        ]
-        more = len(each.substitutes) - len(shown)
-        rows.append(
-            (
-                " ".join(each.observation),
-                str(each.probability),
-                "; ".join(shown) + (f"; and {more} more" if more > 0 else ""),
-            )
-        )
-    left = len(enforced.sensitive) - len(rows)
-    if left > 0:
-        rows.append((f"and {left} more", "", ""))
-    print_table("Sensitive strings", ("observed", "probability", "shown instead"), rows)
-    guarantee = enforced.guarantee
+def _print_refusal(document: dict[str, Any]) -> None:
+    nothing = "no safe observation of its length" if document["policy"] == "private" else "nothing at this distance"
+    answer = f"cannot be enforced: {nothing} can be shown for {' '.join(document['unenforceable'])}"
     facts = [
-        ("policy", enforced.policy),
-        ("violation before", str(enforced.violation_before)),
-        ("violation after", str(enforced.violation_after)),
-        ("true ε", _loss(guarantee)),
-        ("events changed on average", f"{enforced.expected_distance:.6g}"),
-        ("largest posterior of a visited secret", f"{float(enforced.posterior_of_secret or 0):.6g}"),
+        ("policy", document["policy"]),
+        ("answer", answer),
+        ("violation", document["violation_before"] or "not computed"),
     ]
     print_table("Enforcement", ("", ""), facts)
 
 
-def _loss(guarantee: Guarantee | None) -> str:
+def _print_sensitive(sensitive: list[dict[str, Any]] | None) -> None:
+    rows = []
+    for each in (sensitive or [])[:_MOST_STRINGS]:
+        listed = each["substitutes"][:_MOST_SUBSTITUTES]
+        shown = [f"{' '.join(other['observation'])} {_number(other['given'])}" for other in listed]
+        more = each["substitute_count"] - len(shown)
+        shown += [f"and {more} more"] if more > 0 else []
+        rows.append((" ".join(each["observation"]), each["probability"], "; ".join(shown)))
+    left = len(sensitive or []) - len(rows)
+    if left > 0:
+        rows.append((f"and {left} more", "", ""))
+    print_table("Sensitive strings", ("observed", "probability", "shown instead"), rows)
+
+
+def _print_facts(document: dict[str, Any]) -> None:
+    facts = [
+        ("policy", document["policy"]),
+        ("violation before", document["violation_before"] or "not computed"),
+        ("violation after", document["violation_after"] or "not computed"),
+        ("true ε", _loss(document["epsilon"], document["how"])),
+        ("events changed on average", _number(document["expected_distance"])),
+        ("largest posterior of a visited secret", _number(document["posterior_of_secret"])),
+    ]
+    print_table("Enforcement", ("", ""), facts)
+
+
+def _loss(epsilon: float | str | None, how: str | None) -> str:
     from symveil.numerics.rationals import shown_at_least
 
-    if guarantee is None:
-        return "unknown"
-    if math.isinf(guarantee.epsilon):
+    if epsilon is None:
+        return "not computed"
+    if isinstance(epsilon, str):
         return "infinite: some observation shows that an adjacent one did not happen"
-    return f"{shown_at_least(guarantee.epsilon)} ({guarantee.how})"
+    return f"{shown_at_least(epsilon)} ({how})"
 
 
 def _number(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return "not computed"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

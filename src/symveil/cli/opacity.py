@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.options import json_option, print_notes
-from symveil.cli.output import print_json, print_table, require_suffix
+from symveil.cli.output import counter, print_json, print_table, require_suffix
 
 if TYPE_CHECKING:
     from symveil.workflows.opacity import OpacityReport
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--notion", type=click.Choice(["weak", "strong", "initial"]), default="weak", show_default=True)
 @click.option("--theta", metavar="P", help="Accept violations less probable than this (almost opacity).")
 @click.option("--within", metavar="T", type=int, help="Count only violations in the first T events of a run.")
+@click.option("--exact", is_flag=True, help="Insist on an exact probability, however long it takes.")
 @click.option("--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable.")
 @click.option("--draw", metavar="FILE", type=click.Path(path_type=Path), help="Draw the system (.svg, .dot).")
 @click.option(
@@ -32,6 +33,7 @@ def opacity_command(
     notion: str,
     theta: str | None,
     within: int | None,
+    exact: bool,
     secret: tuple[str, ...],
     draw: Path | None,
     draw_observer: Path | None,
@@ -50,7 +52,10 @@ def opacity_command(
         require_suffix(option, path, (".svg", ".dot"))
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
-    report = judge_opacity(system, k, notion=notion, theta=theta, within=within, notes=notes)
+    with counter("estimates explored") as progress:
+        report = judge_opacity(
+            system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress
+        )
     if draw or draw_observer:
         from symveil.languages.observation import observer
         from symveil.workflows.draw import save_diagram

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,3 +66,25 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on standard error where somebody is looking; yields what tells it (done, total)."""
     with click.progressbar(length=100, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
         yield lambda done, total: bar.update(done * 100 // total - bar.pos)
+
+
+@contextmanager
+def counter(what: str) -> Iterator[Callable[[int], None]]:
+    """A number that grows on standard error where somebody is looking, for work of unknown length."""
+    shown = sys.stderr.isatty()
+    last = 0.0
+
+    def tell(count: int) -> None:
+        nonlocal last
+        if shown and time.monotonic() - last > _SECONDS_BETWEEN_COUNTS:
+            last = time.monotonic()
+            click.echo(f"\r{what}: {count:,}", nl=False, err=True)
+
+    try:
+        yield tell
+    finally:
+        if last:
+            click.echo("\r\033[K", nl=False, err=True)  # whatever is said next starts on a clean line
+
+
+_SECONDS_BETWEEN_COUNTS = 0.2

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import html
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -98,12 +99,11 @@ class Enforcement:
         """Whether the policy has something to show for every observation it must replace."""
         return self.unenforceable is None
 
-    def _to_replace(self) -> Iterator[Events]:
-        if not self._policy.changes_everything:
-            return (each.events for each in self._sensitive)
-        # all observations of one length share what can be shown: one for each length will do, a sensitive one first
-        ordered = sorted(self._inputs, key=lambda each: each.violates_after is None)
-        return iter({len(each.events): each.events for each in reversed(ordered)}.values())
+    def _to_replace(self) -> Iterable[Events]:
+        if self._policy.changes_everything:
+            # all observations of one length share what can be shown
+            return self._safe.complete_lengths().values()
+        return (each.events for each in self._sensitive)
 
     # --- what runs show ------------------------------------------------------------------------
 
@@ -120,7 +120,12 @@ class Enforcement:
     @cached_property
     def sensitive(self) -> tuple[Sensitive, ...]:
         """The sensitive strings with their substitutes."""
-        return tuple(self._described(each) for each in self._sensitive)
+        found, outcomes = [], 0
+        for each in self._sensitive:
+            found.append(self._described(each))
+            outcomes += len(found[-1].substitutes)
+            _require_few_outcomes(outcomes)
+        return tuple(found)
 
     def _described(self, shown: Shown) -> Sensitive:
         law = self._law(shown.events)
@@ -172,8 +177,8 @@ class Enforcement:
         if not self.enforceable:
             return None
         if isinstance(self._policy, Private):
-            lengths = {len(each.events) for each in self._inputs}
-            return max((self._policy.guarantee(length) for length in lengths), key=lambda each: each.epsilon)
+            found = [self._policy.guarantee(length) for length in self._safe.complete_lengths()]
+            return max(found, key=lambda each: each.epsilon)
         laws = {each.events: self._policy.law(each.events) for each in self._inputs}
         return policy_loss(laws, read_adjacency(self.adjacency, length=max(map(len, laws), default=1)))
 
@@ -208,11 +213,7 @@ class Enforcement:
 
     def _outcomes(self, events: Events) -> Mapping[Events, Fraction | float]:
         law = self._law(events)
-        if len(law) * len(self._inputs) > _MOST_OUTCOMES_TOGETHER:
-            raise TooLargeError(
-                f"enforcement: expected at most {_MOST_OUTCOMES_TOGETHER} pairs of what happens and what is shown, "
-                "found more; use a smaller length"
-            )
+        _require_few_outcomes(len(law) * len(self._inputs))
         return law
 
     def to_diagram(self) -> Diagram:
@@ -261,6 +262,19 @@ class Enforcement:
                 f"observation: expected one that can be replaced, found none to show for {len(events)} events"
             )
         return events
+
+    def _repr_html_(self) -> str:
+        if not self.enforceable:
+            return f"<p>{self.policy}: cannot be enforced for {html.escape(' '.join(self.unenforceable or ()))}</p>"
+        rows = "".join(
+            f"<tr><td>{name}</td><td>{value}</td></tr>"
+            for name, value in (
+                ("violation before", self.violation_before),
+                ("violation after", self.violation_after),
+                ("true ε", self.epsilon),
+            )
+        )
+        return f"<table><caption>policy {self.policy}, {self.question.property_name}</caption>{rows}</table>"
 
     def __repr__(self) -> str:
         return f"Enforcement(policy {self.policy}, {self.question.property_name}, {self.system!r})"
@@ -334,6 +348,14 @@ def _few(shown: Iterator[Shown]) -> tuple[Shown, ...]:
             "smaller length (releasing observations needs no such list)"
         )
     return found
+
+
+def _require_few_outcomes(outcomes: int) -> None:
+    if outcomes > _MOST_OUTCOMES_TOGETHER:
+        raise TooLargeError(
+            f"enforcement: expected at most {_MOST_OUTCOMES_TOGETHER} pairs of what happens and what is shown, found "
+            "more; use a smaller length"
+        )
 
 
 def _times(one: Fraction | float, other: Fraction | float) -> Fraction | float:

@@ -10,6 +10,8 @@ from symveil.errors import WordError
 from symveil.languages.graph import WordGraph
 from symveil.languages.observation import Observed
 from symveil.languages.runs import RunLanguage
+from symveil.languages.state_sets import StateSet, set_of
+from symveil.languages.strong_components import strong_components
 from symveil.models.alphabet import Alphabet
 from symveil.models.stochastic_system import StochasticSystem
 from symveil.verification.opacity.estimators import estimator
@@ -84,6 +86,46 @@ class SafeObservations:
                     f"{position} of {len(events)}",
                     position=position,
                 )
+
+    def complete_lengths(self) -> dict[int, Events]:
+        """The lengths of what runs show, complete or cut at the horizon, with an observation of each."""
+        ending = self._quiet_states
+        layer: dict[StateSet, Events] = {self.seen.start: ()}
+        found: dict[int, Events] = {}
+        length = 0
+        while layer:
+            at_horizon = length == self._longest
+            complete = [events for estimate, events in layer.items() if at_horizon or estimate & ending]
+            if complete:
+                # one that gives a secret away says best why it matters
+                found[length] = next((events for events in complete if not self.is_safe(events)), complete[0])
+            following: dict[StateSet, Events] = {}
+            for estimate, events in layer.items() if not at_horizon else ():
+                for event in self.seen.occurring:
+                    after = self.seen.steps[event](estimate)
+                    if after:
+                        following.setdefault(after, (*events, event))
+            layer = following
+            length += 1
+        return found
+
+    @property
+    def _quiet_states(self) -> StateSet:
+        """The states from which nothing is ever observed again with positive probability: no transition leads on,
+        or a part of unobservable moves that is never left."""
+        system = self.seen.system
+        number = self.seen.number
+        successors: list[list[int]] = [[] for _ in system.states]
+        shows = [False] * len(system.states)
+        for source, event, target in system.moves:
+            successors[number[source]].append(number[target])
+            shows[number[source]] |= event in system.observable
+        quiet = 0
+        for part in strong_components(successors):
+            inside = set(part)
+            if not any(shows[state] or not inside.issuperset(successors[state]) for state in part):
+                quiet |= set_of(part)
+        return quiet
 
     def all_of_length(self, length: int) -> RunLanguage:
         """All observations of one length, safe or not, of which there must be one."""

@@ -18,9 +18,8 @@ from fractions import Fraction
 from typing import Literal
 
 from symveil.drawing.diagram import Diagram, Edge, Node
-from symveil.drawing.dot import to_dot
+from symveil.drawing.drawable import Drawable
 from symveil.drawing.labels import count_label, others_label, probability_label, superscript, symbol_label
-from symveil.drawing.svg import to_svg
 from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Word, encode
@@ -55,7 +54,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HammingAutomaton:
+class HammingAutomaton(Drawable):
     """Accepts the words whose distance to a given word is `fewest_errors` … `most_errors`.
 
     Trimmed: every state is reachable, and acceptance is reachable from it. The word is kept as
@@ -258,18 +257,6 @@ class HammingAutomaton:
             value_meaning="V: ways to finish",
             annotation_meaning="μ: probability of a symbol" if edges else "",
         )
-
-    def to_svg(self) -> str:
-        """The drawing as a self-contained SVG document."""
-        return to_svg(self.to_diagram())
-
-    def to_dot(self) -> str:
-        """The drawing as a Graphviz graph."""
-        return to_dot(self.to_diagram())
-
-    def _repr_svg_(self) -> str | None:
-        """What a notebook shows; None, so that it shows the text, where a drawing would be too large."""
-        return self.to_svg() if self.state_count <= MOST_STATES_DRAWN else None
 
     def _edge_label(self, edge: GroupedEdge) -> str:
         own = self.alphabet.symbols[self.codes[edge.source[0]]]

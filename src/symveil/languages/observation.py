@@ -8,7 +8,7 @@ was observed (Z25 §3.1).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,6 +18,9 @@ from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.languages.observer_diagram import observer_diagram
 from symveil.languages.state_sets import Image, StateSet, closure, members, set_of
 from symveil.models.stochastic_system import PartiallyObserved
+
+Progress = Callable[[int], None]
+"""Told now and then how many estimates have been explored."""
 
 # An estimate of n states takes about n/8 bytes and the place where it is kept; all of them take at most this much.
 _MOST_BYTES = 2 * 10**9

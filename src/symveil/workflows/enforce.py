@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import math
+from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from symveil.enforcement.enforce import Enforcement, Sensitive
-from symveil.errors import FileError, WordError
+from symveil.errors import FileError, TooLargeError, WordError
 from symveil.io.files import write_text
 from symveil.io.sequences import read_sequences
 
@@ -20,24 +22,41 @@ LOG_SUFFIXES = (".csv", ".tsv", ".jsonl")
 MOST_SUBSTITUTES_LISTED = 1000
 
 
-def enforcement_document(enforcement: Enforcement) -> dict[str, object]:
-    """The JSON form of the contract."""
-    epsilon = enforcement.epsilon
-    posterior = enforcement.posterior_of_secret
+def enforcement_document(enforcement: Enforcement, *, notes: list[str] | None = None) -> dict[str, Any]:
+    """The JSON form of the contract. What could only be found by writing out too much is null, and a note says so."""
+
+    def found(of: Callable[[], object]) -> object:
+        try:
+            return of()
+        except TooLargeError as error:
+            if notes is not None and str(error) not in notes:
+                notes.append(str(error))
+            return None
+
     return {
         "policy": enforcement.policy,
         "k": enforcement.question.shown_k,
         "length": enforcement.horizon,
         "enforceable": enforcement.enforceable,
         "unenforceable": None if enforcement.unenforceable is None else list(enforcement.unenforceable),
-        "sensitive": [_sensitive_document(each) for each in enforcement.sensitive],
-        "violation_before": str(enforcement.violation_before),
-        "violation_after": None if enforcement.violation_after is None else str(enforcement.violation_after),
-        "epsilon": "infinity" if epsilon is not None and math.isinf(epsilon) else epsilon,
-        "how": None if enforcement.guarantee is None else enforcement.guarantee.how,
-        "expected_distance": enforcement.expected_distance,
-        "posterior_of_secret": None if posterior is None else float(posterior),
+        "sensitive": found(lambda: [_sensitive_document(each) for each in enforcement.sensitive]),
+        "violation_before": found(lambda: str(enforcement.violation_before)),
+        "violation_after": found(lambda: _text(enforcement.violation_after)),
+        "epsilon": found(lambda: _number(enforcement.epsilon)),
+        "how": found(lambda: enforcement.guarantee and enforcement.guarantee.how),
+        "expected_distance": found(lambda: enforcement.expected_distance),
+        "posterior_of_secret": found(lambda: _number(enforcement.posterior_of_secret)),
     }
+
+
+def _text(probability: Fraction | None) -> str | None:
+    return None if probability is None else str(probability)
+
+
+def _number(value: Fraction | float | None) -> float | str | None:
+    if value is None:
+        return None
+    return "infinity" if math.isinf(value) else float(value)
 
 
 def _sensitive_document(sensitive: Sensitive) -> dict[str, object]:

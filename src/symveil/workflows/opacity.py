@@ -9,7 +9,7 @@ from pathlib import Path
 
 from symveil.errors import FileError, ModelError, TooLargeError
 from symveil.io.model_files import load_model
-from symveil.languages.observation import Observed
+from symveil.languages.observation import Observed, Progress
 from symveil.languages.state_sets import closure, members
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import Number, at_least
@@ -97,7 +97,9 @@ def judge_opacity(
     notion: str = "weak",
     theta: Number | None = None,
     within: int | None = None,
+    exact: bool | None = None,
     notes: list[str] | None = None,
+    progress: Progress | None = None,
 ) -> OpacityReport:
     """Verify a system and find the probability of a violation; θ accepts violations less probable than that.
 
@@ -117,13 +119,15 @@ def judge_opacity(
                 expected="probabilities on every transition for a threshold or a horizon",
                 found="a logical system",
             )
-        return OpacityReport(verdict=verify_opacity(system, k, notion=notion), violation=None, theta=None)
-    verdict = verify_opacity(system, k, notion=notion)
+        return OpacityReport(
+            verdict=verify_opacity(system, k, notion=notion, progress=progress), violation=None, theta=None
+        )
+    verdict = verify_opacity(system, k, notion=notion, progress=progress)
     violation = None
     try:
-        violation = violation_probability(system, k, notion=notion, within=within)
+        violation = violation_probability(system, k, notion=notion, within=within, exact=exact, progress=progress)
     except TooLargeError as error:
-        if threshold is not None or within is not None:
+        if threshold is not None or within is not None or exact:
             raise
         if notes is not None:
             notes.append(f"the probability of a violation was not computed: {error}")

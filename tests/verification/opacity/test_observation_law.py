@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
-from enforcement.plain_observer import Chances, Observation, Plain, Runs, acyclic_systems, ks, looping_systems
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
+from enforcement.plain_observer import Chances, Observation, Plain, Runs, acyclic_systems, ks, looping_systems
 from symveil.errors import ParameterError
 from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.observation_law import Instant, ObservationLaw
@@ -86,7 +86,7 @@ def test_the_law_with_loops_against_linear_systems(system):
 
 
 def test_loops_are_really_met():
-    """A known case: twice as likely to leave an unobservable loop by b as by a; then silence for ever, past a secret."""
+    """A known case: an unobservable loop that is left by a or b, and after b one that is never left, past a secret."""
     system = sv.StochasticSystem.from_transitions(
         [("0", "u", "1", "1/2"), ("0", "a", "2", "1/2"), ("1", "v", "0", "1/3"), ("1", "b", "3", "2/3"),
          ("3", "u", "4", 1), ("4", "u", "3", 1)],
@@ -136,7 +136,7 @@ def test_observations_up_to_a_horizon_add_up_to_one_whatever_is_cut(system, k, h
 @settings(max_examples=100)
 @given(looping_systems())
 def test_a_horizon_is_asked_for_exactly_where_observations_have_no_bound(system):
-    """Longer observations than there are states pass some state twice, with an observation in between, and conversely."""
+    """More observed events than states: some state was passed twice with one in between, and so it can be for ever."""
     plain = Plain(system)
     states = {plain.states_after(())}
     for _ in range(len(system.states) + 1):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from enforcement.plain_observer import Chances, Plain, Runs, acyclic_systems, ks, looping_systems
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
+from enforcement.plain_observer import Chances, Plain, Runs, acyclic_systems, ks, looping_systems
 from symveil.errors import ParameterError, TooLargeError
 from symveil.verification.opacity import sensitive as module
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.observation import Observed, too_many_estimates
+from symveil.languages.observation import Observed, Progress, too_many_estimates
 from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, Estimator, State
 
 Numbers = NDArray[np.int64]
@@ -32,7 +32,12 @@ class Explored:
 
 
 def explore(
-    seen: Observed, machine: Estimator, *, within: int | None = None, most_states: int | None = None
+    seen: Observed,
+    machine: Estimator,
+    *,
+    within: int | None = None,
+    most_states: int | None = None,
+    progress: Progress | None = None,
 ) -> Explored:
     """Every state that some observation without a violation leads to, or one of at most `within` events."""
     begin = machine.start()
@@ -45,6 +50,8 @@ def explore(
     allowed = most_states or seen.most_estimates
     while layer:
         following = []
+        if progress:
+            progress(len(number))
         for state in layer:
             row = [NOWHERE] * len(seen.events)
             for event in seen.occurring if within is None or length < within else ():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import html
 from collections import deque
 from dataclasses import dataclass, field
 
-from symveil.languages.observation import Observed, looking_back, too_many_estimates
+from symveil.languages.observation import Observed, Progress, looking_back, too_many_estimates
 from symveil.languages.state_sets import StateSet
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, State, estimator
@@ -35,6 +36,9 @@ class OpacityVerdict:
         """What was verified, in words."""
         return self.question.property_name
 
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self).removeprefix('OpacityVerdict(').removesuffix(')'))}</p>"
+
     def __repr__(self) -> str:
         if self.holds:
             return f"OpacityVerdict({self.property_name} holds; {self.estimator_states} estimator states explored)"
@@ -50,6 +54,7 @@ def verify_opacity(
     *,
     notion: str = "weak",
     most_states: int | None = None,
+    progress: Progress | None = None,
 ) -> OpacityVerdict:
     """Verify current-state (k = 0), k-step or "infinite"-step opacity, weak or strong, or initial-state opacity.
 
@@ -66,9 +71,9 @@ def verify_opacity(
     question = read_question(k, notion)
     seen = Observed(system)
     if question.notion == "weak":
-        search = WeakSearch(seen, question.k, most_states=most_states).run()
+        search = WeakSearch(seen, question.k, most_states=most_states, progress=progress).run()
     else:
-        search = _search(seen, question, most_states=most_states)
+        search = _search(seen, question, most_states=most_states, progress=progress)
     return OpacityVerdict(
         question=question,
         holds=search.observation is None,
@@ -80,7 +85,7 @@ def verify_opacity(
     )
 
 
-def _search(seen: Observed, question: Question, *, most_states: int | None) -> Search:
+def _search(seen: Observed, question: Question, *, most_states: int | None, progress: Progress | None) -> Search:
     """Breadth first over the states of the estimator."""
     machine = estimator(seen, question)
     begin = machine.start()
@@ -89,8 +94,12 @@ def _search(seen: Observed, question: Question, *, most_states: int | None) -> S
     parents: dict[State, tuple[State, int] | None] = {begin: None}
     queue = deque([(begin, 0)])
     sets, allowed = machine.sets(begin), most_states or seen.most_estimates
+    reported = 0
     while queue:
         state, length = queue.popleft()
+        if progress and length > reported:
+            reported = length
+            progress(len(parents))
         for event in seen.occurring:
             after = machine.step(state, event)
             if after is IMPOSSIBLE:

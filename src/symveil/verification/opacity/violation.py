@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from symveil.errors import ModelError, ParameterError
-from symveil.languages.observation import Observed
+from symveil.languages.observation import Observed, Progress
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import Number
 from symveil.verification.opacity.absorption import Enclosure, reaching_probability, reaching_probability_within
@@ -49,6 +49,9 @@ class ViolationProbability:
             return True
         return False if self.lower >= threshold else None
 
+    def _repr_html_(self) -> str:
+        return f"<p>violation probability {repr(self).removeprefix('ViolationProbability(').removesuffix(')')}</p>"
+
     def __repr__(self) -> str:
         value = str(self.upper) if self.is_exact else f"{float(self.lower):.12g} … {float(self.upper):.12g}"
         horizon = "" if self.within is None else f" within {self.within} events"
@@ -63,6 +66,7 @@ def violation_probability(
     within: int | None = None,
     exact: bool | None = None,
     most_states: int | None = None,
+    progress: Progress | None = None,
 ) -> ViolationProbability:
     """The probability that a run's observation ever violates opacity, or does so `within` so many events of the run.
 
@@ -86,22 +90,30 @@ def violation_probability(
         )
     if within is not None and (isinstance(within, bool) or not isinstance(within, int) or within < 0):
         raise ParameterError("within", expected="a whole number of events, 0 or more", found=within)
-    enclosed = _enclosed(system, question, within=within, exact=exact, most_states=most_states)
+    enclosed = _enclosed(system, question, within=within, exact=exact, most_states=most_states, progress=progress)
     return ViolationProbability(question=question, lower=enclosed.lower, upper=enclosed.upper, within=within)
 
 
 def _enclosed(
-    system: StochasticSystem, question: Question, *, within: int | None, exact: bool | None, most_states: int | None
+    system: StochasticSystem,
+    question: Question,
+    *,
+    within: int | None,
+    exact: bool | None,
+    most_states: int | None,
+    progress: Progress | None,
 ) -> Enclosure:
     if (
         question.notion == "weak"
         and within is None
-        and verify_opacity(system, question.shown_k or 0, most_states=most_states).holds
+        and verify_opacity(system, question.shown_k or 0, most_states=most_states, progress=progress).holds
     ):
         # much quicker to find out than the estimator is to build
         return Enclosure(Fraction(0), Fraction(0))
     seen = Observed(system)
-    chain = violation_chain(system, estimator(seen, question), seen, within=within, most_states=most_states)
+    chain = violation_chain(
+        system, estimator(seen, question), seen, within=within, most_states=most_states, progress=progress
+    )
     if within is not None:
         return reaching_probability_within(chain, within)
     return reaching_probability(chain, exact=exact)

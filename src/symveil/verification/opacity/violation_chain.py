@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.languages.observation import Observed
+from symveil.languages.observation import Observed, Progress
 from symveil.models.stochastic_system import StochasticSystem
 from symveil.verification.opacity.estimators import Estimator
 from symveil.verification.opacity.exploration import NOWHERE, SINK, Numbers, can_reach_sink, explore
@@ -47,9 +47,10 @@ def violation_chain(
     *,
     within: int | None = None,
     most_states: int | None = None,
+    progress: Progress | None = None,
 ) -> ViolationChain:
     """The chain of a stochastic system and an estimator; with `within`, right for the first so many events only."""
-    explored = explore(seen, machine, within=within, most_states=most_states)
+    explored = explore(seen, machine, within=within, most_states=most_states, progress=progress)
     if not explored.states:
         return ViolationChain.trivial(SINK)
     if not (explored.table == SINK).any():

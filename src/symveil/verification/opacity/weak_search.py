@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symveil.languages.observation import Observed, looking_back, too_many_estimates
+from symveil.languages.observation import Observed, Progress, looking_back, too_many_estimates
 from symveil.languages.state_sets import StateSet, members
 
 Followed = tuple[StateSet, int]
@@ -36,9 +36,12 @@ class Search:
 class WeakSearch:
     """One search; `run` it once."""
 
-    def __init__(self, seen: Observed, k: int | None, *, most_states: int | None = None) -> None:
+    def __init__(
+        self, seen: Observed, k: int | None, *, most_states: int | None = None, progress: Progress | None = None
+    ) -> None:
         self._seen, self._k = seen, k
         self._allowed = most_states or seen.most_estimates
+        self._progress = progress or _silent
         self._parents: dict[StateSet, tuple[StateSet, int] | None] = {seen.start: None}
         # for each B and age, the y that were already followed with it
         self._covered: dict[StateSet, dict[int, StateSet]] = {}
@@ -53,6 +56,7 @@ class WeakSearch:
         followed: dict[Followed, StateSet] = {}
         while layer or followed:
             self._layers.append(followed)
+            self._progress(self._explored)
             exposed = self._begin_following(layer, followed)
             if exposed is not None:
                 return self._found(self._path_to(exposed), ())
@@ -178,3 +182,7 @@ class WeakSearch:
             estimate=looking_back(self._seen, observation, len(before)),
             estimator_states=self._explored,
         )
+
+
+def _silent(explored: int) -> None:
+    del explored
