@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from symveil.mechanisms.staircase import Staircase
     from symveil.models.alphabet import Alphabet
     from symveil.models.automaton import Automaton, TransitionSystem
+    from symveil.models.labelled_chain import LabelledChain
     from symveil.models.markov_chain import MarkovChain
     from symveil.privacy.guarantee import Guarantee
     from symveil.privacy.law import DistanceLaw
     from symveil.verification.audit import audit
+    from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
 
@@ -47,6 +49,7 @@ _HOME = {
     "FreeLanguage": "symveil.languages.free",
     "Guarantee": "symveil.privacy.guarantee",
     "HammingAutomaton": "symveil.languages.hamming_automaton",
+    "LabelledChain": "symveil.models.labelled_chain",
     "MarkovChain": "symveil.models.markov_chain",
     "Online": "symveil.mechanisms.online",
     "PermuteAndFlip": "symveil.mechanisms.permute_and_flip",
@@ -64,6 +67,7 @@ _HOME = {
     "runs": "symveil.languages.runs",
     "save_model": "symveil.io.model_files",
     "select_mechanism": "symveil.mechanisms.selection",
+    "verify_privacy": "symveil.verification.verify_privacy",
     "words": "symveil.languages.free",
 }
 
@@ -75,6 +79,7 @@ __all__ = [
     "FreeLanguage",
     "Guarantee",
     "HammingAutomaton",
+    "LabelledChain",
     "MarkovChain",
     "Online",
     "PermuteAndFlip",
@@ -93,6 +98,7 @@ __all__ = [
     "runs",
     "save_model",
     "select_mechanism",
+    "verify_privacy",
     "words",
 ]
 

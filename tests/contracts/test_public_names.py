@@ -17,6 +17,7 @@ NAMES = {
     "FreeLanguage",
     "Guarantee",
     "HammingAutomaton",
+    "LabelledChain",
     "MarkovChain",
     "Online",
     "PermuteAndFlip",
@@ -35,6 +36,7 @@ NAMES = {
     "runs",
     "save_model",
     "select_mechanism",
+    "verify_privacy",
     "words",
 }
 

@@ -20,13 +20,22 @@ from symveil.cli.explain import explain_command
 from symveil.cli.learn import learn_command
 from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
+from symveil.cli.verify import verify_command
 from symveil.errors import SymveilError
 
 BAD_INPUT = 2
 INTERRUPTED = 130
 READER_GONE = 141
 
-COMMANDS = (demo_command, release_command, explain_command, audit_command, learn_command, reproduce_command)
+COMMANDS = (
+    demo_command,
+    release_command,
+    explain_command,
+    audit_command,
+    verify_command,
+    learn_command,
+    reproduce_command,
+)
 
 
 @click.group(invoke_without_command=True, epilog="Example: symveil release abcab --alphabet abc --epsilon 2")

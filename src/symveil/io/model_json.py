@@ -15,23 +15,27 @@ from fractions import Fraction
 from typing import Any
 
 from symveil.errors import ModelError
-from symveil.io.json_text import Numeral, described, parse_json, read_members, require, require_keys
+from symveil.io.json_text import Numeral, described, parse_json, place, read_members, require, require_keys
 from symveil.io.places import placed
 from symveil.languages.graph import Model
 from symveil.models.automaton import Automaton, TransitionSystem
+from symveil.models.labelled_chain import LabelledChain
 from symveil.models.markov_chain import MarkovChain
 from symveil.numerics.rationals import exact
 
 FORMAT = "symveil/1"
 
 _FINEST_DECIMAL = 10**18  # a denominator that does not divide it has no short decimals
-_LATER_KINDS = ("stochastic-system", "labelled-chain")
+_LATER_KINDS = ("stochastic-system",)
+
+AnyModel = Model | LabelledChain
+"""Everything that a model file may hold: what has words, and what has labels."""
 
 Reader = Callable[[object, str], Any]
 """Reads one JSON value: (value, where it stands)."""
 
 
-def parse_model(text: str, *, name: str = "model", notes: list[str] | None = None) -> Model:
+def parse_model(text: str, *, name: str = "model", notes: list[str] | None = None) -> AnyModel:
     """The model in a JSON text; `name` is what messages call the text.
 
     >>> parse_model('{"format": "symveil/1", "kind": "markov-chain", "transitions": [["a", "b", 0.9]]}')
@@ -88,10 +92,33 @@ def _read_automaton(members: dict[str, object], root: str, _notes: list[str] | N
     )
 
 
-_READERS: dict[str, Callable[[dict[str, object], str, list[str] | None], Model]] = {
+def _read_labelled_chain(members: dict[str, object], root: str, notes: list[str] | None) -> AnyModel:
+    _require_keys(members, root, required=("transitions", "labels"), optional=("related", "states"))
+    where = f"{root}.labels"
+    labels = read_members(members["labels"], where=where, expected="an object {state: label}")
+    return LabelledChain.from_transitions(
+        _rows(members, root, (_name, _name, _probability), "[state, state, probability]"),
+        labels={state: _name(label, place(where, state)) for state, label in labels.items()},
+        related=_pairs(members["related"], f"{root}.related") if "related" in members else (),
+        states=_names(members, "states", root) if "states" in members else None,
+        notes=notes,
+    )
+
+
+def _pairs(value: object, where: str) -> list[tuple[str, str]]:
+    pairs = []
+    for index, pair in enumerate(require(value, list, where=where, expected="an array of [state, state]")):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ModelError(f"{where}[{index}]", expected="[state, state]", found=described(pair))
+        pairs.append((_name(pair[0], f"{where}[{index}][0]"), _name(pair[1], f"{where}[{index}][1]")))
+    return pairs
+
+
+_READERS: dict[str, Callable[[dict[str, object], str, list[str] | None], AnyModel]] = {
     MarkovChain.kind: _read_chain,
     TransitionSystem.kind: _read_system,
     Automaton.kind: _read_automaton,
+    LabelledChain.kind: _read_labelled_chain,
 }
 
 
@@ -111,10 +138,10 @@ def _rows(
     first, second, third = readers
     rows = []
     for index, row in enumerate(require(members["transitions"], list, where=where, expected=f"an array of {columns}")):
-        place = f"{where}[{index}]"
+        here = f"{where}[{index}]"
         if not isinstance(row, list) or len(row) != 3:
-            raise ModelError(place, expected=columns, found=described(row))
-        rows.append((first(row[0], f"{place}[0]"), second(row[1], f"{place}[1]"), third(row[2], f"{place}[2]")))
+            raise ModelError(here, expected=columns, found=described(row))
+        rows.append((first(row[0], f"{here}[0]"), second(row[1], f"{here}[1]"), third(row[2], f"{here}[2]")))
     return rows
 
 
@@ -141,7 +168,7 @@ def _probability(value: object, where: str) -> str:
 # --- writing -----------------------------------------------------------------------------------
 
 
-def model_document(model: Model) -> dict[str, object]:
+def model_document(model: AnyModel) -> dict[str, object]:
     """A model as the JSON document that `parse_model` reads back as the same model.
 
     >>> chain = MarkovChain.from_transitions([("a", "a", "1/3"), ("a", "b", "2/3"), ("b", "a", "1")])
@@ -149,12 +176,16 @@ def model_document(model: Model) -> dict[str, object]:
     [['a', 'a', '1/3'], ['a', 'b', '2/3'], ['b', 'a', 1]]
     """
     document: dict[str, object] = {"format": FORMAT, "kind": model.kind}
-    if model.initial is not None:
+    if not isinstance(model, LabelledChain) and model.initial is not None:
         document["initial"] = model.initial
+    if isinstance(model, LabelledChain):
+        document["labels"] = dict(zip(model.states, model.labels, strict=True))
+        if model.related:
+            document["related"] = [list(pair) for pair in model.related]
     if isinstance(model, Automaton):
         document["accepting"] = list(model.accepting)
     rows: list[list[Any]]
-    if isinstance(model, MarkovChain):
+    if isinstance(model, MarkovChain | LabelledChain):
         rows = [[source, target, _spelled(chance)] for source, target, chance in model.transitions]
         mentioned = dict.fromkeys(name for row in rows for name in row[:2])
     else:
@@ -166,7 +197,7 @@ def model_document(model: Model) -> dict[str, object]:
     return document
 
 
-def model_text(model: Model) -> str:
+def model_text(model: AnyModel) -> str:
     """A model as JSON text for people and their version control: a transition on each line."""
     document = model_document(model)
     rows = document.pop("transitions")

@@ -81,6 +81,12 @@ def word_graph(model: Model) -> WordGraph:
         return _chain_graph(model)
     if isinstance(model, TransitionSystem):
         return _subset_graph(model.transitions, model.initial, frozenset(model.states))
+    if not isinstance(model, Automaton):
+        raise ModelError(
+            "model",
+            expected="a markov-chain, transition-system or automaton, which has words",
+            found=f"a {getattr(model, 'kind', type(model).__name__)}",
+        )
     return _subset_graph(model.transitions, model.initial, frozenset(model.accepting))
 
 

@@ -60,7 +60,7 @@ class LabelledChain:
                     expected=f"a transition from every state; where runs end, one from {shown(state)} to itself",
                     found=f"none from {shown(state)}",
                 )
-        labels = self.labels
+        labels: object = self.labels
         if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != len(self.states):
             raise ModelError("labels", expected=f"{len(self.states)} labels, one for each state", found=shown(labels))
         for state, label in zip(self.states, labels, strict=True):
@@ -116,11 +116,7 @@ class LabelledChain:
         labels |= {name: label for (_, label), name in into.items()}
         copies = [(state, state) for state in names] + [(name, state) for (state, _), name in into.items()]
         return cls.from_transitions(
-            [
-                (name, into[target, label], chance)
-                for name, state in copies
-                for label, target, chance in leaving[state]
-            ],
+            [(name, into[target, label], chance) for name, state in copies for label, target, chance in leaving[state]],
             labels=labels,
             states=tuple(labels),
         )
@@ -161,7 +157,10 @@ class LabelledChain:
                 )
         return cls(
             states=chain.states,
-            transitions=(*chain.transitions, *((state, state, Fraction(1)) for state in chain.states if state in final)),
+            transitions=(
+                *chain.transitions,
+                *((state, state, Fraction(1)) for state in chain.states if state in final),
+            ),
             labels=_in_order({**labels, **dict.fromkeys(final, end)}, chain.states),
             related=tuple(related),
         )
@@ -181,8 +180,8 @@ class LabelledChain:
         """The pairs that were asked for, or the related ones in both directions (C19: R is symmetric)."""
         if asked is not None:
             return tuple(dict.fromkeys(self._checked_pairs(asked, where="pairs")))
-        both = ((pair, pair[::-1]) for pair in self.related)
-        return tuple(dict.fromkeys(cast(Pair, pair) for directions in both for pair in directions))
+        both = ((pair, (pair[1], pair[0])) for pair in self.related)
+        return tuple(dict.fromkeys(pair for directions in both for pair in directions))
 
     def _checked_pairs(self, pairs: object, *, where: str) -> list[Pair]:
         if isinstance(pairs, str) or not isinstance(pairs, Iterable):
@@ -216,7 +215,12 @@ class LabelledChain:
             place = column[state]
             nodes.append(
                 Node(
-                    key=state, column=place, row=-rows[place], label=(state, label), initial=False, marked=state in named
+                    key=state,
+                    column=place,
+                    row=-rows[place],
+                    label=(state, label),
+                    initial=False,
+                    marked=state in named,
                 )
             )
             rows[place] += 1
@@ -277,7 +281,7 @@ def _labelled_rows(rows: Iterable[tuple[str, str, str, Number]]) -> list[tuple[s
             )
         for place, kind in enumerate(("state", "label", "state")):
             require_name(row[place], where=f"transitions[{index}][{place}]", kind=kind)
-        checked.append(tuple(row))
+        checked.append((row[0], row[1], row[2], row[3]))
     return checked
 
 

@@ -56,9 +56,7 @@ def lumped(chain: LabelledChain) -> tuple[LabelledChain, dict[str, str]]:
     quotient = LabelledChain.from_transitions(
         [(source, target, chance) for (source, target), chance in rows.items()],  # type: ignore[misc]
         labels={state: chain.label(state) for state in states},
-        related=tuple(
-            dict.fromkeys((home[s], home[t]) for s, t in chain.related if home[s] != home[t])
-        ),
+        related=tuple(dict.fromkeys((home[s], home[t]) for s, t in chain.related if home[s] != home[t])),
         states=states,
     )
     return quotient, home

@@ -46,7 +46,8 @@ _VISITS = 40  # extensions per allowed node
 class UpperBound(Protocol):
     """K(d)(p, r), or anything above it, for a d with Γ(d) ≤ d."""
 
-    def __call__(self, mass: Sparse, other: Sparse) -> fmpq: ...
+    def __call__(self, mass: Sparse, other: Sparse) -> fmpq:
+        """An upper bound for these two measures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,7 +267,7 @@ class _Search:
     def _solve(self, passing: list[_Node], at_above: bool) -> fmpq:
         """The value at the start, with the lower bounds of α_above or those of α where nothing more is learned."""
         rules = self._rules
-        alpha = rules._alpha_above if at_above else rules._alpha  # noqa: SLF001 - one idea, two classes
+        alpha = rules._alpha_above if at_above else rules._alpha
 
         def settled(node: _Node) -> fmpq:
             if node.closed:
@@ -286,6 +287,9 @@ class _Search:
                     constant[number, 0] += share * settled(child)
         solution = matrix.solve(constant) if size else constant
         return sum(
-            (share * (solution[place[id(node)], 0] if id(node) in place else settled(node)) for node, share in self._start),
+            (
+                share * (solution[place[id(node)], 0] if id(node) in place else settled(node))
+                for node, share in self._start
+            ),
             start=fmpq(0),
         )

@@ -41,7 +41,6 @@ def certify(table: ChainTable, alpha: float, distance: Floats, flows: Policy, *,
 
     With `mirrored`, d(t,s) is d(s,t), and `flows` has a row for each of the two directions.
     """
-    pairs = flows.pairs
     patience = _settling(flows, distance, mirrored=mirrored)
     push = _SMALLEST_PUSH
     for _ in range(_TRIES):
@@ -51,7 +50,7 @@ def certify(table: ChainTable, alpha: float, distance: Floats, flows: Policy, *,
             return Certificate(alpha=alpha, distance=pushed, flows=flows)
         push *= 4
     raise SymveilError(
-        f"distances: expected one sweep to prove the bound of {len(pairs)} pairs, found that rounding is too coarse for it"
+        f"distances: expected one sweep to prove the bounds of {len(flows.pairs)} pairs, found that floats are too coarse"
     )
 
 

@@ -55,9 +55,7 @@ def lift(
             for j in range(count):
                 cost[i, j] = distance[nodes[i], nodes[j]]
                 gain[i, j] = alpha
-        if not solve(
-            count, cost, gain, need, zero, one, tolerance, tail, head, inverse, amount, price, column
-        ):
+        if not solve(count, cost, gain, need, zero, one, tolerance, tail, head, inverse, amount, price, column):
             return -count
         # --- the least extension of the prices along relays: breadth first, lower hops cannot help ---
         known = 0

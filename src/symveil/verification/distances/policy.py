@@ -160,9 +160,7 @@ def improved_policy(
     ), sum(result[4] for result in parts)
 
 
-def evaluate(
-    policy: Policy, guess: Floats, distance: Floats, *, mirrored: bool, goal: float = _RESIDUAL
-) -> Floats:
+def evaluate(policy: Policy, guess: Floats, distance: Floats, *, mirrored: bool, goal: float = _RESIDUAL) -> Floats:
     """The value of a policy: d = A d + c. A few Gauss–Seidel sweeps, then a Krylov method if they do not do.
 
     The Krylov steps start again from their own residual until that no longer falls: what is left is rounding.
@@ -187,7 +185,7 @@ def evaluate(
         left = float(np.abs(remaining).max())
         if left < size:
             stalled = left > 0.5 * size
-            value, residual, size = candidate, remaining, left
+            value, residual, size = np.asarray(candidate), remaining, left
             if stalled and size < _FINE:
                 return value
     if size > _FINE:
@@ -227,4 +225,3 @@ def in_threads(work: Callable[[int, int], Any], parts: list[tuple[int, int]]) ->
     first = work(*parts[0])  # compiles once, not in every thread
     with ThreadPoolExecutor(workers()) as pool:
         return [first, *pool.map(lambda part: work(*part), parts[1:])]
-

@@ -74,8 +74,8 @@ def improve(
     """
     count = len(pairs)
     widest = 0
-    for state in range(len(label)):
-        widest = max(widest, first[state + 1] - first[state])
+    for place in range(len(label)):
+        widest = max(widest, first[place + 1] - first[place])
     wide = 2 * widest
     room = wide + _MORE_NODES
     state, need, scale = np.empty(wide, np.int64), np.empty(wide), np.empty(wide)
@@ -191,8 +191,8 @@ def shortfall(first, successor, chance, label, alpha, distance, pairs, start, co
     result ≤ 0 at every pair is a proof that Γ(d) ≤ d there.
     """
     size, widest = len(label), 0
-    for state in range(size):
-        widest = max(widest, first[state + 1] - first[state])
+    for place in range(size):
+        widest = max(widest, first[place + 1] - first[place])
     state, need, scale = np.empty(2 * widest, np.int64), np.empty(2 * widest), np.empty(2 * widest)
     balance, weight = np.zeros(size), np.zeros(size)
     touched, is_touched = np.empty(size, np.int64), np.zeros(size, np.bool_)
@@ -270,8 +270,8 @@ def kernel_round(first, successor, chance, label, alpha, pairs, inside, hops, po
     last power is used: too small, which is fine for a proof that a pair goes, and is not used otherwise.
     """
     size, widest = len(label), 0
-    for state in range(size):
-        widest = max(widest, first[state + 1] - first[state])
+    for place in range(size):
+        widest = max(widest, first[place + 1] - first[place])
     wide = 2 * widest
     state, need, scale = np.empty(wide, np.int64), np.empty(wide), np.empty(wide)
     nodes, own, own_scale = np.empty(wide, np.int64), np.empty(wide), np.empty(wide)

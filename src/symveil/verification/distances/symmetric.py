@@ -42,11 +42,7 @@ def _small(table: ChainTable, alpha: Fraction, pairs: list[Pair]) -> Distances:
         values[kernel] = fmpq(0)
         policy_iteration(table, rational, [pair for pair in chosen if not kernel[pair]], values, mirrored=True)
         lifting = ExactLifting(values, rational, table.members, relays=True)
-        turn = [
-            pair
-            for pair in chosen
-            if _turned(lifting, table, rational, pair).cost(values) > values[pair]
-        ]
+        turn = [pair for pair in chosen if _turned(lifting, table, rational, pair).cost(values) > values[pair]]
         if not turn:
             return Distances(table=table, alpha=alpha, kernel=kernel, upper=rounded_up(values), exact=values)
         for s, t in turn:
@@ -77,9 +73,7 @@ def _large(table: ChainTable, alpha: Fraction, pairs: Integers, progress: Progre
     both = np.ascontiguousarray(both[~symmetric[both[:, 0], both[:, 1]]])
     flows = _cheapest(table, rounded, both, reached.distance)
     certificate = certify(table, rounded, reached.distance, flows, mirrored=True)
-    return Distances(
-        table=table, alpha=alpha, kernel=symmetric, upper=certificate.distance, certificate=certificate
-    )
+    return Distances(table=table, alpha=alpha, kernel=symmetric, upper=certificate.distance, certificate=certificate)
 
 
 def _both_in_kernel(table: ChainTable, alpha: fmpq, pairs: Integers) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
