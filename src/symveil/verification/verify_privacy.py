@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 from symveil.errors import ModelError, ParameterError
@@ -10,8 +12,9 @@ from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numerics.exponentials import exp_enclosure
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.parameters import read_epsilon
+from symveil.privacy.release_chain import ReleaseChain
 from symveil.verification.distances.bisimulation import lumped
-from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracketing, Progress
+from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracket, Bracketing, Progress
 from symveil.verification.distances.distances import Distances, skewed_distances
 from symveil.verification.distances.symmetric import symmetric_distances
 from symveil.verification.distances.tables import ChainTable
@@ -23,7 +26,7 @@ MOST_PAIRS_FOR_BD = 60_000
 
 
 def verify_privacy(
-    chain: LabelledChain,
+    chain: LabelledChain | ReleaseChain,
     *,
     alpha: Number | None = None,
     epsilon: Number | None = None,
@@ -45,6 +48,10 @@ def verify_privacy(
     several times as long as ld. `on_lumped` works on the quotient by bisimilarity, where δ
     is the same and ld may differ; `support_only` replaces ld by the larger bound without relays.
 
+    A mechanism's `release_chain` may be given too; then the bounds are proved for the mechanism's true law,
+    from which the rational chain differs by a tiny known factor e^κ: P(E|w) − αP(E|v) is at most
+    e^κ (P'(E|w) − αe^(−2κ) P'(E|v)), and at least the same with the signs of κ turned.
+
     >>> rows = [("A", "yes", "2/3"), ("A", "no", "1/3"), ("B", "yes", "1/3"), ("B", "no", "2/3"),
     ...         ("yes", "yes", 1), ("no", "no", 1)]
     >>> answers = LabelledChain.from_transitions(
@@ -59,6 +66,10 @@ def verify_privacy(
     _require_count(nodes, name="nodes")
     if horizon is not None:
         _require_count(horizon, name="horizon", at_least=0)
+    slack = Fraction(0)
+    if isinstance(chain, ReleaseChain):
+        slack, chain = chain.log_error, chain.chain
+        below, above = _widened(below, above, slack)
     if not isinstance(chain, LabelledChain):
         raise ParameterError("chain", expected="a labelled chain", found=type(chain).__name__)
     wanted = chain.pairs(pairs)
@@ -82,15 +93,34 @@ def verify_privacy(
             PairVerdict(
                 source=source,
                 target=target,
-                lv=rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, progress=progress),
-                ld=None if support_only else one_step,
-                bd=None if both is None else _bound(both, s, t, known=below == above),
-                support_only=one_step if support_only else None,
+                lv=_loosened(rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, progress=progress), slack),
+                ld=None if support_only else _stretched(one_step, slack),
+                bd=None if both is None else _stretched(_bound(both, s, t, known=below == above), slack),
+                support_only=_stretched(one_step, slack) if support_only else None,
             )
         )
     return PrivacyVerdict(
         alpha_below=below, alpha_above=above, epsilon=read, pairs=tuple(verdicts), asked=asked, lumped=on_lumped
     )
+
+
+def _widened(below: Fraction, above: Fraction, slack: Fraction) -> tuple[Fraction, Fraction]:
+    """α e^(−2κ) from below and α e^(2κ) from above, as floats exactly; never below 1."""
+    factor = 1 + 4 * slack  # ≥ e^(2κ), since κ is far below 1/2
+    low, high = float(below / factor), float(above * factor)
+    return max(Fraction(1), Fraction(math.nextafter(low, 0.0))), Fraction(math.nextafter(high, math.inf))
+
+
+def _loosened(bracket: Bracket, slack: Fraction) -> Bracket:
+    """The bracket of the true law: e^κ further up, e^(−κ) further down."""
+    factor = 1 + 2 * slack
+    return replace(bracket, lower=bracket.lower / factor, upper=min(Fraction(1), bracket.upper * factor))
+
+
+def _stretched(bound: Bound, slack: Fraction) -> Bound:
+    if not slack:
+        return bound
+    return Bound(value=min(Fraction(1), bound.value * (1 + 2 * slack)), exact=False)
 
 
 def _bound(distances: Distances, s: int, t: int, *, known: bool) -> Bound:

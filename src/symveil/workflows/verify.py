@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -135,53 +136,55 @@ def smallest_epsilon(
     if step <= 0:
         raise ParameterError("precision", expected="a number above 0 such as 0.001", found=precision)
     asked = list(chain.pairs(pairs))
-
-    def answer(epsilon: Fraction) -> bool | None:
-        point: dict[str, Any] = {"alpha": 1} if epsilon == 0 else {"epsilon": epsilon}
-        for width in (Fraction(1, 10**4), Fraction(1, 10**8)):
-            verdict = verify_privacy(
-                chain, **point, delta=wanted, pairs=asked, symmetric=False, **{"width": width, **options}
-            )
-            if verdict.holds is not None:
-                return verdict.holds
-        return None
-
+    answer = partial(_answer, chain, wanted, asked, options)
     if answer(Fraction(0)):
         return SmallestEpsilon(delta=wanted, lower=None, upper=Fraction(0))
-    refuted, proved = Fraction(0), None
-    guess = Fraction(1, 16)
-    while proved is None and guess <= _LARGEST_EXPONENT:
-        verdict = answer(guess)
-        if verdict:
-            proved = guess
-        elif verdict is False:
-            refuted = guess
-        guess = (
-            guess * 2 if guess * 2 <= _LARGEST_EXPONENT or guess == _LARGEST_EXPONENT else Fraction(_LARGEST_EXPONENT)
-        )
+    refuted, proved = _first_proved(answer)
     if proved is None:
         return SmallestEpsilon(delta=wanted, lower=refuted, upper=None)
-    # two bisections: where the answer stops being a proved no, and where it starts being a proved yes
+    # one bisection for where the answer stops being a proved no, one for where it starts being a proved yes
     rounds = max(1, math.ceil(math.log2(max(2.0, float((proved - refuted) / step)))))
-    high = proved
-    for number in range(rounds):
-        middle = (refuted + high) / 2
-        verdict = answer(middle)
-        if verdict is False:
-            refuted = middle
-        else:
-            high = middle
-            if verdict:
-                proved = middle
-        if progress:
-            progress(number + 1, 2 * rounds)
-    low = high if high < proved else refuted
-    while proved - low > step:
-        middle = (low + proved) / 2
-        if answer(middle):
-            proved = middle
-        else:
-            low = middle
-    if progress:
-        progress(1, 1)
+    for wanted_answer in (False, True):
+        low, high = refuted, proved
+        for number in range(rounds):
+            middle = (low + high) / 2
+            found = answer(middle)
+            if found is False:
+                refuted = max(refuted, middle)
+            elif found:
+                proved = min(proved, middle)
+            # what is undecided counts as a yes first, and as a no then
+            below = found is False if wanted_answer is False else not found
+            low, high = (middle, high) if below else (low, middle)
+            if progress:
+                progress(rounds * wanted_answer + number + 1, 2 * rounds)
+        if proved - refuted <= step:
+            break
     return SmallestEpsilon(delta=wanted, lower=refuted, upper=proved)
+
+
+def _answer(
+    chain: LabelledChain, delta: Fraction, pairs: list[Pair], options: dict[str, Any], epsilon: Fraction
+) -> bool | None:
+    """Whether δ holds at ε: asked with the usual bracket first, and with a narrow one where that is undecided."""
+    point: dict[str, Any] = {"alpha": 1} if epsilon == 0 else {"epsilon": epsilon}
+    for width in (Fraction(1, 10**4), Fraction(1, 10**8)):
+        asked: dict[str, Any] = {"width": width, **options, **point}
+        holds = verify_privacy(chain, delta=delta, pairs=pairs, symmetric=False, **asked).holds
+        if holds is not None:
+            return holds
+    return None
+
+
+def _first_proved(answer: Callable[[Fraction], bool | None]) -> tuple[Fraction, Fraction | None]:
+    """The largest ε refuted and the first one proved, doubling from 1/16."""
+    refuted, guess = Fraction(0), Fraction(1, 16)
+    while True:
+        found = answer(guess)
+        if found:
+            return refuted, guess
+        if found is False:
+            refuted = guess
+        if guess == _LARGEST_EXPONENT:
+            return refuted, None
+        guess = min(2 * guess, Fraction(_LARGEST_EXPONENT))

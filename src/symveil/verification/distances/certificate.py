@@ -50,7 +50,7 @@ def certify(table: ChainTable, alpha: float, distance: Floats, flows: Policy, *,
             return Certificate(alpha=alpha, distance=pushed, flows=flows)
         push *= 4
     raise SymveilError(
-        f"distances: expected one sweep to prove the bounds of {len(flows.pairs)} pairs, found that floats are too coarse"
+        f"distances: expected one sweep to prove {len(flows.pairs)} bounds, found that floats are too coarse"
     )
 
 

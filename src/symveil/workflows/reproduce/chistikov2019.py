@@ -114,7 +114,8 @@ def _optimal(item: str, verdict: PrivacyVerdict, published: Fraction) -> Iterato
 
 
 def _largest(verdict: PrivacyVerdict, name: str) -> Fraction:
-    return max(getattr(pair, name).value for pair in verdict.pairs)
+    bounds = [pair.ld if name == "ld" else pair.bd for pair in verdict.pairs]
+    return max(bound.value for bound in bounds if bound is not None)
 
 
 def _exact(item: str, published: Fraction, ours: Fraction, known: bool, note: str = "") -> Row:
