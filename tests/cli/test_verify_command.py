@@ -81,7 +81,15 @@ def test_prism_files(tmp_path: Path) -> None:
     assert done.document["delta_exact"] == "4/15"
     (tmp_path / "c.lab").rename(tmp_path / "d.lab")
     again = symveil(
-        "verify", str(tmp_path / "c.tra"), "--labels", str(tmp_path / "d.lab"), "--alpha", "6/5", "--pair", "0,1", "--json"
+        "verify",
+        str(tmp_path / "c.tra"),
+        "--labels",
+        str(tmp_path / "d.lab"),
+        "--alpha",
+        "6/5",
+        "--pair",
+        "0,1",
+        "--json",
     )
     assert again.document == done.document
 
@@ -110,7 +118,7 @@ def test_names_with_commas() -> None:
         ((PIN, "--smallest-epsilon"), "delta: expected --delta with --smallest-epsilon, found none"),
         ((PIN, "--smallest-epsilon", "--delta", "0", "--alpha", "2"), "smallest-epsilon: expected it without"),
         (("nowhere.json", "--alpha", "2"), "nowhere.json: expected a readable model file"),
-        ((str(Path(PIN).with_name("robot.json")), "--alpha", "2"), "expected a labelled-chain, found a transition-system"),
+        ((str(Path(PIN).with_name("robot.json")), "--alpha", "2"), "expected a labelled-chain, found a transition-"),
     ],
 )  # fmt: skip
 def test_refused(arguments: tuple[str, ...], expected: str) -> None:
@@ -130,7 +138,10 @@ def test_refused_chains(tmp_path: Path) -> None:
     assert "$.transitions: expected the probabilities of state 'b' to sum to 1, found 0.5" in line
     chain["transitions"] = [["a", "b", 1], ["b", "a", 1]]
     file.write_text(json.dumps({**chain, "labels": {"a": "x"}}))
-    assert "expected a label for state 'b', found none" in symveil("verify", str(file), "--alpha", "2").assert_one_error_line()
+    assert (
+        "expected a label for state 'b', found none"
+        in symveil("verify", str(file), "--alpha", "2").assert_one_error_line()
+    )
     file.write_text(json.dumps(chain))
     line = symveil("verify", str(file), "--alpha", "2").assert_one_error_line()
     assert "pair: expected --pair S,T, or related states in the chain, found none" in line

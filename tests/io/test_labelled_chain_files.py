@@ -49,16 +49,25 @@ def test_probabilities_are_read_as_they_are_spelled(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"transitions": [["a", "b", 1], ["b", "a", 0.4]]}, "$.transitions: expected the probabilities of state 'b' to sum to 1, found 0.4"),
+        (
+            {"transitions": [["a", "b", 1], ["b", "a", 0.4]]},
+            "$.transitions: expected the probabilities of state 'b' to sum to 1, found 0.4",
+        ),
         ({"labels": {"a": "x"}}, "$.labels: expected a label for state 'b', found none"),
         ({"labels": None}, "$: expected the key 'labels', found none"),
         ({"labels": ["x"]}, "$.labels: expected an object {state: label}, found an array of 1"),
         ({"labels": {"a": "x", "b": 1}}, "$.labels.b: expected a name, a string, found 1"),
-        ({"labels": {"a": "x", "b": "x", "c": "x"}}, "$.labels['c']: expected a state that occurs in the model, found 'c'"),
+        (
+            {"labels": {"a": "x", "b": "x", "c": "x"}},
+            "$.labels['c']: expected a state that occurs in the model, found 'c'",
+        ),
         ({"related": [["a", "c"]]}, "$.related[0][1]: expected a state that occurs in the model, found 'c'"),
         ({"related": [["a"]]}, "$.related[0]: expected [state, state], found an array of 1"),
         ({"related": "ab"}, "$.related: expected an array of [state, state], found 'ab'"),
-        ({"initial": "a"}, "$.initial: expected one of the keys format, kind, transitions, labels, related, states, found another one"),
+        (
+            {"initial": "a"},
+            "$.initial: expected one of the keys format, kind, transitions, labels, related, states, found another one",
+        ),
     ],
 )  # fmt: skip
 def test_refused_json(changes: dict[str, object], message: str, tmp_path: Path) -> None:
@@ -102,7 +111,7 @@ def test_deadlocks_stay_where_they_are(tmp_path: Path) -> None:
         (TRA.replace("2 0 0.25", "2 7 0.25"), LAB, "line 5: expected a state below 3, found 7"),
         (TRA.replace("2 0 0.25", "2 0"), LAB, "line 5: expected source, target and probability, found '2 0'"),
         (TRA.replace("0.25", "x"), LAB, "line 5: expected a probability such as 0.5 or \"1/2\", found 'x'"),
-        (TRA.replace("0.25", "0.2"), LAB, "transitions: expected the probabilities of state '2' to sum to 1, found 0.95"),
+        (TRA.replace("0.25", "0.2"), LAB, "expected the probabilities of state '2' to sum to 1, found 0.95"),
         (TRA, "nothing", "line 1: expected labels such as 0=\"init\" 1=\"heads\", found 'nothing'"),
         (TRA, LAB + "9: 2\n", "line 5: expected a state below 3, found 9"),
         (TRA, LAB + "1: 8\n", "line 5: expected labels of its first line, found 8"),

@@ -43,7 +43,12 @@ def test_structure() -> None:
             "transitions: expected a transition from every state; where runs end, one from 't' to itself, "
             "found none from 't'",
         ),
-        ([("c", "c", "-1")], {"c": "?"}, [], "transitions[0][2]: expected a probability above 0 and at most 1, found -1"),
+        (
+            [("c", "c", "-1")],
+            {"c": "?"},
+            [],
+            "transitions[0][2]: expected a probability above 0 and at most 1, found -1",
+        ),
     ],
 )
 def test_refused(rows: list, labels: dict, related: list, message: str) -> None:
@@ -77,7 +82,9 @@ def test_words_that_end() -> None:
     chain = LabelledChain.from_finite_words(rows, labels={"s": "a", "t": "a"})
     assert chain.label("f") == "$"
     # Σ (2^−k − 2·3^−k)⁺ over k ≥ 1 = Σ_{k≥2}: 1/4 + … minus 2(1/9 + …) = 1/2 − 1/3
-    assert sv.verify_privacy(chain, alpha=1, pairs=[("s", "t")], width="1e-9").delta.upper == pytest.approx(1 / 6, abs=1e-8)
+    assert sv.verify_privacy(chain, alpha=1, pairs=[("s", "t")], width="1e-9").delta.upper == pytest.approx(
+        1 / 6, abs=1e-8
+    )
     with pytest.raises(ModelError, match="a final state that can be reached from every state, found 'u'"):
         LabelledChain.from_finite_words([*rows, ("u", "u", 1)], labels={"s": "a", "t": "a", "u": "a"})
     with pytest.raises(ModelError, match="another label than the one for the end"):

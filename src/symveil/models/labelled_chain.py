@@ -243,12 +243,13 @@ class LabelledChain:
         entered = {target for source, target, _ in self.transitions if source != target}
         first = [state for state in self.states if state not in entered] or [self.states[0]]
         column: dict[str, int] = {}
-        for state in (*first, *self.states):
-            frontier, depth = [state], 0
+        for starts in (first, *([state] for state in self.states)):  # all states, also those that nothing leads to
+            frontier, depth = [state for state in starts if state not in column], 0
             while frontier:
-                fresh = [name for name in dict.fromkeys(frontier) if column.get(name, depth + 1) > depth]
-                column |= dict.fromkeys(fresh, depth)
-                frontier = [name for seen in fresh for name in following[seen] if name not in column]
+                column |= dict.fromkeys(frontier, depth)
+                frontier = list(
+                    dict.fromkeys(name for state in frontier for name in following[state] if name not in column)
+                )
                 depth += 1
         return column
 

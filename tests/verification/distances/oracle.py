@@ -94,7 +94,7 @@ def kernel(chain: LabelledChain, alpha: Fraction) -> list[list[bool]]:
 def iterated(
     chain: LabelledChain, alpha: Fraction, start: Matrix, steps: int, hold: Callable[[int, int], bool]
 ) -> Matrix:
-    """Value iteration of Γ', with the pairs of `hold` kept at 0; rounded to 2⁻³⁰, which is coarse enough to be quick."""
+    """Value iteration of Γ' with the pairs of `hold` kept at 0, rounded to 2⁻³⁰: coarse enough to be quick."""
     distance = start
     for _ in range(steps):
         image = operator(chain, alpha, distance)
@@ -127,4 +127,6 @@ def seen_difference(chain: LabelledChain, s: str, t: str, alpha: Fraction, steps
     """L_T: what can be told from the first labels alone, at most lv."""
     mine, theirs = label_words(chain, s, steps), label_words(chain, t, steps)
     words: Iterable[tuple[str, ...]] = mine
-    return sum((max(Fraction(0), mine[word] - alpha * theirs.get(word, Fraction(0))) for word in words), start=Fraction(0))
+    return sum(
+        (max(Fraction(0), mine[word] - alpha * theirs.get(word, Fraction(0))) for word in words), start=Fraction(0)
+    )

@@ -91,14 +91,14 @@ class ExactLifting:
 
 
 def useful_relays(distance: NDArray[Any], alpha: fmpq, i: int, group: list[int]) -> list[int]:
-    """The states x with d_ij > d_ix + αd_xj for some j of the same label."""
+    """The states x with d_ij > d_ix + αd_xj for some j of the same label, nearest first."""
     useful = []
     for x in group:
         if x == i or distance[i, x] >= 1:
             continue
         if any(distance[i, j] > distance[i, x] + alpha * distance[x, j] for j in group if j not in (i, x)):
             useful.append(x)
-    return useful
+    return sorted(useful, key=lambda x: distance[i, x])
 
 
 def evaluate(policy: Mapping[Pair, Shipment], distance: NDArray[Any], *, largest: int | None = None) -> bool:

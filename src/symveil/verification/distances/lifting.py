@@ -4,7 +4,8 @@ K(d)(μ, μ') is a flow with gain α on each arc (see `simplex`), of `need` μ_i
 states of different labels cost 1 and are useless, so each label is a problem of its own.
 
 Relays: for α > 1 it may be cheaper to go from i to j by way of a state x outside both supports, namely
-where d_ij > d_ix + αd_xj. Such x are listed in `relays` (for each i, those with which some j is violated).
+where d_ij > d_ix + αd_xj. Such x are listed in `relays` (for each i, those with which some j is violated, nearest
+first).
 Where the list is empty no detour can help: a useful path has only violated triples, because a triple
 that is not violated can be cut short, at less cost and with less gain. Otherwise the small problem is
 solved without relays, its prices are extended to the other states as low as possible, and states on
@@ -57,59 +58,68 @@ def lift(
                 gain[i, j] = alpha
         if not solve(count, cost, gain, need, zero, one, tolerance, tail, head, inverse, amount, price, column):
             return -count
-        # --- the least extension of the prices along relays: breadth first, lower hops cannot help ---
-        known = 0
+        # --- the least extension of the prices along relays, as far as it can matter: heights only fall on the way,
+        # and a height that is no more than α times the lowest price violates nothing ---
+        lowest = price[0]
         for i in range(count):
             parent[nodes[i]] = -1
+            lowest = min(lowest, price[i])
+        lowest = alpha * lowest + tolerance
         reached = 0
         for i in range(count):
             y = nodes[i]
-            if price[i] > 0:
+            if price[i] > lowest:
                 for place in range(first[y], first[y + 1]):
                     x = relays[place]
+                    rest = price[i] - distance[y, x]
+                    if not rest > alpha * lowest:
+                        break
                     if parent[x] != -1:
-                        value = (price[i] - distance[y, x]) / alpha
-                        if value > tolerance and (parent[x] == -2 or value > height[x]):
-                            if parent[x] == -2:
-                                queue[reached] = x
-                                reached += 1
-                            height[x] = value
-                            parent[x] = y
-        changed = reached > 0
-        while changed:
-            changed = False
-            known = reached
-            for step in range(known):
+                        value = rest / alpha
+                        if parent[x] == -2:
+                            queue[reached] = x
+                            reached += 1
+                        elif not value > height[x]:
+                            continue
+                        height[x] = value
+                        parent[x] = y
+        again = reached > 0
+        while again:
+            again = False
+            step = 0
+            while step < reached:
                 y = queue[step]
+                step += 1
                 for place in range(first[y], first[y + 1]):
                     x = relays[place]
+                    rest = height[y] - distance[y, x]
+                    if not rest > alpha * lowest:
+                        break
                     if parent[x] != -1:
-                        value = (height[y] - distance[y, x]) / alpha
-                        if value > tolerance and (parent[x] == -2 or value > height[x]):
-                            if parent[x] == -2:
-                                queue[reached] = x
-                                reached += 1
-                            height[x] = value
-                            parent[x] = y
-                            changed = True
-        # --- where it does not extend ---
+                        value = rest / alpha
+                        if parent[x] == -2:
+                            queue[reached] = x
+                            reached += 1
+                        elif value > height[x]:
+                            again = True
+                        else:
+                            continue
+                        height[x] = value
+                        parent[x] = y
+        # --- where it does not extend: the worst relay joins, and with it the relays that lead to it ---
         before = count
+        worst, excess = -1, tolerance
         for step in range(reached):
             x = queue[step]
-            failed = False
             for i in range(before):
-                if height[x] > distance[x, nodes[i]] + alpha * price[i] + tolerance:
-                    failed = True
-                    break
-            while failed and parent[x] >= 0 and count < room:
-                # the relay joins, and with it the relays that lead to it
-                nodes[count] = x
-                need[count] = zero
-                count += 1
-                following = parent[x]
-                parent[x] = -3
-                x = following
-                failed = parent[x] >= 0
+                over = height[x] - distance[x, nodes[i]] - alpha * price[i]
+                if over > excess:
+                    worst, excess = x, over
+        while worst >= 0 and parent[worst] >= 0 and count < room:
+            nodes[count] = worst
+            need[count] = zero
+            count += 1
+            worst = parent[worst]
         full = count == room
         for i in range(count):
             parent[nodes[i]] = -2

@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import LinearOperator, bicgstab, gmres
 
 from symveil.verification.distances.late import sweeps
 from symveil.verification.distances.tables import ChainTable, Floats, Integers
@@ -29,7 +29,8 @@ _RESIDUAL = 1e-14
 _FINE = 1e-11  # a residual with which one can go on
 _SWEEPS = 40  # of Gauss–Seidel, before a Krylov method is worth its start
 _MOST_SWEEPS = 50_000
-_RESTARTS = 6
+_RESTARTS = 12  # of the Krylov method, from its own residual
+_MOST_STEPS = 300
 _MOST_POLICIES = 200
 
 
@@ -69,15 +70,19 @@ def iterate(
         return Iterated(distance=distance, policy=_ship_nothing(table, alpha, pairs), rounds=0)
     policy = _ship_nothing(table, alpha, pairs)
     value = policy.constant.copy()
-    rounds = 0
-    gap = 1.0
+    rounds, gap = 0, 1.0
+    detours = False  # flows without relays are flows too, and quicker to find: relays only when these are exhausted
     while True:
         _write(distance, pairs, value, mirrored=mirrored)
-        better, improved = improved_policy(table, alpha, policy, value, distance, relays=relays)
+        better, improved = improved_policy(table, alpha, policy, value, distance, relays=detours)
         rounds += 1
-        if not improved or rounds >= _MOST_POLICIES:
+        if (not improved or gap <= _THRESHOLD / 8) and relays and not detours:
+            detours, gap = True, 1.0
+            continue
+        if not improved or gap <= _THRESHOLD / 8 or rounds >= _MOST_POLICIES:
             return Iterated(distance=distance, policy=policy, rounds=rounds)
         policy = better
+        detours = False
         before = value
         value = evaluate(policy, value, distance, mirrored=mirrored)
         value = np.minimum(value, before)  # exact values never rise; rounding might
@@ -85,9 +90,6 @@ def iterate(
         if progress:
             # from 1 down to the threshold on a logarithmic scale: how far there is to go
             progress(int(100 * min(1.0, -np.log10(max(gap, 1e-12)) / 12)), 100)
-        if gap == 0.0:
-            _write(distance, pairs, value, mirrored=mirrored)
-            return Iterated(distance=distance, policy=policy, rounds=rounds)
 
 
 def _write(distance: Floats, pairs: Integers, value: Floats, *, mirrored: bool) -> None:
@@ -120,13 +122,14 @@ def relay_lists(table: ChainTable, alpha: float, distance: Floats, *, relays: bo
     if not relays or alpha == 1.0:  # for α = 1 detours change neither the gain nor the optimum of a fixed point
         return np.zeros(table.size + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
     loops = sweeps()
-    bounds = np.linspace(0, table.size, 4 * workers() + 1).astype(np.int64)
     parts = in_threads(
         lambda begin, end: loops.relay_table(distance, table.label, alpha, 1e-12, begin, end),
-        list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)),
+        parts_of(table.size, worth=100),
     )
-    useful = np.concatenate(parts)
-    return np.concatenate([[0], np.cumsum(useful.sum(axis=1))]).astype(np.int64), np.nonzero(useful)[1].astype(np.int64)
+    source, relay = np.nonzero(np.concatenate(parts))
+    nearest_first = np.lexsort((distance[source, relay], source))
+    first = np.searchsorted(source, np.arange(table.size + 1))
+    return first.astype(np.int64), relay[nearest_first].astype(np.int64)
 
 
 def improved_policy(
@@ -137,8 +140,6 @@ def improved_policy(
         return policy, 0
     loops = sweeps()
     first, detours = relay_lists(table, alpha, distance, relays=relays)
-    count = len(policy.pairs)
-    cuts = np.linspace(0, count, min(count, 4 * workers()) + 1).astype(np.int64)
 
     def part(begin: int, end: int) -> Any:
         own = slice(int(policy.start[begin]), int(policy.start[end]))
@@ -148,7 +149,7 @@ def improved_policy(
             policy.arc[own], policy.amount[own], policy.constant[begin:end], _TOLERANCE, _THRESHOLD,
         )  # fmt: skip
 
-    parts = in_threads(part, list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)))
+    parts = in_threads(part, parts_of(len(policy.pairs), worth=10_000))
     starts = np.cumsum([0, *(result[0][-1] for result in parts)])
     start = np.concatenate([[0], *(result[0][1:] + base for result, base in zip(parts, starts, strict=False))])
     return Policy(
@@ -171,25 +172,8 @@ def evaluate(policy: Policy, guess: Floats, distance: Floats, *, mirrored: bool,
     loops = sweeps()
     if loops.relax(start, column, amount, constant, value, goal, _SWEEPS) <= goal:
         return value
-    matrix = csr_array((amount, column, start), shape=(len(constant), len(constant)))
-    system = LinearOperator(matrix.shape, matvec=lambda x: x - matrix @ x, dtype=np.float64)
-    residual = constant - value + matrix @ value
-    size = float(np.abs(residual).max())
-    for solver in (*[bicgstab] * _RESTARTS, gmres):
-        if size <= goal:
-            return value
-        with np.errstate(all="ignore"):
-            step, _ = solver(system, residual / size, rtol=1e-6, atol=0.0, maxiter=300)
-            candidate = value + size * step
-            remaining = constant - candidate + matrix @ candidate
-        left = float(np.abs(remaining).max())
-        if left < size:
-            stalled = left > 0.5 * size
-            value, residual, size = np.asarray(candidate), remaining, left
-            if stalled and size < _FINE:
-                return value
-    if size > _FINE:
-        loops.relax(start, column, amount, constant, value, _FINE, _MOST_SWEEPS)
+    if loops.krylov(start, column, amount, constant, value, goal, _RESTARTS, _MOST_STEPS) > max(goal, _FINE):
+        loops.relax(start, column, amount, constant, value, max(goal, _FINE), _MOST_SWEEPS)
     return value
 
 
@@ -216,6 +200,12 @@ def _linear_system(policy: Policy, size: int, *, mirrored: bool) -> tuple[Intege
 def workers() -> int:
     """How many threads are worth starting."""
     return max(1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+
+
+def parts_of(count: int, *, worth: int) -> list[tuple[int, int]]:
+    """0 … count in parts for threads; in one part where each would have less than `worth` to do."""
+    cuts = np.linspace(0, count, max(1, min(4 * workers(), count // worth)) + 1).astype(np.int64).tolist()
+    return list(pairwise(cuts))
 
 
 def in_threads(work: Callable[[int, int], Any], parts: list[tuple[int, int]]) -> list[Any]:

@@ -6,6 +6,7 @@ import numpy as np
 from flint import fmpq
 
 from symveil.verification.distances.bracket import Sparse
+from symveil.verification.distances.certificate import LESS, STEEP
 from symveil.verification.distances.distances import Distances
 from symveil.verification.distances.exact import ExactLifting
 from symveil.verification.distances.late import sweeps
@@ -43,6 +44,7 @@ class CompiledBound:
         self._distance = np.ascontiguousarray(distances.upper)
         self._alpha = float(distances.alpha)
         self._exact_alpha = rational(distances.alpha)
+        self._less = LESS if self._alpha >= STEEP else 1.0
         self._first, self._relays = relay_lists(self._table, self._alpha, self._distance, relays=relays)
 
     def __call__(self, mass: Sparse, other: Sparse) -> fmpq:
@@ -52,7 +54,9 @@ class CompiledBound:
         for group in needs.values():
             states = np.array(list(group), dtype=np.int64)
             need = np.array([int(value.p) / int(value.q) for value in group.values()])
-            bound = sweeps().flow_cost(states, need, self._distance, self._alpha, self._first, self._relays, 1e-13)
+            bound = sweeps().flow_cost(
+                states, need, self._distance, self._alpha, self._first, self._relays, 1e-13, self._less
+            )
             total += dyadic(float(bound))
         return total
 
