@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from symveil.mechanisms.staircase import Staircase
     from symveil.models.alphabet import Alphabet
     from symveil.models.automaton import Automaton, TransitionSystem
+    from symveil.models.labelled_chain import LabelledChain
     from symveil.models.markov_chain import MarkovChain
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
     from symveil.privacy.guarantee import Guarantee
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from symveil.verification.opacity.sensitive import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity
     from symveil.verification.opacity.violation import violation_probability
+    from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
 
@@ -61,6 +63,7 @@ _HOME = {
     "FreeLanguage": "symveil.languages.free",
     "Guarantee": "symveil.privacy.guarantee",
     "HammingAutomaton": "symveil.languages.hamming_automaton",
+    "LabelledChain": "symveil.models.labelled_chain",
     "MarkovChain": "symveil.models.markov_chain",
     "Online": "symveil.mechanisms.online",
     "PermuteAndFlip": "symveil.mechanisms.permute_and_flip",
@@ -78,6 +81,7 @@ _HOME = {
     "runs": "symveil.languages.runs",
     "save_model": "symveil.io.model_files",
     "select_mechanism": "symveil.mechanisms.selection",
+    "verify_privacy": "symveil.verification.verify_privacy",
     "words": "symveil.languages.free",
 }
 
@@ -89,6 +93,7 @@ __all__ = [
     "FreeLanguage",
     "Guarantee",
     "HammingAutomaton",
+    "LabelledChain",
     "LogicalSystem",
     "MarkovChain",
     "Online",
@@ -114,6 +119,7 @@ __all__ = [
     "select_mechanism",
     "sensitive_strings",
     "verify_opacity",
+    "verify_privacy",
     "violation_probability",
     "words",
 ]

@@ -25,6 +25,7 @@ NAMES = {
     "FreeLanguage",
     "Guarantee",
     "HammingAutomaton",
+    "LabelledChain",
     "MarkovChain",
     "Online",
     "PermuteAndFlip",
@@ -43,6 +44,7 @@ NAMES = {
     "runs",
     "save_model",
     "select_mechanism",
+    "verify_privacy",
     "words",
 }
 

@@ -23,6 +23,7 @@ from symveil.cli.opacity import opacity_command
 from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
 from symveil.cli.studio import studio_command
+from symveil.cli.verify import verify_command
 from symveil.errors import SymveilError
 
 BAD_INPUT = 2
@@ -34,6 +35,7 @@ COMMANDS = (
     release_command,
     explain_command,
     audit_command,
+    verify_command,
     opacity_command,
     enforce_command,
     learn_command,

@@ -122,7 +122,7 @@ class LanguageOptions:
 
     def language(self, length: int, notes: list[str]) -> FreeLanguage | RunLanguage:
         """The words of this length; what should be said about them goes into `notes`."""
-        from symveil.io.model_files import load_model
+        from symveil.io.model_files import load_word_model
         from symveil.languages.free import words
         from symveil.languages.runs import runs
 
@@ -132,7 +132,7 @@ class LanguageOptions:
             if self.public_start:
                 raise InputError("public start: expected --model with --public-start, found no model")
             return words(self._alphabet(), length)
-        model = load_model(self.model, notes=notes)
+        model = load_word_model(self.model, notes=notes)
         return runs(model, length, public_start=self.public_start)
 
     def _alphabet(self) -> Alphabet:

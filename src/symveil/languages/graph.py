@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from symveil.errors import ModelError, TooLargeError
 from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton, Transition, TransitionSystem
+from symveil.models.labelled_chain import LabelledChain
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 
@@ -26,7 +27,7 @@ _MOST_SUBSETS = 1_000_000
 Model = MarkovChain | TransitionSystem | Automaton
 """The models that have words."""
 
-AnyModel = Model | PartiallyObserved
+AnyModel = Model | PartiallyObserved | LabelledChain
 """Whatever a model file may hold."""
 
 
@@ -88,6 +89,9 @@ def require_words(model: AnyModel) -> Model:
             expected="a markov-chain, a transition-system or an automaton",
             found=f"a {model.kind}, which `symveil opacity` and `symveil enforce` take",
         )
+    if not isinstance(model, MarkovChain | TransitionSystem | Automaton):
+        told = f"a {model.kind}, which `symveil verify` takes" if isinstance(model, LabelledChain) else "something else"
+        raise ModelError("model", expected="a markov-chain, a transition-system or an automaton", found=told)
     return model
 
 

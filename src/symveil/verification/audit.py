@@ -90,8 +90,8 @@ def audit(law: Law, *, progress: Progress | None = None) -> AuditVerdict:
     (True, 1.0, 162)
     """
     words = law.language.enumerate_codes(at_most=MOST_WORDS)
-    neighbours_of = [_neighbours(law, words, index) for index in range(len(words))]
-    pairs = sum(map(len, neighbours_of))
+    near = [neighbours_of(law, words, index) for index in range(len(words))]
+    pairs = sum(map(len, near))
     if pairs * len(words) > _MOST_COMPARISONS:
         raise TooLargeError(
             f"audit: expected at most {_MOST_COMPARISONS} comparisons, found {pairs * len(words)}; use a shorter "
@@ -99,7 +99,7 @@ def audit(law: Law, *, progress: Progress | None = None) -> AuditVerdict:
         )
     log_law = _log_law_table(law, words)
     worst, place = -math.inf, None
-    for index, neighbours in enumerate(neighbours_of):
+    for index, neighbours in enumerate(near):
         for part in np.array_split(neighbours, max(1, len(neighbours) // 64)):
             losses = _losses(log_law[index], log_law[part])
             if losses.size and losses.max() > worst:
@@ -120,7 +120,7 @@ def audit(law: Law, *, progress: Progress | None = None) -> AuditVerdict:
     )
 
 
-def _neighbours(law: Law, words: Codes, index: int) -> NDArray[np.int64]:
+def neighbours_of(law: Law, words: Codes, index: int) -> NDArray[np.int64]:
     """The words that are to be hard to tell from a word: close to it, and alike in what is public."""
     distance = np.count_nonzero(words != words[index], axis=1)
     near = (distance > 0) & (distance <= law.adjacency) & law.language.comparable(words[index], words)
