@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from symveil.verification.audit import audit
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
+    from symveil.workflows.privatize_file import privatize_file
 
 _HOME = {
     "Alphabet": "symveil.models.alphabet",
@@ -60,6 +61,7 @@ _HOME = {
     "learn_chain": "symveil.workflows.learn",
     "load_model": "symveil.io.model_files",
     "privatize": "symveil.workflows.privatize",
+    "privatize_file": "symveil.workflows.privatize_file",
     "read_sequences": "symveil.io.sequences",
     "runs": "symveil.languages.runs",
     "save_model": "symveil.io.model_files",
@@ -89,6 +91,7 @@ __all__ = [
     "learn_chain",
     "load_model",
     "privatize",
+    "privatize_file",
     "read_sequences",
     "runs",
     "save_model",

@@ -31,6 +31,7 @@ NAMES = {
     "learn_chain",
     "load_model",
     "privatize",
+    "privatize_file",
     "read_sequences",
     "runs",
     "save_model",

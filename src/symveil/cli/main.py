@@ -15,9 +15,12 @@ import click
 
 from symveil import __version__
 from symveil.cli.audit import audit_command
+from symveil.cli.check import check_command
 from symveil.cli.demo import demo_command
 from symveil.cli.explain import explain_command
 from symveil.cli.learn import learn_command
+from symveil.cli.ledger import ledger_command
+from symveil.cli.privatize import privatize_command
 from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
 from symveil.errors import SymveilError
@@ -26,7 +29,17 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 READER_GONE = 141
 
-COMMANDS = (demo_command, release_command, explain_command, audit_command, learn_command, reproduce_command)
+COMMANDS = (
+    demo_command,
+    privatize_command,
+    release_command,
+    explain_command,
+    audit_command,
+    learn_command,
+    ledger_command,
+    check_command,
+    reproduce_command,
+)
 
 
 @click.group(invoke_without_command=True, epilog="Example: symveil release abcab --alphabet abc --epsilon 2")
