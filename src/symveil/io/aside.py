@@ -90,9 +90,13 @@ class AsideFile(io.RawIOBase):
             raise _no_place(self.path, error) from None
         return self._digest.hexdigest()
 
-    def publish(self) -> None:
-        """Put the file in its place."""
+    def publish(self, *, for_everybody: bool = True) -> None:
+        """Put the file in its place, with the rights that any new file gets unless it is the owner's only."""
         try:
+            if for_everybody:
+                mask = os.umask(0)
+                os.umask(mask)
+                os.fchmod(self._number, 0o666 & ~mask)
             self.aside.replace(self.path)
             sync_folder(self.path.parent)
         except OSError as error:

@@ -82,5 +82,5 @@ def export_ledger(ledger: str | Path, out: str | Path) -> int:
         text.flush()
         text.detach()
         file.finish()
-        file.publish()
+        file.publish(for_everybody=False)  # it names people
     return count
