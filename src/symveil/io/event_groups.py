@@ -14,9 +14,10 @@ from __future__ import annotations
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -129,33 +130,31 @@ class Grouping:
     def _by_disk(
         self, held: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:  # fmt: skip
-        parts = _Parts(held[0].schema)
-        while held:
-            parts.add(held.pop(0))
-        for batch in rest:
-            parts.add(batch)
-        grouped = []
-        for part in parts.tables():
-            store = _Store(None)
-            for piece in _sliced(
-                self._grouped(part), events=_EVENTS_AT_ONCE // 16, records_at_once=_RECORDS_AT_ONCE // 16
-            ):
-                store.write(piece)
-            grouped.append(store)
-        yield from _merged([store.read() for store in grouped])
+        with ExitStack() as files:
+            parts = _Parts(files)
+            while held:
+                parts.add(held.pop(0))
+            for batch in rest:
+                parts.add(batch)
+            grouped = []
+            for part in parts.tables():
+                store = files.enter_context(_Store())
+                for piece in _sliced(self._grouped(part), events=_EVENTS_AT_ONCE // 16, at_once=_RECORDS_AT_ONCE // 16):
+                    store.write(piece)
+                grouped.append(store)
+            yield from _merged([store.read() for store in grouped])
 
 
 class _Store:
     """Batches in a file without a name."""
 
-    def __init__(self, schema: pa.Schema | None) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="symveil-")  # noqa: SIM115 - lives as long as this
-        self._schema = schema
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="symveil-")  # noqa: SIM115 - closed on leaving
         self._writer: Any = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         if self._writer is None:
-            self._writer = pa.ipc.new_stream(pa.PythonFile(self._file, mode="w"), self._schema or batch.schema)
+            self._writer = pa.ipc.new_stream(pa.PythonFile(self._file, mode="w"), batch.schema)
         self._writer.write_batch(batch)
 
     def read(self) -> Iterator[pa.RecordBatch]:
@@ -164,15 +163,21 @@ class _Store:
             return
         self._writer.close()
         self._file.seek(0)
-        with self._file:
-            yield from pa.ipc.open_stream(pa.PythonFile(self._file, mode="r"))
+        yield from pa.ipc.open_stream(pa.PythonFile(self._file, mode="r"))
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
 
 class _Parts:
     """Events dealt into files by a hash of their case."""
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._stores = [_Store(schema) for _ in range(_PARTS)]
+    def __init__(self, files: ExitStack) -> None:
+        self._stores = [files.enter_context(_Store()) for _ in range(_PARTS)]
         self._waiting: list[list[pa.RecordBatch]] = [[] for _ in range(_PARTS)]
         self._sizes = [0] * _PARTS
 
@@ -225,7 +230,7 @@ def _merged(sources: list[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]
 
 
 def _sliced(
-    records: pa.Table, *, events: int = _EVENTS_AT_ONCE, records_at_once: int = _RECORDS_AT_ONCE
+    records: pa.Table, *, events: int = _EVENTS_AT_ONCE, at_once: int = _RECORDS_AT_ONCE
 ) -> Iterator[pa.RecordBatch]:
     """Batches of at most so many records and, where records are short enough, events."""
     ends = np.cumsum(pc.list_value_length(records[SYMBOLS]).to_numpy())
@@ -233,7 +238,7 @@ def _sliced(
     while start < len(records):
         before = int(ends[start - 1]) if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, before + events, side="right")))
-        stop = min(stop, start + records_at_once, len(records))
+        stop = min(stop, start + at_once, len(records))
         yield from records.slice(start, stop - start).combine_chunks().to_batches()
         start = stop
 

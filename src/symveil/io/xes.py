@@ -27,7 +27,7 @@ from symveil.io.records import ID, LONGEST, PERSON, PLACE, SYMBOLS, kept, too_lo
 _CHUNK = 1 << 18
 _DEEPEST = 100
 _LONGEST_VALUE = 1 << 20
-_LONGEST_TOKEN = 64 << 20
+_LONGEST_TOKEN = 8 << 20
 _RECORDS_AT_ONCE = 16_384
 _EVENTS_AT_ONCE = 1 << 19
 _VALUES = ("string", "date", "int", "float", "boolean", "id")

@@ -16,10 +16,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import sys
 from typing import ClassVar
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
@@ -92,17 +93,17 @@ class RecordStreams(BitSource):
     """A stream of bits for each of some records. What a row draws depends on that row only."""
 
     def __init__(self, key: bytes, names: Names) -> None:
-        self._key = key
         self._names = names
         self._next = np.zeros(len(names), dtype=np.int64)  # the next block of each record
         self._rows: NDArray[np.int64] | None = None
+        self._cipher = _cipher(key)
 
     per_record: ClassVar[bool] = True
 
     def for_rows(self, rows: NDArray[np.int64]) -> RecordStreams:
         """The streams of some of the rows: what they draw, the whole has drawn."""
         part = RecordStreams.__new__(RecordStreams)
-        part._key, part._names, part._next = self._key, self._names, self._next
+        part._names, part._next, part._cipher = self._names, self._next, self._cipher
         part._rows = rows if self._rows is None else self._rows[rows]
         return part
 
@@ -167,14 +168,13 @@ class RecordStreams(BitSource):
         row = np.repeat(np.arange(len(counts)), counts)
         blocks[:, :3] = names[row]
         number = np.arange(total) + (begins - before)[row]
-        if total and number.max() >= 1 << 32:
-            raise ParameterError("record", expected="at most 64 GiB of random bits for a record", found="more")
+        _check_end(int(number.max(initial=0)) + 1)
         blocks[:, 3] = number
         if self._rows is None:
             self._next += counts
         else:
             self._next[self._rows] += counts
-        return _encrypted(self._key, blocks)
+        return _encrypted(self._cipher, blocks)
 
 
 class _OneRecord(BitSource):
@@ -183,21 +183,36 @@ class _OneRecord(BitSource):
     per_record: ClassVar[bool] = True
 
     def __init__(self, streams: RecordStreams, row: int) -> None:
-        self._stream = streams.for_rows(np.array([row]))
+        self._streams = streams
+        self._row = row if streams._rows is None else int(streams._rows[row])
+        self._name = streams._names[self._row].tobytes()
 
     def fill(self, size: int) -> NDArray[np.uint8]:
         """The record's next bytes, from the beginning of a block."""
-        blocks = np.array([-(-size // _BLOCK_BYTES)])
-        return self._stream._blocks(blocks).view(np.uint8).reshape(-1)[:size]
+        begin, count = int(self._streams._next[self._row]), -(-size // _BLOCK_BYTES)
+        _check_end(begin + count)
+        self._streams._next[self._row] += count
+        numbers = range(begin, begin + count)
+        blocks = b"".join([self._name + number.to_bytes(4, sys.byteorder) for number in numbers])
+        return np.frombuffer(self._streams._cipher.update(blocks)[:size], dtype=np.uint8)
+
+
+def _check_end(blocks: int) -> None:
+    if blocks > 1 << 32:
+        raise ParameterError("record", expected="at most 64 GiB of random bits for a record", found="more")
 
 
 def _derived(release_key: bytes, purpose: str, release_id: str) -> bytes:
     return hmac.new(release_key, f"symveil {purpose}\0{release_id}".encode(), hashlib.sha256).digest()
 
 
-def _encrypted(key: bytes, blocks: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """AES of each row of four 32-bit words. Distinct blocks of one key: counter mode, laid out by hand."""
-    cipher = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - each block is encrypted once
+def _cipher(key: bytes) -> CipherContext:
+    """Block by block: no block of one key is ever encrypted twice, so this is counter mode, laid out by hand."""
+    return Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - see above
+
+
+def _encrypted(cipher: CipherContext, blocks: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """AES of each row of four 32-bit words."""
     size = blocks.size * 4
     output = np.empty(size + _BLOCK_BYTES, dtype=np.uint8)  # update_into wants room for one more block
     cipher.update_into(blocks.reshape(-1).view(np.uint8).data, output.data)
@@ -206,8 +221,9 @@ def _encrypted(key: bytes, blocks: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 def _mac(key: bytes, message: NDArray[np.uint8]) -> Names:
     """The first 96 bits of the CBC-MAC of each row."""
+    cipher = _cipher(key)
     state = np.zeros((len(message), _LANES_PER_BLOCK), dtype=np.uint32)
     for start in range(0, message.shape[1], _BLOCK_BYTES):
         part = np.ascontiguousarray(message[:, start : start + _BLOCK_BYTES]).view(np.uint32)
-        state = _encrypted(key, state ^ part)
+        state = _encrypted(cipher, state ^ part)
     return state[:, :3]
