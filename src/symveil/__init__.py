@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
+    from symveil.workflows.privatize_file import privatize_file
 
 _HOME = {
     "enforce_opacity": "symveil.enforcement.enforce",
@@ -77,6 +78,7 @@ _HOME = {
     "learn_chain": "symveil.workflows.learn",
     "load_model": "symveil.io.model_files",
     "privatize": "symveil.workflows.privatize",
+    "privatize_file": "symveil.workflows.privatize_file",
     "read_sequences": "symveil.io.sequences",
     "runs": "symveil.languages.runs",
     "save_model": "symveil.io.model_files",
@@ -113,6 +115,7 @@ __all__ = [
     "load_model",
     "observer",
     "privatize",
+    "privatize_file",
     "read_sequences",
     "runs",
     "save_model",

@@ -40,6 +40,7 @@ NAMES = {
     "learn_chain",
     "load_model",
     "privatize",
+    "privatize_file",
     "read_sequences",
     "runs",
     "save_model",

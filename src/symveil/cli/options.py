@@ -101,6 +101,18 @@ class MechanismOptions:
             not_private=self.not_private,
         )
 
+    def parameters(self) -> dict[str, Any]:
+        """The same for `privatize_file`, which makes a mechanism for each length."""
+        return {
+            "epsilon": self.epsilon,
+            "mechanism": self.mechanism,
+            "adjacency": read_adjacency_option(self.adjacency),
+            "calibration": self.calibration,
+            "prior": self.prior,
+            "utility": self.utility,
+            "offset": self.offset,
+        }
+
 
 def read_adjacency_option(text: str) -> Adjacency:
     """`--adjacency` as it was typed."""
@@ -134,6 +146,16 @@ class LanguageOptions:
             return words(self._alphabet(), length)
         model = load_word_model(self.model, notes=notes)
         return runs(model, length, public_start=self.public_start)
+
+    def parameters(self) -> dict[str, Any]:
+        """The same for `privatize_file`, which reads words of all lengths."""
+        if self.alphabet is not None and self.model is not None:
+            raise InputError("model: expected --alphabet or --model, found both")
+        if self.model is not None:
+            return {"model": self.model, "public_start": self.public_start}
+        if self.public_start:
+            raise InputError("public start: expected --model with --public-start, found no model")
+        return {"alphabet": self._alphabet()}
 
     def _alphabet(self) -> Alphabet:
         """The alphabet of `--alphabet`; refused when missing, since the data must not define it."""

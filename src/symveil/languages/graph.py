@@ -81,18 +81,17 @@ def require_words(model: AnyModel) -> Model:
     >>> require_words(system)
     Traceback (most recent call last):
     symveil.errors.ModelError: model: expected a markov-chain, a transition-system or an automaton,
-    found a stochastic-system, which `symveil opacity` and `symveil enforce` take
+    which has words, found a stochastic-system, which `symveil opacity` takes
     """
-    if isinstance(model, StochasticSystem | LogicalSystem):
-        raise ModelError(
-            "model",
-            expected="a markov-chain, a transition-system or an automaton",
-            found=f"a {model.kind}, which `symveil opacity` and `symveil enforce` take",
-        )
-    if not isinstance(model, MarkovChain | TransitionSystem | Automaton):
-        told = f"a {model.kind}, which `symveil verify` takes" if isinstance(model, LabelledChain) else "something else"
-        raise ModelError("model", expected="a markov-chain, a transition-system or an automaton", found=told)
-    return model
+    if isinstance(model, MarkovChain | TransitionSystem | Automaton):
+        return model
+    takes = {StochasticSystem: "`symveil opacity` and `symveil enforce` take", LogicalSystem: "`symveil opacity` takes"}
+    told = takes.get(type(model), "`symveil verify` takes")
+    raise ModelError(
+        "model",
+        expected="a markov-chain, a transition-system or an automaton, which has words",
+        found=f"a {getattr(model, 'kind', type(model).__name__)}, which {told}",
+    )
 
 
 def word_graph(model: AnyModel) -> WordGraph:

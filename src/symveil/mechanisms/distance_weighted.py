@@ -71,7 +71,8 @@ class DistanceWeighted(WordMechanism):
             near = RunNeighbours(self.language, word)  # type: ignore[arg-type]  # not the free language
             pick = self._picker(near.count_balls)
             for row in np.flatnonzero(number.reshape(-1) == index):
-                released[row] = near.draw(pick(bits), bits)
+                own = bits.of_row(int(row))
+                released[row] = near.draw(pick(own), own)
         return released
 
     def _picker(self, counts: Counts) -> Callable[[BitSource], int]:

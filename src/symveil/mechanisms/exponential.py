@@ -134,7 +134,7 @@ class Exponential(DistanceWeighted):
         if self._run_weights is not None:
             return release_runs(self._run_weights, codes, bits)
         # e^{−ηd} is a product over the symbols: they are independent of each other
-        return resample_symbols(codes, len(self.language.alphabet), self._resample_choice, bits)
+        return resample_symbols(codes, len(self.language.alphabet), self.resample_choice, bits)
 
     @cached_property
     def _run_weights(self) -> RunWeights | None:
@@ -143,7 +143,8 @@ class Exponential(DistanceWeighted):
         return RunWeights(language=self.language, rate=self.rate, with_prior=self.prior == "chain")
 
     @cached_property
-    def _resample_choice(self) -> Boundaries:
+    def resample_choice(self) -> Boundaries:
+        """Piece 0: a symbol becomes a uniform one."""
         return Boundaries(self._resample_chance, width=32)
 
     def _resample_chance(self) -> list[arb]:

@@ -155,7 +155,7 @@ class Online(WordMechanism):
         symbols = self.language.alphabet
         released = np.empty_like(codes)
         for row, word in enumerate(codes):
-            session = self.start(length=self.language.length, bits=bits)
+            session = self.start(length=self.language.length, bits=bits.of_row(row))
             released[row] = [symbols.code[session.step(symbols.symbols[code])] for code in word.tolist()]
         return released
 
