@@ -85,12 +85,11 @@ def require_words(model: AnyModel) -> Model:
     """
     if isinstance(model, MarkovChain | TransitionSystem | Automaton):
         return model
-    takes = {StochasticSystem: "`symveil opacity` and `symveil enforce` take", LogicalSystem: "`symveil opacity` takes"}
-    told = takes.get(type(model), "`symveil verify` takes")
+    command = "opacity" if isinstance(model, StochasticSystem | LogicalSystem) else "verify"
     raise ModelError(
         "model",
         expected="a markov-chain, a transition-system or an automaton, which has words",
-        found=f"a {getattr(model, 'kind', type(model).__name__)}, which {told}",
+        found=f"a {getattr(model, 'kind', type(model).__name__)}, which `symveil {command}` takes",
     )
 
 

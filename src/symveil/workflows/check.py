@@ -15,7 +15,7 @@ from symveil.io.aside import digest_of
 from symveil.io.columns import ColumnOptions
 from symveil.io.folder_digest import digest_of_folder
 from symveil.io.manifest import Manifest, alphabet_digest, model_digest, read_manifest
-from symveil.io.model_files import load_model
+from symveil.io.model_files import load_word_model
 from symveil.io.records import SYMBOLS
 from symveil.io.sequence_files import open_sequences
 from symveil.mechanisms.ragged import MechanismOfLength
@@ -103,7 +103,7 @@ def _family(told: dict[str, Any], folder: Path, model: str | Path | None, checks
         if place is None:
             checks.append(Check("model", False, "its file is not there; name it with --model"))
             return None
-        loaded = load_model(place)
+        loaded = load_word_model(place)
         same = model_digest(loaded) == told["digests"]["model"]
         checks.append(Check("model", same, "it is the manifest's" if same else "it is another one than the manifest's"))
         if not same:

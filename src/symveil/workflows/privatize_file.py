@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
 from symveil.io.columns import ColumnOptions
-from symveil.io.model_files import load_model
+from symveil.io.model_files import load_word_model
 from symveil.io.reading import MOST_TIMES
 from symveil.io.records import LONGEST
 from symveil.io.sequence_files import open_sequences
@@ -105,7 +105,7 @@ def privatize_file(
     """
     notes: list[str] = []
     model_file = Path(model) if isinstance(model, str | Path) else None
-    loaded = load_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
+    loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
     family = MechanismOfLength(
         alphabet=alphabet,
         model=loaded,
