@@ -72,7 +72,8 @@ class Page:
             '<meta name="description" content="symveil studio: a local page">'
         )
         ui.html(_header(shown), sanitize=False).classes("top")
-        with ui.element("main").props('id="main" tabindex="-1"').classes("page"):
+        # NiceGUI's own layout is the page's main landmark already
+        with ui.element("div").props('id="main" tabindex="-1"').classes("page"):
             for name, panel in self.panels.items():
                 self._build(panel, hidden=name != shown)
         ui.on("studio_form", self._changed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import heapq
 import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from symveil.io.aside import AsideFile
 from symveil.io.reading import read_lines
 from symveil.ledger.accounts import Account, Entry, Totals, account, accounts, grant, history, totals
 from symveil.ledger.store import Database
-from symveil.numerics.rationals import Number
+from symveil.numerics.rationals import Number, exact
 
 
 @contextmanager
@@ -84,3 +85,17 @@ def export_ledger(ledger: str | Path, out: str | Path) -> int:
         file.finish()
         file.publish(for_everybody=False)  # it names people
     return count
+
+
+def ledger_accounts(ledger: str | Path, *, most: int) -> list[Account]:
+    """The budgets of those who have spent most, so many of them; nothing is changed.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Path(folder, "budgets.db")
+    ...     _ = grant_budget(ledger, 2, persons=["alice", "bob"])
+    ...     [(each.person, each.left) for each in ledger_accounts(ledger, most=1)]
+    [('alice', '2')]
+    """
+    with _open(ledger) as database:
+        return heapq.nlargest(most, accounts(database), key=lambda each: exact(each.spent))

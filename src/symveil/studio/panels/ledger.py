@@ -1,25 +1,38 @@
-"""Ledger."""
+"""Ledger: who has spent what, read-only."""
 
-from symveil.studio.panel import Panel
+from __future__ import annotations
+
+from symveil.errors import LedgerError, SymveilError
+from symveil.studio.forms import Form
+from symveil.studio.panel import Panel, Values
+from symveil.studio.tasks.ledger import answer_ledger
 from symveil.studio.worker import Task
 
 
-def nothing(values, progress):
-    from symveil.studio.answer import Answer
-    return Answer(title="", sections=(), document={}, columns=(), rows=())
-
-
 class LedgerPanel(Panel):
-    """x."""
+    """Budgets."""
 
     name = "ledger"
-    title = "Ledger"
-    lead = "."
-    defaults = {}
-    public = frozenset()
+    title = "The ledger: who has spent what"
+    lead = "The budget of each person, as the releases have used it up. This page only reads."
+    defaults = {"ledger": "", "person": ""}
+    public = frozenset[str]()
+    files = frozenset({"ledger"})
 
     def form(self) -> str:
-        return ""
+        """Which ledger, whose budget."""
+        form = Form(self.name, self.values)
+        started = "The studio was started with a ledger." if self.studio.ledger else "Or start with --ledger."
+        return form.file("ledger", "Ledger file", hint=f"A SQLite ledger; it is copied and only read. {started}") + form.text(
+            "person", "Person", hint="Empty: those who have spent most. A name stays out of links.", secret=True
+        )
 
     def task(self) -> Task:
-        return nothing
+        """Seconds on a large ledger."""
+        return answer_ledger
+
+    def _question(self) -> Values:
+        return {**super()._question(), "address": self.studio.ledger or ""}
+
+    def _place_of(self, error: SymveilError) -> str | None:
+        return "ledger" if isinstance(error, LedgerError) else super()._place_of(error)

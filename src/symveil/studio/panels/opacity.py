@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from symveil.studio.forms import Form
 from symveil.studio.panel import Panel
@@ -28,7 +29,7 @@ class OpacityPanel(Panel):
     }
     public = frozenset({"source", "k", "notion", "epsilon", "omega", "length"})
     files = frozenset({"model"})
-    field_of: Mapping[str, str] = {"system": "model", "secret": "model"}
+    field_of: ClassVar[Mapping[str, str]] = {"system": "model", "secret": "model"}
 
     def form(self) -> str:
         """Which system, which notion, how the policies are set."""

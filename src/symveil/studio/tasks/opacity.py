@@ -175,7 +175,7 @@ def _looking_back(system: PartiallyObserved, observed: tuple[str, ...], k: str, 
         told = "<b>all secret</b>" if past and set(past) <= secret else "not sure"
         shown = "{" + ", ".join(map(html.escape, past)) + "}"
         rows.append((f"{back} before", f"after {instant} events", shown, told))
-    return table(("looking back", "", "the system was in", "the observer is"), rows) if rows else ""
+    return table(("looking back", "instant", "the system was in", "the observer is"), rows) if rows else ""
 
 
 # --- the policies ----------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def _enforced(policies: Mapping[str, Enforcement | str]) -> Section:
     columns = [_column(policy, found) for policy, found in policies.items()]
     for index, name in enumerate(names):
         rows.append((name, *(column[index] for column in columns)))
-    body = table(("", *policies), rows)
+    body = table(("policy", *policies), rows)
     return Section(heading="Three policies, side by side", body=body, wide=True)
 
 
