@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from symveil.workflows.budgets import grant_budget
+
 from .running import CHROMIUM, Running, Watched, chromium, running_studio, watched
 
 
@@ -26,7 +27,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory, ledger: Path) -> Iterator[R
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine (tests/system_packages.sh installs it where it may)")

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 import symveil as sv
@@ -16,6 +17,7 @@ from symveil.workflows.reproduce.benvenuti2026_roads import network_language
 from symveil.workflows.reproduce.chistikov2019 import pin_checker
 from symveil.workflows.reproduce.road_network import TRIP
 from symveil.workflows.reproduce.zhao2025_systems import example_4, medical
+
 from .running import Running, Watched, watched
 
 PANELS = ("release", "compare", "map", "opacity", "proofs", "ledger")
@@ -132,9 +134,25 @@ def test_what_was_typed_stays_when_another_panel_is_looked_at(tab: Watched) -> N
     assert page.input_value("#release-word") == "dcba"
 
 
+def barriers(tab: Watched) -> list[tuple[str, str, str]]:
+    """What axe-core calls serious or critical."""
+    return [
+        (each["impact"], each["id"], each["nodes"][0]["html"])
+        for each in Axe().run(tab.page).response["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+def test_axe_does_find_barriers(tab: Watched) -> None:
+    """A check that cannot fail would prove nothing."""
+    tab.open("/release")
+    tab.page.evaluate("document.querySelector('label[for=release-word]').remove()")
+    assert ("critical", "label") in [found[:2] for found in barriers(tab)]
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_every_panel_fits_the_screen(
+def test_every_panel_fits_the_screen_and_has_no_barriers(
     browser: Browser, studio: Running, tmp_path: Path, width: int, theme: str
 ) -> None:
     with watched(browser, studio, width=width, theme=theme) as tab:
@@ -143,6 +161,8 @@ def test_every_panel_fits_the_screen(
             tab.page.click(f"nav >> text={panel.capitalize()}")
             tab.answered(panel)
             assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, panel
+            if width == 1280:
+                assert barriers(tab) == [], panel
             picture = tmp_path / f"{panel}-{width}-{theme}.png"
             tab.page.screenshot(path=picture, full_page=True)
             assert picture.stat().st_size > 20_000

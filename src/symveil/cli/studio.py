@@ -19,7 +19,9 @@ def studio_command(port: int | None, no_browser: bool, ledger: str | None) -> No
     try:
         import nicegui  # noqa: F401
     except ImportError:
-        raise InputError("studio: expected the extra studio, found none; install it: pip install 'symveil[studio]'") from None
+        raise InputError(
+            "studio: expected the extra studio, found none; install it: pip install 'symveil[studio]'"
+        ) from None
     from symveil.studio.serve import run_studio
 
     run_studio(port=port, open_browser=not no_browser, ledger=ledger, say=lambda line: click.echo(line, err=True))

@@ -165,7 +165,12 @@ def _placed_text(placed: PlacedText) -> str:
 
 # --- legend --------------------------------------------------------------------------------------
 
-_SAMPLE = {"": 0.0, "marked": 20.0, "dashed": 28.0, "current": 24.0}  # how wide the sample of a ground or of a line is, with a gap
+_SAMPLE = {
+    "": 0.0,
+    "marked": 20.0,
+    "dashed": 28.0,
+    "current": 24.0,
+}  # how wide the sample of a ground or of a line is, with a gap
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,9 +149,7 @@ def ticks(low: float, high: float, *, most: int, whole: bool = False) -> list[fl
 
 
 def _curve(frame: _Frame, curve: Curve, colour: str) -> Iterator[str]:
-    points = [
-        (frame.at_x(x), frame.at_y(y)) for x, y in zip(curve.x, curve.y, strict=True) if math.isfinite(x + y)
-    ]
+    points = [(frame.at_x(x), frame.at_y(y)) for x, y in zip(curve.x, curve.y, strict=True) if math.isfinite(x + y)]
     if curve.style == "points" or len(points) == 1:
         for x, y in points:
             yield f'<circle cx="{_number(x)}" cy="{_number(y)}" r="4" fill="{colour}"/>'

@@ -69,6 +69,4 @@ def _columns(file: Path, header: list[str]) -> tuple[int, list[int]]:
 def _flattened(roads: dict[str, Road]) -> dict[str, Road]:
     latitudes = [y for road in roads.values() for _, y in road]
     shorter = math.cos(math.radians((min(latitudes) + max(latitudes)) / 2))
-    return {
-        name: ((one[0] * shorter, one[1]), (other[0] * shorter, other[1])) for name, (one, other) in roads.items()
-    }
+    return {name: ((one[0] * shorter, one[1]), (other[0] * shorter, other[1])) for name, (one, other) in roads.items()}

@@ -47,7 +47,8 @@ class Section:
             )
         # a picture that is wider than the screen scrolls, also by keyboard
         picture = (
-            f'<figure{self._size()} tabindex="0" role="group" aria-label="{html.escape(self.heading, quote=True)}">{self.svg}</figure>'
+            f'<figure{self._size()} tabindex="0" role="group" aria-label="{html.escape(self.heading, quote=True)}">'
+            f"{self.svg}</figure>"
             if self.svg
             else ""
         )
@@ -56,7 +57,6 @@ class Section:
             f'<section class="{kind}"><div class="card-head"><h2>{html.escape(self.heading)}</h2>{tools}</div>'
             f"{self.body}{picture}{self.after}</section>"
         )
-
 
     def _size(self) -> str:
         found = re.search(r'<svg[^>]* width="([0-9.]+)"', self.svg) if self.large else None

@@ -94,7 +94,9 @@ class Form:
     def _attributes(self, name: str, *, public: bool) -> str:
         key = self._key(name)
         mark = " data-public" if public else ""
-        return f'id="{key}" name="{name}" data-panel-field="{self.panel}" aria-describedby="{key}-hint {key}-error"{mark}'
+        return (
+            f'id="{key}" name="{name}" data-panel-field="{self.panel}" aria-describedby="{key}-hint {key}-error"{mark}'
+        )
 
     def _key(self, name: str) -> str:
         return f"{self.panel}-{name}"

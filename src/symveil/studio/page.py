@@ -62,9 +62,7 @@ class Page:
     def __init__(self, studio: Studio, shown: str, linked: Mapping[str, str]) -> None:
         self.client = ui.context.client
         # a link is about the panel it opens
-        self.panels = {
-            kind.name: kind(studio, self.client, linked if kind.name == shown else {}) for kind in PANELS
-        }
+        self.panels = {kind.name: kind(studio, self.client, linked if kind.name == shown else {}) for kind in PANELS}
         ui.add_head_html(
             f'<link rel="stylesheet" href="/assets/studio.css?{__version__}">'
             f'<script src="/assets/theme.js?{__version__}"></script>'
@@ -151,7 +149,8 @@ def _header(shown: str) -> str:
 
 def _heading(panel: Panel) -> str:
     tools = "".join(
-        f'<button type="button" data-act="{kind}" data-panel="{panel.name}" aria-label="Download as {told}">{text}</button>'
+        f'<button type="button" data-act="{kind}" data-panel="{panel.name}" aria-label="Download as {told}">'
+        f"{text}</button>"
         for kind, text, told in (("json", "JSON", "JSON"), ("csv", "CSV", "CSV"), ("html", "Report", "an HTML report"))
     )
     return (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import html
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -69,10 +70,10 @@ class Panel(ABC):
         """Which worker computes it."""
         return self.studio.patient
 
-    def act(self, action: str, value: str) -> None:
+    def act(self, action: str, value: str) -> None:  # noqa: B027 - most panels have nothing but their form
         """Something other than a change of the form was asked for."""
 
-    def answered(self) -> None:
+    def answered(self) -> None:  # noqa: B027
         """An answer is there."""
 
     # --- building ------------------------------------------------------------------------------
@@ -160,7 +161,9 @@ class Panel(ABC):
     # --- telling -------------------------------------------------------------------------------
 
     def _progress(self, done: int, of: int, told: str) -> None:
-        bar = f'<progress value="{done}" max="{of}" aria-label="progress"></progress>' if of else "<progress></progress>"
+        bar = (
+            f'<progress value="{done}" max="{of}" aria-label="progress"></progress>' if of else "<progress></progress>"
+        )
         self._status.set_content(
             f'<div class="working"><span>{html.escape(told)} …</span>{bar}<button type="button" data-act="cancel" '
             f'data-panel="{self.name}">Cancel</button></div>'
@@ -171,7 +174,7 @@ class Panel(ABC):
 
     def _refused(self, error: SymveilError) -> None:
         """Show an error where it happened: in its field, or above the results."""
-        field, told = self._place_of(error), _plain(error)
+        field, told = self._place_of(error), self._plain(error)
         self._say("" if field else told, kind="failed")
         if field:
             self._call("wrong", self.name, field, told)
@@ -183,14 +186,11 @@ class Panel(ABC):
         field = self.field_of.get(name, name)
         return field if field in self.defaults else None
 
+    def _plain(self, error: SymveilError) -> str:
+        """The message without the folder that a dropped file happens to lie in."""
+        folder = re.escape(str(self.studio.uploads))
+        return re.sub(rf"{folder}[/\\\\][^/\\\\]+[/\\\\]", "", str(error))
+
     def _call(self, function: str, *arguments: str) -> None:
         """Call a function of `studio.js`."""
         self.client.run_javascript(f"studio.{function}({', '.join(map(json.dumps, arguments))})")
-
-
-def _plain(error: SymveilError) -> str:
-    """The message without the folder that a dropped file happens to lie in."""
-    told = str(error)
-    if isinstance(error, FileError):
-        told = told.replace(error.path, Path(error.path).name)
-    return told[:1].upper() + told[1:] + "."

@@ -81,6 +81,8 @@ def _bound(port: int | None) -> socket.socket:
         if port is not None:
             listening.close()
             found = error.strerror or "another program there"
-            raise ParameterError("port", expected="one that nobody uses; leave it out to get one", found=found) from None
+            raise ParameterError(
+                "port", expected="one that nobody uses; leave it out to get one", found=found
+            ) from None
         listening.bind((HOST, 0))
     return listening

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from symveil.studio.forms import Form
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.compare import answer_compare
@@ -14,7 +16,7 @@ class ComparePanel(SubjectPanel):
     name = "compare"
     title = "What does privacy cost?"
     lead = "Expected error against ε for every mechanism: the papers' calibration against the tight one."
-    defaults = {**SUBJECT_DEFAULTS, "epsilon": "3", "adjacency": "1", "which": "all"}
+    defaults: ClassVar = {**SUBJECT_DEFAULTS, "epsilon": "3", "adjacency": "1", "which": "all"}
     public = frozenset({"source", "epsilon", "adjacency", "which"})
 
     def form(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from symveil.errors import LedgerError, SymveilError
 from symveil.studio.forms import Form
 from symveil.studio.panel import Panel, Values
@@ -15,7 +17,7 @@ class LedgerPanel(Panel):
     name = "ledger"
     title = "The ledger: who has spent what"
     lead = "The budget of each person, as the releases have used it up. This page only reads."
-    defaults = {"ledger": "", "person": ""}
+    defaults: ClassVar = {"ledger": "", "person": ""}
     public = frozenset[str]()
     files = frozenset({"ledger"})
 
@@ -23,7 +25,9 @@ class LedgerPanel(Panel):
         """Which ledger, whose budget."""
         form = Form(self.name, self.values)
         started = "The studio was started with a ledger." if self.studio.ledger else "Or start with --ledger."
-        return form.file("ledger", "Ledger file", hint=f"A SQLite ledger; it is copied and only read. {started}") + form.text(
+        return form.file(
+            "ledger", "Ledger file", hint=f"A SQLite ledger; it is copied and only read. {started}"
+        ) + form.text(
             "person", "Person", hint="Empty: those who have spent most. A name stays out of links.", secret=True
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from symveil.errors import ModelError, SymveilError, WordError
 from symveil.studio.forms import Form
 from symveil.studio.panel import Panel
@@ -15,7 +17,7 @@ class MapPanel(Panel):
     name = "map"
     title = "Private trips on a map"
     lead = "A trip before and after, drawn from coordinates: every private trip is one that could be driven."
-    defaults = {
+    defaults: ClassVar = {
         "source": "network",
         "alphabet": "",
         "word": "",
@@ -39,7 +41,10 @@ class MapPanel(Panel):
             (
                 form.choice("source", "Roads", (("network", "the example roads (43 segments)"), ("file", "my own"))),
                 form.file(
-                    "model", "Model", hint="A Markov chain whose states are the roads (JSON or a table).", when="source=file"
+                    "model",
+                    "Model",
+                    hint="A Markov chain whose states are the roads (JSON or a table).",
+                    when="source=file",
                 ),
                 form.file(
                     "coordinates",

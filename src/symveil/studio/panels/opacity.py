@@ -17,7 +17,7 @@ class OpacityPanel(Panel):
     name = "opacity"
     title = "Opacity: what does an observer conclude?"
     lead = "A system with secret states, seen from outside. Step through what it shows, and compare three ways to hide."
-    defaults = {
+    defaults: ClassVar = {
         "source": "example-4",
         "model": "",
         "k": "1",
@@ -55,16 +55,28 @@ class OpacityPanel(Panel):
                 form.choice(
                     "k",
                     "Steps back k",
-                    (*((str(k), "0: now" if k == 0 else str(k)) for k in range(6)), ("infinite", "as far as one likes")),
+                    (
+                        *((str(k), "0: now" if k == 0 else str(k)) for k in range(6)),
+                        ("infinite", "as far as one likes"),
+                    ),
                     hint="How long a secret must stay secret.",
                 ),
                 form.choice(
                     "notion",
                     "Notion",
-                    (("weak", "weak: the state"), ("strong", "strong: the whole time"), ("initial", "initial: the start")),
+                    (
+                        ("weak", "weak: the state"),
+                        ("strong", "strong: the whole time"),
+                        ("initial", "initial: the start"),
+                    ),
                 ),
                 form.slider(
-                    "epsilon", "ε of the policy private", low=0.1, high=10, step=0.1, hint="Small: private. Large: accurate."
+                    "epsilon",
+                    "ε of the policy private",
+                    low=0.1,
+                    high=10,
+                    step=0.1,
+                    hint="Small: private. Large: accurate.",
                 ),
                 form.slider("omega", "Distance ω", low=1, high=6, step=1, hint="Of what safe and substitution show."),
                 form.text("length", "At most so many events", hint="Needed where a system has loops.", public=True),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from symveil.errors import ModelError, SymveilError
 from symveil.studio.forms import Form
 from symveil.studio.panel import Panel
@@ -14,8 +16,10 @@ class ProofsPanel(Panel):
 
     name = "proofs"
     title = "Proofs: how private is it really?"
-    lead = "Any mechanism written as a labelled chain: its δ at every ε, bracketed by proofs, and the pair that is worst."
-    defaults = {"source": "pin", "model": "", "pairs": "", "epsilon": "0.1", "delta": "", "upto": "0.3"}
+    lead = (
+        "Any mechanism written as a labelled chain: its δ at every ε, bracketed by proofs, and the pair that is worst."
+    )
+    defaults: ClassVar = {"source": "pin", "model": "", "pairs": "", "epsilon": "0.1", "delta": "", "upto": "0.3"}
     public = frozenset({"source", "epsilon", "delta", "upto"})
     files = frozenset({"model"})
 
@@ -33,10 +37,14 @@ class ProofsPanel(Panel):
                         ("file", "my own"),
                     ),
                 ),
-                form.file("model", "Chain file", hint="JSON (labelled-chain). It stays on this machine.", when="source=file"),
+                form.file(
+                    "model", "Chain file", hint="JSON (labelled-chain). It stays on this machine.", when="source=file"
+                ),
                 form.text("pairs", "Pairs of states", hint="s,t; u,v. Empty: the related pairs of the file."),
                 form.slider("epsilon", "Look at ε", low=0, high=5, step=0.01),
-                form.text("delta", "Is δ at most …?", hint="A number such as 0.01 or 1/100. Empty: no question.", public=True),
+                form.text(
+                    "delta", "Is δ at most …?", hint="A number such as 0.01 or 1/100. Empty: no question.", public=True
+                ),
                 form.text("upto", "Curve up to ε", public=True),
             )
         )

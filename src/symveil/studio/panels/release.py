@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import ClassVar
 
 from nicegui import background_tasks
 
+from symveil.errors import SymveilError
 from symveil.studio.forms import Form
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.release import answer_release, prepare_release
 from symveil.studio.worker import BrokenError, StoppedError, Task, Worker
-from symveil.errors import SymveilError
 
 LEAST, MOST, STEP = Fraction(1, 10), Fraction(10), Fraction(1, 10)
 
@@ -29,7 +30,7 @@ class ReleasePanel(SubjectPanel):
     name = "release"
     title = "Release a private word"
     lead = "A word goes in; a nearby word comes out, drawn so that neighbouring words are hard to tell apart."
-    defaults = {
+    defaults: ClassVar = {
         **SUBJECT_DEFAULTS,
         "epsilon": "2",
         "adjacency": "1",

@@ -35,7 +35,10 @@ class SubjectPanel(Panel):
                     ),
                 ),
                 form.text(
-                    "alphabet", "Alphabet", hint="Characters, or a list with commas. It is public.", when="source=alphabet"
+                    "alphabet",
+                    "Alphabet",
+                    hint="Characters, or a list with commas. It is public.",
+                    when="source=alphabet",
                 ),
                 form.text(
                     "word",

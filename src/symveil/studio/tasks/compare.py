@@ -97,8 +97,8 @@ def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacenc
     cheaper = next((float(each) for at, each in enumerate(EPSILONS) if best.errors[at] <= ours / 2), None)
     if cheaper is not None and ours > 0.01 and cheaper > epsilon:
         body += (
-            f'<p class="quiet">Half as many errors need ε = {cheaper:g} instead of {epsilon:g}: then somebody may become '
-            f"{factor(cheaper)} times surer.</p>"
+            f'<p class="quiet">Half as many errors need ε = {cheaper:g} instead of {epsilon:g}: then somebody may '
+            f"become {factor(cheaper)} times surer.</p>"
         )
     return Section(heading="The price of privacy", body=body, wide=True)
 
@@ -117,7 +117,9 @@ def _share(errors: float, length: int) -> str:
 
 def _picture(subject: Subject, curves: list[ErrorCurve], epsilon: float) -> Section:
     drawn = [
-        Curve(_label(curve.mechanism), curve.epsilons, curve.errors, "dashed" if "classic" in curve.mechanism else "solid")
+        Curve(
+            _label(curve.mechanism), curve.epsilons, curve.errors, "dashed" if "classic" in curve.mechanism else "solid"
+        )
         for curve in curves
     ]
     svg = curves_svg(
@@ -133,7 +135,12 @@ def _picture(subject: Subject, curves: list[ErrorCurve], epsilon: float) -> Sect
         "All values are exact expectations, none is a simulation."
     )
     return Section(
-        heading="Expected error against ε", body=f"<p>{told}</p>", svg=svg, picture="expected-error", wide=True, large=True
+        heading="Expected error against ε",
+        body=f"<p>{told}</p>",
+        svg=svg,
+        picture="expected-error",
+        wide=True,
+        large=True,
     )
 
 

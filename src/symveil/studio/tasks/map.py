@@ -34,10 +34,12 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     guarantee = mechanism.guarantee
     summary = large(
         f"ε = {shown_epsilon(guarantee.epsilon)}",
-        promise(guarantee, mechanism.adjacency, "trip", symbol="road"), badge=guarantee.how)
+        promise(guarantee, mechanism.adjacency, "trip", symbol="road"),
+        badge=guarantee.how,
+    )
     summary += (
-        f'<p>On average <b>{law.expected_error:.3g}</b> of {law.length} roads are changed. '
-        f'<b>{sum(each.feasible for each in released)} of {count}</b> private trips below can be driven: all of their '
+        f"<p>On average <b>{law.expected_error:.3g}</b> of {law.length} roads are changed. "
+        f"<b>{sum(each.feasible for each in released)} of {count}</b> private trips below can be driven: all of their "
         "turns exist, because nothing else is ever drawn.</p>"
     )
     sections = [
@@ -123,9 +125,6 @@ def _numbers(released: tuple[ReleasedTrip, ...], ignorant: ReleasedTrip) -> Sect
     rows.append(("without the map", ignorant))
     body = table(
         ("trip", "roads changed", "turns that do not exist", "can be driven"),
-        [
-            (name, str(each.changed), str(each.broken_turns), "yes" if each.feasible else "no")
-            for name, each in rows
-        ],
+        [(name, str(each.changed), str(each.broken_turns), "yes" if each.feasible else "no") for name, each in rows],
     )
     return Section(heading="Could it have been driven?", body=body, wide=True)

@@ -113,7 +113,8 @@ def _verdict(report: OpacityReport, notes: Sequence[str]) -> Section:
         if violation is not None:
             exact = "Exactly" if violation.is_exact else "At most, proved:"
             fraction = str(violation.upper)
-            body += f'<p class="quiet">{exact} {html.escape(fraction if len(fraction) < 40 else f"{float(violation.upper):.12g}")}.</p>'
+            shown = fraction if len(fraction) < 40 else f"{float(violation.upper):.12g}"
+            body += f'<p class="quiet">{exact} {shown}.</p>'
     body += "".join(f'<p class="warning">{html.escape(note)}</p>' for note in notes)
     return Section(heading="Does an observer become sure of a secret?", body=body, wide=True)
 
@@ -142,18 +143,22 @@ def _stepping(system: PartiallyObserved, observed: tuple[str, ...], values: Mapp
         f'<button type="button" data-act="again" data-panel="opacity"{back}>start again</button></div>'
         f'<p>Observed: <b class="observed">{" ".join(map(html.escape, observed)) or "nothing yet"}</b>. It may be in '
         f"{{{', '.join(map(html.escape, estimate))}}}"
-        + (": <b>the observer is sure of a secret.</b></p>" if sure else ": a state that is not secret is possible.</p>")
+        + (
+            ": <b>the observer is sure of a secret.</b></p>"
+            if sure
+            else ": a state that is not secret is possible.</p>"
+        )
     )
     body += _looking_back(system, observed, values["k"], secret)
     try:
         diagram = system.to_diagram()
     except TooLargeError as error:
-        return Section(heading="Step through an observation", body=f"{body}<p class=quiet>{html.escape(str(error))}</p>", wide=True)
+        return Section(
+            heading="Step through an observation", body=f"{body}<p class=quiet>{html.escape(str(error))}</p>", wide=True
+        )
     nodes = tuple(replace(node, current=node.key in estimate) for node in diagram.nodes)
     svg = to_svg(replace(diagram, nodes=nodes, current_meaning="possible now"))
-    return Section(
-        heading="Step through an observation", body=body, svg=svg, picture="system", wide=True, large=True
-    )
+    return Section(heading="Step through an observation", body=body, svg=svg, picture="system", wide=True, large=True)
 
 
 def _event_button(system: PartiallyObserved, observed: tuple[str, ...], event: str) -> str:
@@ -161,7 +166,7 @@ def _event_button(system: PartiallyObserved, observed: tuple[str, ...], event: s
     name = html.escape(event, quote=True)
     return (
         f'<button type="button" data-act="observe" data-panel="opacity" data-value="{name}"'
-        f'{"" if possible else " disabled"}>{name}</button>'
+        f"{'' if possible else ' disabled'}>{name}</button>"
     )
 
 
@@ -213,7 +218,14 @@ _TOLD = {
 
 def _enforced(policies: Mapping[str, Enforcement | str]) -> Section:
     rows: list[tuple[str, ...]] = []
-    names = ("what it does", "violation before", "violation after", "true ε", "events changed on average", "surest guess of a secret")
+    names = (
+        "what it does",
+        "violation before",
+        "violation after",
+        "true ε",
+        "events changed on average",
+        "surest guess of a secret",
+    )
     columns = [_column(policy, found) for policy, found in policies.items()]
     for index, name in enumerate(names):
         rows.append((name, *(column[index] for column in columns)))
@@ -254,7 +266,9 @@ def _shown(policies: Mapping[str, Enforcement | str]) -> Section:
             more = len(each.substitutes) - _MOST_SUBSTITUTES
             observed = " ".join(map(html.escape, each.observation))
             rows.append((policy, observed, _percent(each.probability), shown + (f"; {more} more" if more > 0 else "")))
-    body = table(("policy", "observed", "probability", "shown instead"), rows) if rows else "<p>Nothing is sensitive.</p>"
+    body = (
+        table(("policy", "observed", "probability", "shown instead"), rows) if rows else "<p>Nothing is sensitive.</p>"
+    )
     return Section(heading="What is shown instead", body=body, wide=True)
 
 

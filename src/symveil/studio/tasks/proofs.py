@@ -131,7 +131,7 @@ def _verdict(verdict: PrivacyVerdict, worst: PairVerdict, epsilon: float, notes:
     if verdict.asked is not None:
         badge = {True: "holds", False: "violated", None: "undecided"}[verdict.holds]
     told = (
-        f"At ε = {epsilon:g} (odds change by a factor of at most {factor(epsilon) if epsilon else '1'}) the promise fails "
+        f"At ε = {epsilon:g} (odds change by a factor of at most {factor(epsilon)}) the promise fails "
         f"with probability at most δ. The hardest pair to hide is <b>{html.escape(worst.source)}</b> against "
         f"<b>{html.escape(worst.target)}</b>. "
         + ("The value is exact." if delta.exact else "Both ends are proved; the true δ lies between them.")
@@ -187,7 +187,10 @@ def _certificate(verdict: PrivacyVerdict, worst: PairVerdict, chain: LabelledCha
     alpha = verdict.alpha
     rows = [
         ("chain", f"{len(chain.states)} states, {len(chain.transitions)} transitions, {len(set(chain.labels))} labels"),
-        ("e<sup>ε</sup>", html.escape(_fraction(alpha)) if alpha is not None else f"≈ {float(verdict.alpha_above):.10g}"),
+        (
+            "e<sup>ε</sup>",
+            html.escape(_fraction(alpha)) if alpha is not None else f"≈ {float(verdict.alpha_above):.10g}",
+        ),
         ("δ of the worst pair", html.escape(_fraction(worst.lv.upper)) if worst.lv.exact else shown(worst.lv)),
         ("how δ is known", "exactly, in rationals" if worst.lv.exact else f"a bracket over {worst.lv.nodes:,} nodes"),
         ("ld of the worst pair", _bound(worst.ld)),

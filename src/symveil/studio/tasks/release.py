@@ -155,7 +155,12 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
             "following <b>μ</b> draws each word with the same probability."
         )
         return Section(
-            heading="The automaton it is drawn from", body=f"<p>{told}</p>", svg=svg, picture="automaton", wide=True, large=True
+            heading="The automaton it is drawn from",
+            body=f"<p>{told}</p>",
+            svg=svg,
+            picture="automaton",
+            wide=True,
+            large=True,
         )
     size = f"{explanation.automaton.state_count:,} states and {explanation.automaton.edge_count:,} edges"
     weighted = isinstance(mechanism, DistanceWeighted)
