@@ -53,7 +53,7 @@ def _address(log: Path) -> str:
 
 def _shrink(file: Path) -> None:
     """Few colours are enough for a page, and make a small file."""
-    Image.open(file).convert("RGB").quantize(96).save(file, optimize=True)
+    Image.open(file).convert("RGB").quantize(192).save(file, optimize=True)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from symveil.io.coordinates import read_coordinates
 from symveil.io.page import table
 from symveil.numerics.rationals import spelled
 from symveil.studio.answer import Answer, Section, large
+from symveil.studio.tasks.release import PROVING
 from symveil.studio.tasks.subject import File, model_in, read_mechanism, read_subject, read_whole, source_file
 from symveil.studio.tasks.words import promise, shown_epsilon
 from symveil.studio.worker import Progress
@@ -26,7 +27,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     model = model_in(file)[0]
     roads = _roads(file, values["coordinates"])
     mechanism = read_mechanism(values, subject.language)
-    progress(0, 0, "Proving the guarantee")
+    progress(0, 0, PROVING)
     count = min(MOST_SAMPLES, read_whole("samples", values["samples"]))
     released, ignorant = released_trips(model, subject.word, mechanism, count=count)
     law = mechanism.distances(subject.word)

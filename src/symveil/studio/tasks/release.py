@@ -9,6 +9,7 @@ import numpy as np
 
 from symveil.errors import TooLargeError
 from symveil.io.page import table
+from symveil.languages.free import FreeLanguage
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.numerics.integers import decimal
 from symveil.numerics.rationals import spelled
@@ -22,6 +23,7 @@ from symveil.workflows.explain import Explanation, explain_word
 from symveil.workflows.release import Release, release_word
 
 SHOWN_WORDS = 10
+PROVING = "Proving the guarantee; the first time on a machine this takes up to a minute"
 _LONG_WORD = 30  # characters: a longer word gets the whole width
 
 
@@ -29,8 +31,8 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Release panel."""
     subject = read_subject(values)
     mechanism = read_mechanism(values, subject.language)
-    if mechanism.calibration == "tight" and not hasattr(mechanism.language, "counts"):
-        progress(0, 0, "Proving the guarantee")
+    if not isinstance(subject.language, FreeLanguage):
+        progress(0, 0, PROVING)
     explanation = explain_word(subject.word, mechanism)
     released = release_word(subject.word, mechanism, count=SHOWN_WORDS)
     law = explanation.law
@@ -163,7 +165,7 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
         chances[distance] = 1.0
         what = f"for a word drawn at distance {distance}"
     try:
-        grid = grid_svg(language, codes, chances, subject.word, f"Position × errors of an automaton of {size}")
+        grid = grid_svg(language, codes, chances, f"Position × errors of an automaton of {size}")
     except TooLargeError:
         return Section(
             heading="The automaton it is drawn from",
