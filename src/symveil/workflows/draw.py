@@ -32,10 +32,15 @@ def draw_automaton(word: Word, language: FreeLanguage | RunLanguage, path: Path,
 
 def save_diagram(diagram: Diagram, path: Path) -> None:
     """Write a picture as `.svg` or `.dot`, by the name of the file."""
+    write_text(path, diagram_text(diagram, path))
+
+
+def diagram_text(diagram: Diagram, path: Path) -> str:
+    """A picture in the format that the name of its file says: `.svg` or `.dot`."""
     drawings = {".svg": to_svg, ".dot": to_dot}
     if path.suffix.lower() not in drawings:
         raise ParameterError("draw", expected="a file name ending in .svg or .dot", found=repr(path.name))
-    write_text(path, drawings[path.suffix.lower()](diagram))
+    return drawings[path.suffix.lower()](diagram)
 
 
 def plot_law(explanation: Explanation, path: Path) -> None:

@@ -12,8 +12,12 @@ so how h and p̃ were found does not matter.
 
 from __future__ import annotations
 
+import warnings
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,18 +26,26 @@ from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
 from symveil.verification.opacity.exploration import NOWHERE, SINK
-from symveil.verification.opacity.violation_chain import ViolationChain
+from symveil.verification.opacity.violation_chain import ViolationChain, lumped
 
-# A dense rational system of this size takes about a quarter of a second.
+# A dense rational system of this size, with probabilities of few bits, takes about a quarter of a second …
 MOST_EXACT_UNKNOWNS = 500
+_FEW_BITS = 8
+# … of this size some seconds, which is better than bounds that are far apart …
+_MOST_PATIENT_UNKNOWNS = 1500
 # … and of this size a minute and a gigabyte.
 MOST_UNKNOWNS_ON_REQUEST = 4000
 
-# Longer horizons than this many moves are followed in floats, whose error grows by a few roundings a step.
-_MOST_EXACT_MOVES = 2_000_000
+# Longer horizons (steps² · bits · moves) are followed in floats, whose error grows by a few roundings a step.
+_MOST_EXACT_WORK = 400_000_000
 _MOST_STEPS = 100_000
+_MOST_ITERATIONS, _CLOSE = 300, 1e-9
 _LARGEST_DIRECT_SOLVE = 30_000
 _ROUNDING = 2.0**-52
+# What underflows is lost altogether: more than that, in every sum.
+_UNDERFLOW = 1e-290
+# Floats that cannot do better leave the question to rationals.
+_WIDEST_BOUNDS = Fraction(1, 10**9)
 
 Floats = NDArray[np.float64]
 
@@ -56,22 +68,45 @@ def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) ->
     """The probability of ever reaching the violation; exact where asked for, or where that is quick."""
     if chain.start in (NOWHERE, SINK):
         return _certain(chain.start)
-    if exact and chain.size > MOST_UNKNOWNS_ON_REQUEST:
+    if exact is False:
+        return _solve_in_floats(chain)
+    small = lumped(chain, at_most=MOST_UNKNOWNS_ON_REQUEST if exact else _most_quick_unknowns(chain))
+    if exact and small is None:
         raise TooLargeError(
-            f"exact: expected at most {MOST_UNKNOWNS_ON_REQUEST} unknowns of the linear system, found {chain.size}; "
-            "leave the choice to symveil and take the bounds it proves",
+            f"exact: expected at most {MOST_UNKNOWNS_ON_REQUEST} unknowns of the linear system, found more; leave the "
+            "choice to symveil and take the bounds it proves",
         )
-    if exact or (exact is None and chain.size <= MOST_EXACT_UNKNOWNS):
-        value = _solve_exactly(chain)
-        return Enclosure(value, value)
-    return _solve_in_floats(chain)
+    if small is None:
+        enclosed = _solve_in_floats(chain)
+        if _is_close(enclosed):
+            return enclosed
+        small = lumped(chain, at_most=_MOST_PATIENT_UNKNOWNS)
+        if small is None:
+            return enclosed
+    value = _solve_exactly(small)
+    return Enclosure(value, value)
 
 
-def reaching_probability_within(chain: ViolationChain, steps: int) -> Enclosure:
+def _is_close(enclosed: Enclosure) -> bool:
+    return enclosed.upper - enclosed.lower <= _WIDEST_BOUNDS * min(Fraction(1), 10**3 * enclosed.upper)
+
+
+def _most_quick_unknowns(chain: ViolationChain) -> int:
+    """How many unknowns are a matter of half a second: the work grows like their cube times the digits."""
+    return int(MOST_EXACT_UNKNOWNS * min(1.0, _FEW_BITS / _bits(chain)) ** (1 / 3))
+
+
+def _bits(chain: ViolationChain) -> int:
+    return max(chance.denominator.bit_length() for chance in chain.chances)
+
+
+def reaching_probability_within(chain: ViolationChain, steps: int, *, exact: bool | None = None) -> Enclosure:
     """The probability of reaching the violation in at most `steps` events."""
     if chain.start in (NOWHERE, SINK):
         return _certain(chain.start)
-    if steps * len(chain.probability) <= _MOST_EXACT_MOVES:
+    # every step adds a denominator
+    work = steps * steps * _bits(chain) * len(chain.source)
+    if exact or (exact is None and work <= _MOST_EXACT_WORK):
         value = _follow_exactly(chain, steps)
         return Enclosure(value, value)
     followed = _follow_in_floats(chain, min(steps, _MOST_STEPS))
@@ -93,16 +128,12 @@ def _fraction(value: fmpq) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-def _moves(chain: ViolationChain) -> list[tuple[int, int, Fraction]]:
-    return list(zip(chain.source.tolist(), chain.target.tolist(), chain.probability, strict=True))
-
-
 def _solve_exactly(chain: ViolationChain) -> Fraction:
     matrix = [[fmpq(0)] * chain.size for _ in range(chain.size)]
     right = [fmpq(0)] * chain.size
     for state in range(chain.size):
         matrix[state][state] = fmpq(1)
-    for source, target, probability in _moves(chain):
+    for source, target, probability in chain.moves():
         if target == SINK:
             right[source] += _rational(probability)
         else:
@@ -112,7 +143,7 @@ def _solve_exactly(chain: ViolationChain) -> Fraction:
 
 
 def _follow_exactly(chain: ViolationChain, steps: int) -> Fraction:
-    moves = [(source, target, _rational(probability)) for source, target, probability in _moves(chain)]
+    moves = [(source, target, _rational(probability)) for source, target, probability in chain.moves()]
     reached = [fmpq(0)] * chain.size
     for _ in range(steps):
         longer = [fmpq(0)] * chain.size
@@ -126,57 +157,101 @@ def _follow_exactly(chain: ViolationChain, steps: int) -> Fraction:
 
 
 class _FloatSystem:
-    """A and b as floats, each entry right to half a unit in the last place."""
+    """A and b as floats, each entry right to half a unit in the last place.
 
-    def __init__(self, chain: ViolationChain) -> None:
+    Loops from a state to itself are taken out first, exactly: p = a·p + c becomes p = c/(1 − a), so
+    that a state which is hardly ever left does not look as if it never were.
+    """
+
+    def __init__(self, chain: ViolationChain, *, keep_loops: bool = False) -> None:
         from scipy.sparse import csr_array  # noqa: PLC0415  # small systems never need scipy
 
-        chances = np.array([float(probability) for probability in chain.probability])
+        chance = np.array([float(value) for value in chain.chances])[chain.chance]
+        stays = chain.source == chain.target
+        if stays.any() and not keep_loops:
+            chance[~stays] = self._without_loops(chain, stays)[~stays]
+            chance[stays] = 0.0
         inner = chain.target != SINK
         self.size = chain.size
-        self.matrix: Any = csr_array(
-            (chances[inner], (chain.source[inner], chain.target[inner])), shape=(chain.size, chain.size)
-        )
         self.right: Floats = np.zeros(chain.size)
-        np.add.at(self.right, chain.source[~inner], chances[~inner])
+        np.add.at(self.right, chain.source[~inner], chance[~inner])
+        self.matrix: Any = csr_array(
+            (chance[inner], (chain.source[inner], chain.target[inner])), shape=(chain.size, chain.size)
+        )
         # one row's sum of d products: d roundings of entries, d of products, d of additions, and a few around
         self.roundings = 3 * int(np.bincount(chain.source, minlength=1).max()) + 6
 
-    def solve(self, right: Floats) -> Floats:
-        """An approximate solution of x = A·x + right; nothing is promised about it."""
-        from scipy.sparse import eye_array  # noqa: PLC0415
-        from scipy.sparse.linalg import bicgstab, splu  # noqa: PLC0415
+    @staticmethod
+    def _without_loops(chain: ViolationChain, stays: NDArray[np.bool_]) -> Floats:
+        """Each move's probability, given that its state is left."""
+        staying: dict[int, Fraction] = defaultdict(Fraction)
+        for source, chance in zip(chain.source[stays].tolist(), chain.chance[stays].tolist(), strict=True):
+            staying[source] += chain.chances[chance]
+        chances = np.array([float(value) for value in chain.chances])[chain.chance]
+        for move in np.flatnonzero(np.isin(chain.source, list(staying)) & ~stays).tolist():
+            left = 1 - staying[int(chain.source[move])]
+            chances[move] = float(chain.chances[int(chain.chance[move])] / left)
+        return chances
 
-        system = eye_array(self.size, format="csr") - self.matrix
-        if self.size > _LARGEST_DIRECT_SOLVE:
-            solution, failed = bicgstab(system, right, rtol=1e-13, maxiter=2000)
-            if not failed and np.isfinite(solution).all():
-                return np.asarray(solution)
-        return np.asarray(splu(system.tocsc()).solve(right))
+    def iterated(self, right: Floats) -> Floats:
+        """An approximate solution of x = A·x + right, by iterations; nothing is promised about it."""
+        from symveil.verification.opacity.iterations import iterate  # noqa: PLC0415  # numba, for large systems only
+
+        matrix = self.matrix
+        first, target = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+        solution: Floats = iterate(first, target, matrix.data, right, _MOST_ITERATIONS, _CLOSE)
+        again = solution + iterate(
+            first, target, matrix.data, right + matrix @ solution - solution, _MOST_ITERATIONS, _CLOSE
+        )
+        return np.asarray(np.nan_to_num(again), dtype=np.float64)
+
+    def factored(self, right: Floats) -> Floats:
+        """The same by factors, which may be very many; 0 where they cannot be found."""
+        try:
+            return np.asarray(self._factors.solve(right), dtype=np.float64)
+        except RuntimeError:  # singular, as floats
+            return np.zeros(self.size)
+
+    @cached_property
+    def _factors(self) -> Any:
+        from scipy.sparse import eye_array  # noqa: PLC0415
+        from scipy.sparse.linalg import splu  # noqa: PLC0415
+
+        return splu((eye_array(self.size, format="csr") - self.matrix).tocsc())
 
 
 def _solve_in_floats(chain: ViolationChain) -> Enclosure:
+    """By iterations; where they do not get close, by factors. Both are proved afterwards in the same way."""
     system = _FloatSystem(chain)
-    guess = np.clip(system.solve(system.right), 0.0, 1.0)
-    for _ in range(2):  # iterative refinement
-        guess = np.clip(guess + system.solve(system.matrix @ guess + system.right - guess), 0.0, 1.0)
-    slack = system.solve(np.ones(system.size))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # whatever is thought of a solution, it is checked
+        enclosed = _proved(system, chain.start, system.iterated)
+        if not _is_close(enclosed) and system.size <= _LARGEST_DIRECT_SOLVE:
+            enclosed = min(
+                (enclosed, _proved(system, chain.start, system.factored)), key=lambda each: each.upper - each.lower
+            )
+    return enclosed
+
+
+def _proved(system: _FloatSystem, start: int, solve: Callable[[Floats], Floats]) -> Enclosure:
+    """Bounds on p(start) from approximate solutions for p and for h."""
+    guess = np.clip(solve(system.right), 0.0, 1.0)
+    slack = solve(np.ones(system.size))
     ahead = system.matrix @ slack
-    gain = slack - ahead - system.roundings * _ROUNDING * (np.abs(slack) + np.abs(ahead))
+    gain = slack - ahead - system.roundings * _ROUNDING * (np.abs(slack) + np.abs(ahead)) - _UNDERFLOW * slack.max()
     if not (np.isfinite(slack).all() and (slack > 0).all() and (gain > 0).all()):
         return Enclosure(Fraction(0), Fraction(1))  # nothing could be proved: say so by bounds that say nothing
     inflow = system.matrix @ guess + system.right
-    residual = np.abs(inflow - guess) + system.roundings * _ROUNDING * (inflow + guess)
-    error = float((residual / gain).max() * slack[chain.start]) * (1 + 8 * _ROUNDING)
-    return Enclosure.around(float(guess[chain.start]), error)
+    residual = np.abs(inflow - guess) + system.roundings * _ROUNDING * (inflow + guess) + _UNDERFLOW
+    error = float((residual / gain).max() * slack[start]) * (1 + 8 * _ROUNDING)
+    return Enclosure.around(float(guess[start]), error)
 
 
 def _follow_in_floats(chain: ViolationChain, steps: int) -> Enclosure:
     """Sums and products of numbers that are not negative: the relative error grows by some roundings a step."""
-    system = _FloatSystem(chain)
+    system = _FloatSystem(chain, keep_loops=True)  # here a turn of a loop counts as a step
     reached = np.zeros(system.size)
     for _ in range(steps):
         reached = system.matrix @ reached + system.right
     value = float(reached[chain.start])
-    # underflow loses at most the smallest float in each operation
-    return Enclosure.around(value, value * 2 * system.roundings * steps * _ROUNDING + 1e-290)
+    return Enclosure.around(value, value * 2 * system.roundings * steps * _ROUNDING + steps * _UNDERFLOW)

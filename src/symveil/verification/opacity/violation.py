@@ -90,6 +90,8 @@ def violation_probability(
         )
     if within is not None and (isinstance(within, bool) or not isinstance(within, int) or within < 0):
         raise ParameterError("within", expected="a whole number of events, 0 or more", found=within)
+    if exact is not None and not isinstance(exact, bool):
+        raise ParameterError("exact", expected="True, False or None", found=exact)
     enclosed = _enclosed(system, question, within=within, exact=exact, most_states=most_states, progress=progress)
     return ViolationProbability(question=question, lower=enclosed.lower, upper=enclosed.upper, within=within)
 
@@ -115,5 +117,5 @@ def _enclosed(
         system, estimator(seen, question), seen, within=within, most_states=most_states, progress=progress
     )
     if within is not None:
-        return reaching_probability_within(chain, within)
+        return reaching_probability_within(chain, within, exact=exact)
     return reaching_probability(chain, exact=exact)
