@@ -9,7 +9,8 @@ from symveil.errors import ModelError, ParameterError
 from symveil.languages.observation import Observed, Progress
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import Number
-from symveil.verification.opacity.absorption import Enclosure, reaching_probability, reaching_probability_within
+from symveil.verification.opacity.absorption import reaching_probability, reaching_probability_within
+from symveil.verification.opacity.certified_floats import Enclosure
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.notions import Question, read_question, read_threshold
 from symveil.verification.opacity.verify import verify_opacity
