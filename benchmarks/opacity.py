@@ -24,7 +24,7 @@ from symveil.errors import TooLargeError
 _PLAIN = "frozensets in plain Python"
 _QUESTIONS: tuple[int | str, ...] = (1, 2, 3, "infinite")
 _VERDICT_LIMITS = {1: 0.075, 2: 0.075, 3: 0.075, "infinite": 0.15}
-# Three of the 27 seeds below 6,000 with more than 10,000 estimates: opaque for some or all k, so there is no early way out.
+# Three of the 27 seeds below 6,000 with more than 10,000 estimates: opaque for some or all k, so no early way out.
 _HARD_SEEDS = (936, 1476, 3195)
 _HARD_ESTIMATES = 10_000
 
