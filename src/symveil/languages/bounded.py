@@ -114,10 +114,8 @@ class BoundedWords:
         if not self.has_at_most(at_most):
             raise _too_many(at_most)
         symbols = range(len(self.alphabet))
-        return [
-            np.array(list(itertools.product(symbols, repeat=length)), dtype=np.int32).reshape(-1, length)
-            for length in range(self.max_length + 1)
-        ]
+        rows = (list(itertools.product(symbols, repeat=length)) for length in range(self.max_length + 1))
+        return [np.array(words, dtype=np.int32).reshape(len(words), len(words[0])) for words in rows]
 
     def uniform(self, bits: BitSource) -> Codes:
         """One of its words: nearly always one of the longest."""
@@ -205,7 +203,7 @@ class BoundedRuns:
         by_length = []
         for length in range(self.max_length + 1):
             words = [prefix for prefix, state in prefixes if graph.accepting[state]]
-            by_length.append(np.array(words, dtype=np.int32).reshape(-1, length))
+            by_length.append(np.array(words, dtype=np.int32).reshape(len(words), length))
             useful = self._completable[self.max_length - length - 1] if length < self.max_length else None
             if useful is not None:
                 prefixes = [
