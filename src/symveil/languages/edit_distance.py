@@ -24,19 +24,31 @@ def edit_distance(first: Sequence[int] | Codes, second: Sequence[int] | Codes) -
 def edit_distances(word: Codes, others: Codes) -> Distances:
     """The distances from one word to each row of `others`, which all have one length.
 
-    The textbook recursion, a row of its table at a time for all of `others` together.
-
     >>> edit_distances(np.array([0, 1], dtype=np.int32), np.array([[0, 1], [1, 0], [2, 2]], dtype=np.int32)).tolist()
     [0, 2, 2]
     """
-    length = others.shape[1]
-    before = np.broadcast_to(np.arange(length + 1), (len(others), length + 1))
-    for read, symbol in enumerate(word.tolist(), start=1):
-        row = np.empty_like(before)
-        row[:, 0] = read
-        kept_or_put = before[:, :-1] + (others != symbol)
-        np.minimum(kept_or_put, before[:, 1:] + 1, out=kept_or_put)
-        for column in range(length):
-            row[:, column + 1] = np.minimum(kept_or_put[:, column], row[:, column] + 1)
-        before = row
-    return np.asarray(before[:, -1], dtype=np.int64)
+    return all_edit_distances(word[None, :], others)[0]
+
+
+def all_edit_distances(words: Codes, others: Codes) -> Distances:
+    """The distance between every row of `words` and every row of `others`.
+
+    The textbook's table, one of its entries at a time for all pairs together.
+
+    >>> rows = np.array([[0, 1], [1, 0]], dtype=np.int32)
+    >>> all_edit_distances(rows, rows).tolist()
+    [[0, 2], [2, 0]]
+    """
+    shape, width = (len(words), len(others)), others.shape[1]
+    kind = np.int16 if max(words.shape[1], width) < 2**14 else np.int64
+    row = [np.full(shape, column, dtype=kind) for column in range(width + 1)]
+    for read in range(words.shape[1]):
+        diagonal = row[0]
+        row[0] = np.full(shape, read + 1, dtype=kind)
+        for column in range(width):
+            best = np.minimum(row[column + 1], row[column])
+            best += 1
+            differs = words[:, read, None] != others[None, :, column]
+            np.minimum(best, diagonal + differs, out=best)
+            diagonal, row[column + 1] = row[column + 1], best
+    return row[-1].astype(np.int64)

@@ -21,7 +21,6 @@ from symveil.privacy.edit_law import EditDistanceLaw
 
 # No product that a float pass meets may come near the ends of the range of doubles, 10^±308.
 _SAFE_LOGARITHM = 600.0
-_WANTED_BITS = 60
 _MOST_ROWS = 200
 _NEGLIGIBLE = 1e-12
 
@@ -29,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class ChannelForward:
-    """P(w'|w) for one channel: in floats where nothing can leave their range, in balls otherwise."""
+    """P(w'|w) for one channel: in floats where nothing can leave their range, by logarithms otherwise."""
 
     def __init__(self, parameters: ChannelParameters, symbols: int) -> None:
         self.parameters = parameters
@@ -41,7 +40,7 @@ class ChannelForward:
             return np.full(len(released), 0.0 if released.shape[1] == 0 else -np.inf)
         if self._floats_suffice(len(word), released.shape[1]):
             return self._by_floats(word, released)
-        return np.array([self._by_balls(word, row) for row in released])
+        return np.array([self._by_logarithms(word, row) for row in released])
 
     def _floats_suffice(self, length: int, released: int) -> bool:
         """Whether even the unlikeliest way for a word to arise is far inside the range of doubles."""
@@ -84,28 +83,27 @@ class ChannelForward:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(ways[:, -1]) - length * math.log(self.symbols))
 
-    def _by_balls(self, word: Codes, released: Codes) -> float:
-        bits = STANDARD_PRECISION
-        while True:
-            with precision(bits):
-                found = self._pass(word.tolist(), released.tolist())
-                if found.is_zero():
-                    return -math.inf
-                if found.rel_accuracy_bits() >= _WANTED_BITS:
-                    return nearest_float(found.log() - len(released) * arb(self.symbols).log())
-            bits *= 2
+    def _by_logarithms(self, word: Codes, released: Codes) -> float:
+        """The same pass on logarithms, which have no range to leave."""
+        length = len(released)
+        with precision(STANDARD_PRECISION):
+            gap = np.array([nearest_float(weight.log()) for weight in self._gap_balls(length)])
+            own, other, delta = (_log(weight) for weight in self._weights())
+        shift = np.subtract.outer(np.arange(length + 1), np.arange(length + 1))
+        insert = np.where(shift <= 0, gap[np.abs(shift)], -np.inf)
+        ways = gap
+        for symbol in word.tolist():
+            after = delta + ways
+            step = ways[:-1] + np.where(released == symbol, own, other)
+            after[1:] = np.logaddexp(after[1:], step)
+            terms = after[:, None] + insert
+            top = terms.max(axis=0)
+            ways = top + np.log(np.exp(terms - top).sum(axis=0))
+        return float(ways[-1]) - length * math.log(self.symbols)
 
-    def _pass(self, word: list[int], released: list[int]) -> arb:
-        own, other, delta = self._weights()
-        size = len(released) + 1
-        gap = arb_poly(self._gap_balls(len(released)))
-        ways = _padded(gap, size)
-        for symbol in word:
-            after = [delta * ways[0]]
-            for place, read in enumerate(released, start=1):
-                after.append(delta * ways[place] + ways[place - 1] * (own if read == symbol else other))
-            ways = _padded(arb_poly(after) * gap, size)
-        return ways[-1]
+
+def _log(weight: arb) -> float:
+    return -math.inf if weight.is_zero() else nearest_float(weight.log())
 
 
 def _padded(poly: arb_poly, size: int) -> list[arb]:
