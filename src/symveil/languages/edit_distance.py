@@ -27,7 +27,7 @@ def edit_distances(word: Codes, others: Codes) -> Distances:
     >>> edit_distances(np.array([0, 1], dtype=np.int32), np.array([[0, 1], [1, 0], [2, 2]], dtype=np.int32)).tolist()
     [0, 2, 2]
     """
-    return all_edit_distances(word[None, :], others)[0]
+    return np.asarray(all_edit_distances(word[None, :], others)[0])
 
 
 def all_edit_distances(words: Codes, others: Codes) -> Distances:

@@ -160,7 +160,7 @@ class LevenshteinAutomaton:
         right = LevenshteinAutomaton(alphabet=self.alphabet, codes=self.codes, within=self.within)
         begin = (self._closed({(0, 0)}), right._closed({(0, 0)}))
         seen = {begin}
-        queue = deque([((), begin)])
+        queue: deque[tuple[tuple[int, ...], tuple[frozenset[State], frozenset[State]]]] = deque([((), begin)])
         while queue:
             word, (ours, theirs) = queue.popleft()
             if self._final(ours) != self._final(theirs):

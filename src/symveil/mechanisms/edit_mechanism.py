@@ -76,6 +76,14 @@ class EditMechanism(Unchangeable, ABC):
         """How far from `word` its private version lies."""
 
     @abstractmethod
+    def inputs(self, length: int, *, at_most: int) -> list[Codes]:
+        """The words of up to `length` symbols that may be handed in, by their length."""
+
+    @abstractmethod
+    def outputs(self, length: int, *, at_most: int) -> list[Codes]:
+        """The words of up to `length` symbols that may be released, by their length."""
+
+    @abstractmethod
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         """A private word for each word: all of them one after the other, with their lengths."""
 
@@ -106,9 +114,7 @@ class EditMechanism(Unchangeable, ABC):
         pieces = np.split(released, np.cumsum(new_lengths)[:-1])
         return [decode(piece, self.alphabet, like=word) for piece, word in zip(pieces, sources, strict=True)]
 
-    def release_flat(
-        self, codes: Codes, lengths: Lengths, *, bits: BitSource | None = None
-    ) -> tuple[Codes, Lengths]:
+    def release_flat(self, codes: Codes, lengths: Lengths, *, bits: BitSource | None = None) -> tuple[Codes, Lengths]:
         """The fast path: the codes of all words one after the other (int32) with their lengths, in and out.
 
         >>> import symveil as sv

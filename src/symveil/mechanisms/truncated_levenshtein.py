@@ -50,7 +50,7 @@ class TruncatedLevenshtein(EditMechanism):
     ('exact', True)
     >>> private = mechanism.release("abcab")
     >>> mechanism.distances("abcab").words
-    (1, 17, 70, 151, 118, 7)
+    (1, 15, 99, 190, 58, 1)
     """
 
     name: ClassVar[str] = "truncated-levenshtein"
@@ -86,9 +86,7 @@ class TruncatedLevenshtein(EditMechanism):
         """The proof behind the rate; None where it is the classic ε/2b."""
         if self.calibration == "classic":
             return None
-        return truncated_rate(
-            self._bounded, epsilon=self.epsilon, adjacency=max(self.reach, 1), cutoff=self.cutoff
-        )
+        return truncated_rate(self._bounded, epsilon=self.epsilon, adjacency=max(self.reach, 1), cutoff=self.cutoff)
 
     @property
     def rate(self) -> Fraction:

@@ -57,7 +57,9 @@ class ChannelParameters:
         if not 0 < self.deletion <= 1:
             raise ParameterError("deletion", expected="a probability above 0", found=self.deletion)
         if not 0 <= self.substitution <= 1 - self.deletion:
-            raise ParameterError("substitution", expected="a probability, at most 1 − deletion", found=self.substitution)
+            raise ParameterError(
+                "substitution", expected="a probability, at most 1 − deletion", found=self.substitution
+            )
         if self.ratio == 0 and self.deletion < 1:
             raise ParameterError("ratio", expected="above 0 unless everything is deleted", found=self.ratio)
 
@@ -84,22 +86,18 @@ class ChannelParameters:
 
 _LARGEST_POWER = 20
 
-NOTHING = ChannelParameters(
-    ratio=Fraction(0), power=Fraction(2), deletion=Fraction(1), substitution=Fraction(0)
-)
+NOTHING = ChannelParameters(ratio=Fraction(0), power=Fraction(2), deletion=Fraction(1), substitution=Fraction(0))
 """Delete everything, insert nothing: perfectly private, and useless."""
 
 
 def check_symbols(parameters: ChannelParameters, symbols: int) -> None:
     """Refuse what the formulas do not cover: a true symbol must be the likeliest to be seen."""
     if symbols == 1 and parameters.substitution:
-        raise ParameterError(
-            "substitution", expected="0 with an alphabet of one symbol", found=parameters.substitution
-        )
+        raise ParameterError("substitution", expected="0 with an alphabet of one symbol", found=parameters.substitution)
     if symbols > 1 and parameters.keep * (symbols - 1) < parameters.substitution:
         raise ParameterError(
             "substitution",
-            expected="at most (m−1)·(1−deletion)/m, so that a symbol is at least as likely kept as replaced by any other",
+            expected="at most (m−1)·(1−deletion)/m, so that a symbol is likelier kept than replaced by any one other",
             found=parameters.substitution,
         )
 
@@ -144,8 +142,7 @@ def channel_loss(parameters: ChannelParameters, symbols: int) -> ChannelLoss:
         return ChannelLoss(Fraction(0), Fraction(0), Fraction(0), Fraction(0))
     with precision(STANDARD_PRECISION):
         delta, kappa, sigma, rho = (
-            ball(each)
-            for each in (parameters.deletion, parameters.keep, parameters.substitution, parameters.ratio)
+            ball(each) for each in (parameters.deletion, parameters.keep, parameters.substitution, parameters.ratio)
         )
         table = _sequences(parameters.power)
         g0 = none_inserted(parameters)

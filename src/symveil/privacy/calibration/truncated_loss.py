@@ -143,9 +143,7 @@ def _ball_sizes(language: Language, cutoff: int) -> _BallSizes:
     return _BallSizes(fewest, most)
 
 
-def _certified_loss(
-    sizes: _BallSizes, language: Language, *, rate: Fraction, adjacency: int, slope: int
-) -> Fraction:
+def _certified_loss(sizes: _BallSizes, language: Language, *, rate: Fraction, adjacency: int, slope: int) -> Fraction:
     with precision(STANDARD_PRECISION):
         steps = len(sizes.most[0])
         falling = [(-ball(rate * distance)).exp() for distance in range(steps + 1)]
