@@ -68,7 +68,7 @@ def audit_command(
             proved = shown_at_least(verdict.longer_outputs_epsilon, 9)
             facts.append(("longer outputs", f"epsilon = {proved}, proved, beyond {verdict.outputs_up_to} symbols"))
         if verdict.witness:
-            facts += [(name, " ".join(map(repr, word))) for name, word in verdict.witness.items()]
+            facts += [(name, " ".join(map(repr, word)) or "(the empty word)") for name, word in verdict.witness.items()]
         print_table("Audit", ("", ""), facts)
     print_notes(notes)
     return 0 if verdict.private else 1

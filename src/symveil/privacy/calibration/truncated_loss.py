@@ -22,7 +22,7 @@ from symveil.languages.bounded import BoundedRuns, BoundedWords
 from symveil.languages.edit_distance import Distances, all_edit_distances
 from symveil.numerics.balls import STANDARD_PRECISION, ball, precision, upper_bound
 from symveil.privacy.calibration.certificate import CertifiedRate
-from symveil.privacy.calibration.levenshtein_balls import BallBounds
+from symveil.privacy.calibration.levenshtein_balls import BallBounds, RunBallBounds
 from symveil.privacy.calibration.search import largest_rate
 
 MOST_WORDS = 1500
@@ -124,23 +124,21 @@ class _BallSizes:
 
 def _ball_sizes(language: Language, cutoff: int) -> _BallSizes:
     longest = language.max_length
+    lengths, edits = range(longest + 1), range(cutoff + 1)
+    near = [[range(max(0, length - e), min(longest, length + e) + 1) for e in edits] for length in lengths]
+    if isinstance(language, BoundedRuns):
+        runs = RunBallBounds(language.graph, language.ways, within=cutoff, longest=longest)
+        of_length = language.sizes
+        return _BallSizes(
+            # the word itself; whether there are others near it depends on the model
+            fewest=[[1] * (cutoff + 1) for _ in lengths],
+            most=[[sum(min(runs.most(n, e, j), of_length[j]) for j in near[n][e]) for e in edits] for n in lengths],
+        )
     bounds = BallBounds(symbols=len(language.alphabet), within=cutoff, longest=longest)
-    total = language.size
-    of_length = language.sizes if isinstance(language, BoundedRuns) else None
-    fewest, most = [], []
-    for length in range(longest + 1):
-        near = [range(max(0, length - edits), min(longest, length + edits) + 1) for edits in range(cutoff + 1)]
-        if of_length is None:
-            fewest.append([sum(bounds.fewest(length, e, other) for other in near[e]) for e in range(cutoff + 1)])
-            upper = [sum(bounds.most(length, e, other) for other in near[e]) for e in range(cutoff + 1)]
-        else:
-            fewest.append([1] * (cutoff + 1))  # the word itself; whether there are others depends on the model
-            upper = [
-                sum(min(bounds.most(length, e, other), of_length[other]) for other in near[e])
-                for e in range(cutoff + 1)
-            ]
-        most.append([min(total, count) for count in upper])
-    return _BallSizes(fewest, most)
+    return _BallSizes(
+        fewest=[[sum(bounds.fewest(n, e, j) for j in near[n][e]) for e in edits] for n in lengths],
+        most=[[sum(bounds.most(n, e, j) for j in near[n][e]) for e in edits] for n in lengths],
+    )
 
 
 def _certified_loss(sizes: _BallSizes, language: Language, *, rate: Fraction, adjacency: int, slope: int) -> Fraction:
