@@ -182,17 +182,18 @@ class BoundedRuns:
         """Refuse codes that are not those of a word of this language."""
         _check_symbols(codes, self.alphabet)
         _check_length(len(codes), self.max_length)
-        state: int | None = self.graph.start
+        state = self.graph.start
         for position, code in enumerate(codes.tolist(), start=1):
-            state = self.graph.step(state, code) if state is not None else None
-            if state is None or not self.ways[len(codes) - position][state]:
+            following = self.graph.step(state, code)
+            if following is None:
                 raise WordError(
                     f"word: expected a word that the model can produce, found an impossible symbol at position "
                     f"{position}",
                     position=position,
                 )
-        if not len(codes) and not self.sizes[0]:
-            raise WordError("word: expected a word that the model can produce, found the empty word")
+            state = following
+        if not self.graph.accepting[state]:
+            raise WordError("word: expected a word that the model accepts, found one that ends too early for it")
 
     def enumerate_codes(self, *, at_most: int) -> list[Codes]:
         """All words by their length, in alphabetical order; refused beyond `at_most` words."""

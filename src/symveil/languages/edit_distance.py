@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,16 +40,51 @@ def all_edit_distances(words: Codes, others: Codes) -> Distances:
     >>> all_edit_distances(rows, rows).tolist()
     [[0, 2], [2, 0]]
     """
-    shape, width = (len(words), len(others)), others.shape[1]
-    kind = np.int16 if max(words.shape[1], width) < 2**14 else np.int64
-    row = [np.full(shape, column, dtype=kind) for column in range(width + 1)]
+    kind = np.int16 if max(words.shape[1], others.shape[1]) < 2**14 else np.int64
+    row: list[NDArray[Any]] = [
+        np.full((len(words), len(others)), column, dtype=kind) for column in range(others.shape[1] + 1)
+    ]
     for read in range(words.shape[1]):
-        diagonal = row[0]
-        row[0] = np.full(shape, read + 1, dtype=kind)
-        for column in range(width):
-            best = np.minimum(row[column + 1], row[column])
-            best += 1
-            differs = words[:, read, None] != others[None, :, column]
-            np.minimum(best, diagonal + differs, out=best)
-            diagonal, row[column + 1] = row[column + 1], best
+        row = _next_row(row, words[:, read], others, read + 1)
     return row[-1].astype(np.int64)
+
+
+def distance_table(by_length: list[Codes]) -> Distances:
+    """The distance between all pairs of words, given by their lengths 0, 1, 2 …, in that order.
+
+    Words are padded to one length: an entry of the textbook's table depends on what comes before it only, so
+    the distance of two words is found in the table of the padded ones, at their own lengths.
+
+    >>> distance_table([np.zeros((1, 0), dtype=np.int32), np.array([[0], [1]], dtype=np.int32)]).tolist()
+    [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    """
+    longest = len(by_length) - 1
+    sizes = [len(rows) for rows in by_length]
+    ends = np.cumsum(sizes)
+    padded = np.full((int(ends[-1]), longest), -1, dtype=np.int32)
+    for length, rows in enumerate(by_length):
+        padded[ends[length] - sizes[length] : ends[length], :length] = rows
+    table = np.zeros((len(padded), len(padded)), dtype=np.int64)
+    kind = np.int16 if longest < 2**14 else np.int64
+    row = [np.full((len(padded), len(padded)), column, dtype=kind) for column in range(longest + 1)]
+    for read in range(longest + 1):
+        begin = ends[read] - sizes[read]  # shorter words are done with
+        done = 0 if read == 0 else sizes[read - 1]
+        row = [each[done:] for each in row]
+        if read:
+            row = _next_row(row, padded[begin:, read - 1], padded, read)
+        for length in range(longest + 1):
+            columns = slice(ends[length] - sizes[length], ends[length])
+            table[begin : ends[read], columns] = row[length][: sizes[read], columns]
+    return table
+
+
+def _next_row(row: list[NDArray[Any]], symbols: Codes, others: Codes, read: int) -> list[NDArray[Any]]:
+    """The entries after one more symbol of the words, for all pairs together."""
+    following = [np.full_like(row[0], read)]
+    for column in range(others.shape[1]):
+        best = np.minimum(row[column + 1], following[column])
+        best += 1
+        np.minimum(best, row[column] + (symbols[:, None] != others[None, :, column]), out=best)
+        following.append(best)
+    return following

@@ -42,7 +42,7 @@ class TruncatedLevenshtein(EditMechanism):
     """The truncated exponential mechanism over words of up to a public number of symbols.
 
     `cutoff` is k. Without one it is the public bound N itself where N is small, so that nothing is
-    truncated, and 4 or 3 where counting would take long.
+    truncated, and 6 … 3 where counting farther would take long.
 
     >>> import symveil as sv
     >>> mechanism = sv.TruncatedLevenshtein(sv.words_up_to("abc", 5), epsilon=6)
@@ -223,11 +223,16 @@ class _Around:
 
 
 def default_cutoff(language: BoundedWords | BoundedRuns) -> int:
-    """k where none is asked for: no truncation for short words, then as far as counting is quick."""
-    if language.max_length <= 10:
-        return language.max_length
-    small = language.graph is None or language.graph.edge_count <= 200
-    return 4 if small and language.max_length <= 100 else 3
+    """k where none is asked for: no truncation for short words, then as far as counting takes a second or so."""
+    longest = language.max_length
+    if language.graph is not None and language.graph.edge_count > _LARGE_MODEL:
+        return min(longest, 3)
+    return next((min(longest, k) for bound, k in _QUICK if longest <= bound), 3)
+
+
+# (longest words, k): measured on words without a pattern over a large alphabet
+_QUICK = ((10, 6), (20, 5), (100, 4))
+_LARGE_MODEL = 500
 
 
 def _read_cutoff(value: int) -> int:

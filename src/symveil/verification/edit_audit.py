@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.errors import ParameterError, SymveilError
-from symveil.languages.edit_distance import all_edit_distances
+from symveil.errors import ParameterError, SymveilError, TooLargeError
+from symveil.languages.edit_distance import distance_table
 from symveil.models.word import Codes
 from symveil.numerics.rationals import at_least
 from symveil.privacy.edit_law import EditLaw
@@ -23,6 +23,7 @@ from symveil.verification.verdict import AuditVerdict, Witness, losses
 MOST_INPUTS = 1_500
 MOST_OUTPUTS = 20_000
 _MOST_TABLE = 20_000_000
+_MOST_COMPARISONS = 2 * 10**9
 
 Progress = Callable[[int, int], None]
 
@@ -42,11 +43,10 @@ def audit_edits(
     outputs = law.outputs(_output_length(law, length, output_length), at_most=MOST_OUTPUTS)
     words = [word for rows in inputs for word in rows]
     released = [word for rows in outputs for word in rows]
-    if len(words) * len(released) > _MOST_TABLE:
-        raise ParameterError(
-            "output_length",
-            expected=f"at most {_MOST_TABLE} pairs of an input and an output",
-            found=f"{len(words)} × {len(released)}",
+    if len(words) * len(released) > _MOST_TABLE or (len(words) * len(inputs)) ** 2 > _MOST_COMPARISONS:
+        raise TooLargeError(
+            f"audit: expected at most {_MOST_TABLE} pairs of an input and an output, and short words, found "
+            f"{len(words)} × {len(released)} with up to {len(inputs) - 1} symbols; use a smaller length"
         )
     whole = law.largest_output is not None and law.largest_output < len(outputs)
     table = np.empty((len(words), len(released)))
@@ -55,9 +55,7 @@ def audit_edits(
         _check_total(law, float(np.exp(table[index]).sum()), index, whole=whole)
         if progress:
             progress(index + 1, 2 * len(words))
-    distance = np.concatenate(
-        [np.concatenate([all_edit_distances(rows, others) for others in inputs], axis=1) for rows in inputs]
-    )
+    distance = distance_table(inputs)
     worst, place, pairs = _worst(law, table, distance, progress)
     finite = np.abs(table[np.isfinite(table)])
     worst -= 4 * float(finite.max(initial=0.0)) * 2.0**-52  # what is reported was really attained

@@ -19,7 +19,7 @@ import numpy as np
 from flint import arb
 
 from symveil.languages.bounded import BoundedRuns, BoundedWords
-from symveil.languages.edit_distance import Distances, all_edit_distances
+from symveil.languages.edit_distance import distance_table
 from symveil.numerics.balls import STANDARD_PRECISION, ball, precision, upper_bound
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.levenshtein_balls import BallBounds, RunBallBounds
@@ -30,6 +30,7 @@ MOST_WORDS = 1500
 
 _TOLERANCE = Fraction(1, 10_000)
 _EVALUATIONS = 40
+_MOST_ENTRIES = 10**9
 
 Language = BoundedWords | BoundedRuns
 PairsByDistance = dict[int, list[tuple[int, int]]]
@@ -45,7 +46,8 @@ class _WrittenOut:
 def truncated_rate(language: Language, *, epsilon: Fraction, adjacency: int, cutoff: int) -> CertifiedRate | None:
     """The largest rate found whose proved loss is within ε; None where the classic ε/2b is not beaten."""
     slope = max(min(adjacency, cutoff + 1, language.max_length), 1)
-    if language.has_at_most(MOST_WORDS):
+    small = is_small(language)
+    if small:
         words = _written_out(language, adjacency=adjacency, cutoff=cutoff)
         total = language.size
 
@@ -71,9 +73,14 @@ def truncated_rate(language: Language, *, epsilon: Fraction, adjacency: int, cut
     return CertifiedRate(
         rate=found.rate,
         loss=found.loss,
-        how="exact" if language.has_at_most(MOST_WORDS) else "certified",
+        how="exact" if small else "certified",
         ratio_bound=float(found.loss - slope * found.rate),
     )
+
+
+def is_small(language: Language) -> bool:
+    """Whether all pairs of words can be looked at in a second or two."""
+    return language.has_at_most(MOST_WORDS) and (language.size * (language.max_length + 1)) ** 2 <= _MOST_ENTRIES
 
 
 # --- small languages: every pair --------------------------------------------------------------------
@@ -81,9 +88,7 @@ def truncated_rate(language: Language, *, epsilon: Fraction, adjacency: int, cut
 
 def _written_out(language: Language, *, adjacency: int, cutoff: int) -> _WrittenOut:
     by_length = language.enumerate_codes(at_most=MOST_WORDS)
-    table: Distances = np.concatenate(
-        [np.concatenate([all_edit_distances(rows, others) for others in by_length], axis=1) for rows in by_length]
-    )
+    table = distance_table(by_length)
     counts = np.stack([(table == distance).sum(axis=1) for distance in range(cutoff + 1)], axis=1)
     classes, class_of = np.unique(counts, axis=0, return_inverse=True)
     class_of = class_of.reshape(-1)
