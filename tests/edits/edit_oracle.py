@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from functools import lru_cache
+from functools import cache
 
 from rapidfuzz.distance import Levenshtein
 
@@ -31,7 +31,7 @@ class Channel:
         self.gap = [weight / total for weight in weights]
 
     def probability(self, word: Word, released: Word) -> float:
-        @lru_cache(maxsize=None)
+        @cache
         def rest(i: int, j: int) -> float:
             """From before the gap in front of symbol i, with the output from j on still to come."""
             found = 0.0

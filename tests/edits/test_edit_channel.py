@@ -230,7 +230,7 @@ def test_substitution_never_keeps_the_symbol():
 def test_it_travels_to_other_processes():
     channel = sv.EditChannel("abc", epsilon=5, max_length=7)
     channel.release("abc")
-    copy = pickle.loads(pickle.dumps(channel))
+    copy = pickle.loads(pickle.dumps(channel))  # noqa: S301 - our own
     assert copy.guarantee == channel.guarantee
     assert "epsilon=5" in repr(copy)
     with pytest.raises(AttributeError, match="cannot be changed"):

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from edit_oracle import Channel, neighbours, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from edit_oracle import Channel, neighbours, words
 
 import symveil as sv
 from symveil.errors import ParameterError
