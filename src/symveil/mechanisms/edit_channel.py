@@ -144,31 +144,38 @@ class EditChannel(EditMechanism):
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         if self.tells_nothing:
             return np.empty(0, dtype=np.int32), np.zeros(len(lengths), dtype=np.int64)
-        word_of = np.repeat(np.arange(len(lengths)), lengths)
-        gaps = self._draw_gaps(len(codes) + len(lengths), bits)
-        fate = self._fate.pick(bits.lanes(len(codes)), bits)  # type: ignore[arg-type]  # 32 bits each
-        stays = fate != _DELETED
-        symbols = self._substituted(codes, fate, bits)
-        inserted, staying = np.cumsum(gaps), np.cumsum(stays)
-        # the gap before symbol p of word i is number p + i: each word before it has one gap more than symbols
-        place = inserted[np.arange(len(codes)) + word_of] + staying - stays
-        total = int(inserted[-1]) + (int(staying[-1]) if len(codes) else 0)
-        released = np.empty(total, dtype=np.int32)
-        taken = np.zeros(total, dtype=np.bool_)
-        taken[place[stays]] = True
-        released[taken] = symbols[stays]
-        free = np.flatnonzero(~taken)
-        released[free] = uniform_below(len(self.alphabet), bits.lanes(len(free)), bits)
+        # Every symbol with the gap before it is a slot; the last gap of a word is a slot without a symbol.
+        slots = np.full(len(codes) + len(lengths), _NO_SYMBOL, dtype=np.int32)
+        has_symbol = np.ones(len(slots), dtype=np.bool_)
+        has_symbol[np.cumsum(lengths + 1) - 1] = False
+        slots[has_symbol] = codes
+        # Slots are independent of each other; a block at a time, they stay in the processor's cache.
+        blocks = [self._draw_block(slots[at : at + _BLOCK], bits) for at in range(0, len(slots), _BLOCK)]
+        sizes = np.concatenate([size for _, size in blocks])
         begins = np.concatenate([[0], np.cumsum(lengths + 1)[:-1]])
-        new_lengths = np.add.reduceat(gaps, begins) + np.bincount(word_of[stays], minlength=len(lengths))
-        return released, new_lengths
+        return np.concatenate([block for block, _ in blocks]), np.add.reduceat(sizes, begins)
 
-    def _substituted(self, codes: Codes, fate: NDArray[np.int64], bits: BitSource) -> Codes:
-        places = np.flatnonzero(fate == _SUBSTITUTED)
-        symbols = codes.copy()
+    def _draw_block(self, slots: Codes, bits: BitSource) -> tuple[Codes, NDArray[np.int64]]:
+        """What comes out of some slots, and how many symbols out of each."""
+        gaps = self._draw_gaps(len(slots), bits)
+        fate = self._fate.pick(bits.lanes(len(slots)), bits)  # type: ignore[arg-type]  # 32 bits each
+        stays = (fate != _DELETED) & (slots != _NO_SYMBOL)
+        sizes = gaps + stays
+        last = np.cumsum(sizes)  # where a slot's output ends: its symbol comes last, after what is inserted
+        released = np.empty(int(last[-1]), dtype=np.int32)
+        inserted = np.ones(len(released), dtype=np.bool_)
+        inserted[last[stays] - 1] = False
+        released[~inserted] = self._substituted(slots, fate, bits)[stays]
+        count = len(released) - int(np.count_nonzero(stays))
+        released[inserted] = uniform_below(len(self.alphabet), bits.lanes(count), bits)
+        return released, sizes
+
+    def _substituted(self, slots: Codes, fate: NDArray[np.int64], bits: BitSource) -> Codes:
+        places = np.flatnonzero((fate == _SUBSTITUTED) & (slots != _NO_SYMBOL))
+        symbols = slots.copy()
         if len(places):
             others = uniform_below(len(self.alphabet) - 1, bits.lanes(len(places)), bits)
-            symbols[places] = others + (others >= codes[places])  # skips the symbol itself
+            symbols[places] = others + (others >= slots[places])  # skips the symbol itself
         return symbols
 
     def _draw_gaps(self, count: int, bits: BitSource) -> NDArray[np.int64]:
@@ -244,4 +251,6 @@ class EditChannel(EditMechanism):
 
 
 _SUBSTITUTED, _DELETED = 1, 2
+_NO_SYMBOL = -1
+_BLOCK = 1 << 15
 _LONGEST_COUNTED = 5000
