@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from edit_oracle import neighbours, words
 from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
 from scipy.stats import chi2
 
 import symveil as sv
@@ -67,6 +68,26 @@ def test_law_and_loss_equal_enumeration(language, epsilon, adjacency, cutoff, ca
         assert worst > 0.99 * epsilon  # and the budget is spent
     else:
         assert mechanism.guarantee == sv.Guarantee(epsilon=float(epsilon), how="classic")
+
+
+@pytest.mark.parametrize(("symbols", "cutoff"), [(1, 2), (2, 3), (3, 2), (3, 7)])
+def test_words_of_four_symbols_and_outputs_of_seven(symbols, cutoff):
+    """The bar of the issue, on languages that may be too large to be exact: counts, laws, and the worst loss."""
+    language = sv.words_up_to("abc"[:symbols], 7)
+    mechanism = sv.TruncatedLevenshtein(language, epsilon=4, cutoff=cutoff)
+    inputs, outputs = (["".join("abc"[c] for c in word) for word in words(symbols, size)] for size in (4, 7))
+    distance = cdist(inputs, outputs, scorer=Levenshtein.distance)
+    capped = np.minimum(distance, cutoff + 1)
+    for word, row in zip(inputs, capped, strict=True):
+        law = mechanism.distances(word)
+        assert list(law.words) == [int((row == d).sum()) for d in range(len(law.words))]
+    weights = np.exp(-float(mechanism.rate) * capped)
+    expected = np.log(weights / weights.sum(axis=1, keepdims=True))
+    logs = log_law(mechanism, words(symbols, 4))
+    np.testing.assert_allclose(logs, expected, atol=1e-11)
+    pairs = np.argwhere(cdist(inputs, inputs, scorer=Levenshtein.distance) == 1)
+    worst = max(float((logs[i] - logs[j]).max()) for i, j in pairs)
+    assert worst <= mechanism.guarantee.epsilon <= 4
 
 
 @pytest.mark.parametrize("symbols", [1, 2, 3])
@@ -279,3 +300,11 @@ def test_bad_cutoffs(cutoff):
 def test_a_language_of_one_length_is_refused():
     with pytest.raises(ParameterError, match="words_up_to"):
         sv.TruncatedLevenshtein(sv.words("ab", 3), epsilon=1)
+
+
+def test_the_default_cutoff_looks_at_public_things_only():
+    assert sv.TruncatedLevenshtein(sv.words_up_to("abc", 5), epsilon=1).cutoff == 5
+    assert sv.TruncatedLevenshtein(sv.words_up_to("abc", 100), epsilon=1).cutoff == 4
+    assert sv.TruncatedLevenshtein(sv.words_up_to("abc", 1000), epsilon=1).cutoff == 3
+    assert sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 20), epsilon=1).cutoff == 10
+    assert sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 500), epsilon=1).cutoff == 3

@@ -223,16 +223,24 @@ class _Around:
 
 
 def default_cutoff(language: BoundedWords | BoundedRuns) -> int:
-    """k where none is asked for: no truncation for short words, then as far as counting takes a second or so."""
+    """k where none is asked for: no truncation for short words, then as far as counting takes a second or so.
+
+    On a sparse model fewer words are near, so it can look farther. Only public things are looked at.
+    """
+    quick = _QUICK
+    if isinstance(language, BoundedRuns):
+        graph = language.graph
+        hidden_start = len(graph.edges(graph.start))
+        branching = (graph.edge_count - hidden_start) / max(graph.state_count - 1, 1)
+        quick = next((rows for widest, rows in _QUICK_ON_MODELS if branching <= widest), _QUICK)
     longest = language.max_length
-    if language.graph is not None and language.graph.edge_count > _LARGE_MODEL:
-        return min(longest, 3)
-    return next((min(longest, k) for bound, k in _QUICK if longest <= bound), 3)
+    return next((min(longest, k) for bound, k in quick if longest <= bound), 3)
 
 
-# (longest words, k): measured on words without a pattern over a large alphabet
+# (longest words, k): measured on words without a pattern over a large alphabet …
 _QUICK = ((10, 6), (20, 5), (100, 4))
-_LARGE_MODEL = 500
+# … and on road networks with this many successors on average
+_QUICK_ON_MODELS = ((3.5, ((20, 10), (60, 8), (100, 5))), (6.0, ((10, 8), (20, 6), (60, 5), (100, 4))))
 
 
 def _read_cutoff(value: int) -> int:
