@@ -1,4 +1,4 @@
-"""Words of different lengths: the edit channel's speed and growth, and the truncated mechanism's set-up and releases."""
+"""Words of different lengths: speed and growth of the edit channel, set-up and releases of the truncated mechanism."""
 
 from __future__ import annotations
 

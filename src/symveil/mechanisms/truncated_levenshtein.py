@@ -227,7 +227,7 @@ def default_cutoff(language: BoundedWords | BoundedRuns) -> int:
 
     On a sparse model fewer words are near, so it can look farther. Only public things are looked at.
     """
-    quick = _QUICK
+    quick: tuple[tuple[int, int], ...] = _QUICK
     if isinstance(language, BoundedRuns):
         graph = language.graph
         hidden_start = len(graph.edges(graph.start))

@@ -87,7 +87,8 @@ class RunBallBounds:
 
     def __init__(self, graph: WordGraph, ways: list[NDArray[Any]], *, within: int, longest: int) -> None:
         self._graph = graph
-        self._ways = [np.minimum(layer, _LARGEST_COUNT).astype(np.float64) for layer in ways]
+        # only ever the smaller of two numbers is taken with these, so infinity is as good as too many
+        self._ways = [np.array([float(n) if n < _LARGEST_COUNT else math.inf for n in layer]) for layer in ways]
         self._none = np.zeros(graph.state_count)
         self._most: dict[tuple[int, int, int], Floats] = {}
         for length in range(longest + 1):
@@ -98,7 +99,7 @@ class RunBallBounds:
     def most(self, length: int, edits: int, other: int) -> int:
         """A number of words of `other` symbols within `edits` of a word that no word of the model exceeds."""
         # a sum of fewer than 10⁶ positive terms: a relative error below 10⁻⁹
-        return math.floor(self._at(length, edits, other)[self._graph.start] * (1 + 1e-9))
+        return math.floor(float(self._at(length, edits, other)[self._graph.start]) * (1 + 1e-9))
 
     def _at(self, length: int, edits: int, other: int) -> Floats:
         return self._most.get((length, edits, other), self._none)
@@ -108,7 +109,7 @@ class RunBallBounds:
         if length == 0 or other == 0:
             return everything if abs(length - other) <= edits else self._none
         if edits == 0:
-            return np.minimum(everything, 1.0)
+            return np.asarray(np.minimum(everything, 1.0))
         target = self._graph.target
         after = self._at(length, edits - 1, other - 1) + self._at(length - 1, edits - 1, other - 1)
         changed = np.minimum(after, self._ways[other - 1])[target]
@@ -117,7 +118,7 @@ class RunBallBounds:
         filled = np.flatnonzero(np.diff(self._graph.first))
         gain[filled] = np.maximum.reduceat(own - changed, self._graph.first[filled])
         total = sum_over_edges(self._graph, changed) + np.maximum(gain, 0.0) + self._at(length - 1, edits - 1, other)
-        return np.minimum(everything, total)
+        return np.asarray(np.minimum(everything, total))
 
 
-_LARGEST_COUNT = 10**300  # more words than that cannot be told from infinitely many
+_LARGEST_COUNT = 10**300

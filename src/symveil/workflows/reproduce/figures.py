@@ -29,8 +29,8 @@ def draw_figures(folder: Path, suffix: str, paper: str | None = None) -> Iterato
 
 
 def _jones2019(folder: Path, suffix: str) -> Iterator[Path]:
-    for name, printed in (("jones2019_fig1a_automaton.svg", False), ("jones2019_algorithm1_as_printed.svg", True)):
-        write_text(folder / name, levenshtein_automaton("abc", 2, printed=printed).to_svg())
+    for name, as_printed in (("jones2019_fig1a_automaton.svg", False), ("jones2019_algorithm1_as_printed.svg", True)):
+        write_text(folder / name, levenshtein_automaton("abc", 2, printed=as_printed).to_svg())
         yield folder / name
     automaton = folder / "jones2019_fig2_automaton.svg"
     write_text(automaton, hamming_automaton("abc", alphabet="abc", exactly=2).to_svg())
