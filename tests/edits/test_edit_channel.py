@@ -184,6 +184,7 @@ def test_at_a_small_epsilon_it_says_that_it_tells_nothing():
     assert channel.probability("abc", "a") == 0
     assert channel.expected_edits(7) == 7
     assert channel.distances("abc").probabilities.tolist() == [0, 0, 0, 1]
+    assert channel.distances("abc").label(3) == "3"
     assert sv.audit(channel, length=2).private
 
 
@@ -244,7 +245,7 @@ def test_it_travels_to_other_processes():
         ({"epsilon": 5, "adjacency": 0}, "adjacency"),
         ({"epsilon": 5, "adjacency": "all"}, "adjacency"),
         ({"epsilon": 5, "max_length": -1}, "max_length"),
-        ({"epsilon": 5, "nominal_length": 1.5}, "max_length"),
+        ({"epsilon": 5, "nominal_length": 1.5}, "nominal_length"),
         ({"epsilon": 1, "parameters": ChannelParameters.of(**VALUES)}, "parameters"),
     ],
 )

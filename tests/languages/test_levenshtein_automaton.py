@@ -103,4 +103,6 @@ def test_bad_words_are_refused():
         sv.levenshtein_automaton("abc", 1, alphabet="ab")
     with pytest.raises(AlphabetError, match="at least one symbol"):
         sv.levenshtein_automaton("", 1)
+    with pytest.raises(WordError, match="found a int"):
+        sv.levenshtein_automaton(7, 1)
     assert not sv.levenshtein_automaton("abc", 1).accepts("abx")

@@ -264,10 +264,10 @@ def runs_up_to(model: Model, max_length: int) -> BoundedRuns:
     return BoundedRuns(graph=word_graph(model), max_length=max_length, model=model)
 
 
-def read_max_length(value: int) -> int:
+def read_max_length(value: int, *, name: str = "max_length") -> int:
     """The public bound on the number of symbols of a word."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ParameterError("max_length", expected="a whole number, 0 or more", found=value)
+        raise ParameterError(name, expected="a whole number, 0 or more", found=value)
     return int(value)
 
 

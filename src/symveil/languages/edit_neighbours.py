@@ -20,7 +20,7 @@ from symveil.languages.universal_levenshtein import Profile, patterns_at, univer
 from symveil.models.word import Codes
 from symveil.randomness import BitSource, uniform_integer
 
-_MOST_EDGES = 20_000_000
+_MOST_EDGES = 5_000_000
 
 Node = tuple[Profile, int]
 """(profile, state of the model)."""

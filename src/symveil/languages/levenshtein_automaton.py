@@ -312,6 +312,8 @@ def levenshtein_automaton(
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
         raise ParameterError("k", expected="a whole number, 0 or more", found=k)
     if alphabet is None:
+        if not isinstance(word, Iterable):
+            raise WordError(f"word: expected a string or a sequence of symbols, found a {type(word).__name__}")
         own = word if isinstance(word, str) else tuple(word)
         alphabet = dict.fromkeys(own) if all(map(is_hashable, own)) else own
     symbols = Alphabet.from_symbols(alphabet)

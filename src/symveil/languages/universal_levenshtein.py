@@ -35,11 +35,12 @@ class UniversalAutomaton:
     def step(self, profile: Profile, pattern: int) -> Profile | None:
         """The profile after a symbol with this pattern; None where every distance exceeds k for good."""
         key = (profile, pattern)
-        if key not in self._steps:
+        found = self._steps.get(key, _UNKNOWN)
+        if found is _UNKNOWN:
             if len(self._steps) >= _MOST_STEPS_KEPT:
-                self._steps.clear()
-            self._steps[key] = self._work_out(profile, pattern)
-        return self._steps[key]
+                self._steps.clear()  # another thread may be reading: it works its step out again
+            found = self._steps[key] = self._work_out(profile, pattern)
+        return found
 
     def _work_out(self, profile: Profile, pattern: int) -> Profile | None:
         cap = self.within + 1
@@ -60,7 +61,8 @@ class UniversalAutomaton:
         return found if found <= self.within else None
 
 
-_MOST_STEPS_KEPT = 2_000_000
+_MOST_STEPS_KEPT = 400_000
+_UNKNOWN: Profile = ()
 
 
 @lru_cache(maxsize=8)

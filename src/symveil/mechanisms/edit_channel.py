@@ -26,7 +26,7 @@ from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.mechanisms.edit_channel_law import ChannelForward, edits_law
 from symveil.mechanisms.edit_mechanism import EditMechanism, Lengths
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Word
+from symveil.models.word import Codes, Word, read_length
 from symveil.numerics.balls import ball, nearest_float, precision
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.calibration.edit_channel_loss import (
@@ -79,7 +79,9 @@ class EditChannel(EditMechanism):
         language = EveryWord(symbols) if max_length is None else BoundedWords(symbols, max_length)
         super().__init__(language, epsilon=epsilon, adjacency=adjacency)
         nominal = language.max_length if nominal_length is None else nominal_length
-        self.nominal_length: Final = NOMINAL_LENGTH if nominal is None else read_max_length(nominal)
+        self.nominal_length: Final = (
+            NOMINAL_LENGTH if nominal is None else read_max_length(nominal, name="nominal_length")
+        )
         self._own_parameters: Final = parameters
         if parameters is not None:
             loss = channel_loss(parameters, len(symbols)).worst * max(self.reach, 1)
@@ -134,7 +136,7 @@ class EditChannel(EditMechanism):
 
         The expected Levenshtein distance is at most that: edits may undo each other.
         """
-        size = read_max_length(length)
+        size = read_length(length)
         with precision(512):  # E[t] is a small difference of large terms where insertions are rare
             edited = ball(self.parameters.deletion + self.parameters.substitution)
             return nearest_float(size * edited + (size + 1) * mean_inserted(self.parameters))

@@ -114,9 +114,10 @@ def _padded(poly: arb_poly, size: int) -> list[arb]:
 
 @dataclass(frozen=True, slots=True)
 class EditCounts:
-    """P(exactly e edits) for e = 0, 1, …, and of more than those."""
+    """P(exactly e edits) for e = 0, 1, …; the last chance is that of so many or more, where there can be more."""
 
     chances: list[arb]
+    or_more: bool
 
     def with_words(self, words: list[int], mean: float) -> EditDistanceLaw:
         """The law, with the number of words at each distance as far as they are known."""
@@ -129,7 +130,7 @@ class EditCounts:
             log_probabilities=np.array([nearest_float(each.log()) if each > 0 else -np.inf for each in self.chances]),
             expected_error=mean,
             measured="edits",
-            or_more=len(values) > 1,
+            or_more=self.or_more,
         )
 
 
@@ -139,7 +140,7 @@ def edits_law(parameters: ChannelParameters, length: int) -> EditCounts:
     Its generating function is (1−p+px)ⁿ·g(x)^{n+1}, p = δ+σ, multiplied out by repeated squaring.
     """
     if parameters.tells_nothing:
-        return EditCounts([arb(0)] * length + [arb(1)])
+        return EditCounts([arb(0)] * length + [arb(1)], or_more=False)
     with precision(4 * STANDARD_PRECISION):
         weights, total = inserted_above(parameters, 0, _MOST_ROWS)
         edited = ball(parameters.deletion + parameters.substitution)
@@ -152,7 +153,7 @@ def edits_law(parameters: ChannelParameters, length: int) -> EditCounts:
             left -= chance
             if left < _NEGLIGIBLE:
                 break
-        return EditCounts([*chances, left])
+        return EditCounts([*chances, left], or_more=True)
 
 
 def _short(poly: arb_poly) -> arb_poly:
