@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from flint import arb, arb_poly, ctx
 
@@ -33,7 +33,7 @@ from symveil.errors import ParameterError
 from symveil.numerics.balls import STANDARD_PRECISION, ball, precision, upper_bound
 from symveil.numerics.rationals import Number, exact
 
-SCANNED = 256
+SCANNED = 1024
 """L₀: outputs of fewer symbols in one stretch are looked at one by one, longer ones are bounded."""
 
 
@@ -157,9 +157,9 @@ def channel_loss(parameters: ChannelParameters, symbols: int) -> ChannelLoss:
         # grows with x, because κ ≥ σ/(m−1)
         swapped_tail = told_apart(table.s_tail / table.a_least)
         return ChannelLoss(
-            insertion=max(upper_bound(value.log()) for value in grown),
+            insertion=upper_bound(reduce(arb.max, grown).log()),
             deletion=upper_bound(-(delta * g0).log()),
-            substitution=max(upper_bound(value.log()) for value in swapped) if symbols > 1 else Fraction(0),
+            substitution=upper_bound(reduce(arb.max, swapped).log()) if symbols > 1 else Fraction(0),
             tail=max(upper_bound(grown_tail.log()), upper_bound(swapped_tail.log())),
         )
 

@@ -96,11 +96,14 @@ def _searched(epsilon: Fraction, symbols: int, nominal_length: int) -> ChosenCha
         edits = _fewest_edits(budget * (1 - margin), symbols, nominal_length, power, np.array([ratio]))
         if not edits.total[0] < nominal_length:
             return nothing  # deleting everything costs as much
+        deletion = _rounded(float(edits.deletion[0]))
+        # floats may end a hair beyond the largest substitution that is allowed, which is 0 for one symbol
+        largest = (1 - deletion) * Fraction(symbols - 1, symbols)
         parameters = ChannelParameters(
             ratio=exact(ratio),
             power=exact(power),
-            deletion=_rounded(float(edits.deletion[0])),
-            substitution=_rounded(float(edits.substitution[0])),
+            deletion=deletion,
+            substitution=min(_rounded(float(edits.substitution[0])), largest),
         )
         loss = channel_loss(parameters, symbols)
         if loss.worst <= epsilon:
