@@ -80,6 +80,7 @@ class EditExplanation:
             "power": spelled(chosen.power),
             "deletion": spelled(chosen.deletion),
             "substitution": spelled(chosen.substitution),
+            "keep": spelled(chosen.keep),
             "nominal_length": self.mechanism.nominal_length,
             "tells_nothing": chosen.tells_nothing,
         }

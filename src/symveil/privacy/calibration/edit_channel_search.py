@@ -124,22 +124,22 @@ def _best_point(epsilon: float, symbols: int, nominal_length: int) -> tuple[floa
     width = math.log(ratios[1] / ratios[0])
     step = float(powers[1] - powers[0])
     best: tuple[float, float, float] | None = None
-    for _ in range(_ROUNDS):
+    for turn in range(_ROUNDS):
         for power in powers.tolist():
             total = _fewest_edits(epsilon, symbols, nominal_length, power, ratios).total
             place = int(np.argmin(total))
             if math.isfinite(total[place]) and (best is None or total[place] < best[0]):
                 best = (float(total[place]), power, float(ratios[place]))
-        if best is None:
-            return None
+        if best is None or turn == _ROUNDS - 1:
+            break
         _, power, ratio = best
         step, width = step / 4, width / 6
         powers = np.array([round(power + shift * step, 4) for shift in range(-4, 5)])
         powers = powers[powers >= 2]
         ratios = np.array([float(f"{ratio * math.exp(shift * width):.5g}") for shift in range(-8, 9)])
         ratios = ratios[ratios < 1]
-        if best[1] not in powers or best[2] not in ratios:
-            best = None  # rounded: looked at again among the finer points
+        if turn == 0:
+            best = None  # the grid's own points are not rounded: they are looked at again among the finer ones
     return (best[1], best[2]) if best else None
 
 
