@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, WordError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.unchangeable import Unchangeable
 from symveil.models.word import Codes, Word, decode, encode_many
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
@@ -22,7 +22,7 @@ from symveil.privacy.parameters import Adjacency, read_adjacency, read_calibrati
 from symveil.randomness import BitSource, system_bits
 
 
-class WordMechanism(ABC):
+class WordMechanism(Unchangeable, ABC):
     """A mechanism that takes a word of a language and releases a word of the same language."""
 
     name: ClassVar[str]
@@ -122,24 +122,6 @@ class WordMechanism(ABC):
         """ln P(released | word): finite for every word that can be released, however unlikely."""
         row = self.language.encode(released)[None, :]
         return float(self.log_probabilities(self.language.encode(word), row)[0])
-
-    def __setattr__(self, name: str, value: object) -> None:
-        # A mechanism is what it was built as: another ε under the old guarantee would be a broken promise.
-        if name in self.__dict__:
-            raise AttributeError(f"{type(self).__name__}.{name} cannot be changed; build another mechanism")
-        super().__setattr__(name, value)
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
-
-    def __getstate__(self) -> dict[str, object]:
-        # tables are made again where they are needed: a worker gets the parameters only
-        kind = type(self)
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if not isinstance(getattr(kind, name, None), cached_property)
-        }
 
     def __repr__(self) -> str:
         return (

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from symveil.languages.bounded import BoundedWords, EveryWord
 from symveil.languages.free import FreeLanguage
 from symveil.mechanisms.selection import select_mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Word, decode, encode_many
 from symveil.numerics.rationals import Number
-from symveil.privacy.parameters import Adjacency
+from symveil.privacy.parameters import Adjacency, read_metric
 from symveil.randomness import BitSource
 
 
@@ -24,20 +25,44 @@ def privatize(
     mechanism: str = "auto",
     adjacency: Adjacency = 1,
     calibration: str = "tight",
+    metric: str = "hamming",
+    max_length: int | None = None,
+    cutoff: int | None = None,
     bits: BitSource | None = None,
 ) -> list[Word]:
-    """A private word for each word, in the same order. Each word's length is public.
+    """A private word for each word, in the same order.
+
+    With metric "hamming" each word's length is public and kept. With "levenshtein" it is secret, and the
+    released word has another one; `max_length` is then a public bound on the lengths (truncated-levenshtein
+    needs it, edit does not).
 
     >>> import symveil as sv
     >>> private = sv.privatize(["ab", "abcab", ""], alphabet="abc", epsilon=2)
     >>> [len(word) for word in private]
     [2, 5, 0]
+    >>> sv.privatize(["ab", "abcab", ""], alphabet="abc", epsilon=1000, metric="levenshtein")
+    ['ab', 'abcab', '']
     """
     symbols = Alphabet.from_symbols(alphabet)
     sources = words if isinstance(words, str) else list(words)
+    read_metric(metric, max_length=max_length)
+    if metric == "levenshtein":
+        return select_mechanism(
+            EveryWord(symbols) if max_length is None else BoundedWords(symbols, max_length),
+            epsilon=epsilon,
+            mechanism=mechanism,
+            adjacency=adjacency,
+            calibration=calibration,
+            cutoff=cutoff,
+        ).release_many(sources, bits=bits)
     # parameters are checked even where there is no word
     select_mechanism(
-        FreeLanguage(symbols, 0), epsilon=epsilon, mechanism=mechanism, adjacency=adjacency, calibration=calibration
+        FreeLanguage(symbols, 0),
+        epsilon=epsilon,
+        mechanism=mechanism,
+        adjacency=adjacency,
+        calibration=calibration,
+        cutoff=cutoff,
     )
     codes = encode_many(sources, symbols)
     numbers_of_length: dict[int, list[int]] = defaultdict(list)
