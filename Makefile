@@ -24,6 +24,7 @@ lint: $(VENV)/.ready
 	$(BIN)/lint-imports
 
 test: lint
+	sh tests/system_packages.sh
 	$(BIN)/pytest -n 2
 
 bench: $(VENV)/.bench-ready

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
     from symveil.models.alphabet import Alphabet
     from symveil.models.automaton import Automaton, TransitionSystem
+    from symveil.models.labelled_chain import LabelledChain
     from symveil.models.markov_chain import MarkovChain
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
     from symveil.privacy.guarantee import Guarantee
@@ -46,8 +47,10 @@ if TYPE_CHECKING:
     from symveil.verification.opacity.sensitive import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity
     from symveil.verification.opacity.violation import violation_probability
+    from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
+    from symveil.workflows.privatize_file import privatize_file
 
 _HOME = {
     "enforce_opacity": "symveil.enforcement.enforce",
@@ -67,6 +70,7 @@ _HOME = {
     "Guarantee": "symveil.privacy.guarantee",
     "HammingAutomaton": "symveil.languages.hamming_automaton",
     "LevenshteinAutomaton": "symveil.languages.levenshtein_automaton",
+    "LabelledChain": "symveil.models.labelled_chain",
     "MarkovChain": "symveil.models.markov_chain",
     "Online": "symveil.mechanisms.online",
     "PermuteAndFlip": "symveil.mechanisms.permute_and_flip",
@@ -82,11 +86,13 @@ _HOME = {
     "levenshtein_automaton": "symveil.languages.levenshtein_automaton",
     "load_model": "symveil.io.model_files",
     "privatize": "symveil.workflows.privatize",
+    "privatize_file": "symveil.workflows.privatize_file",
     "read_sequences": "symveil.io.sequences",
     "runs": "symveil.languages.runs",
     "runs_up_to": "symveil.languages.bounded",
     "save_model": "symveil.io.model_files",
     "select_mechanism": "symveil.mechanisms.selection",
+    "verify_privacy": "symveil.verification.verify_privacy",
     "words": "symveil.languages.free",
     "words_up_to": "symveil.languages.bounded",
 }
@@ -100,6 +106,7 @@ __all__ = [
     "FreeLanguage",
     "Guarantee",
     "HammingAutomaton",
+    "LabelledChain",
     "LevenshteinAutomaton",
     "LogicalSystem",
     "MarkovChain",
@@ -122,6 +129,7 @@ __all__ = [
     "load_model",
     "observer",
     "privatize",
+    "privatize_file",
     "read_sequences",
     "runs",
     "runs_up_to",
@@ -129,6 +137,7 @@ __all__ = [
     "select_mechanism",
     "sensitive_strings",
     "verify_opacity",
+    "verify_privacy",
     "violation_probability",
     "words",
     "words_up_to",

@@ -7,6 +7,8 @@
     │   ├── ModelError                    a model that contradicts itself or its format
     │   ├── WordError                     a word that its language does not contain
     │   └── FileError                     a file that cannot be read or written
+    ├── LedgerError                       a ledger that cannot be used, or refuses
+    │   └── OverBudgetError               somebody has too little budget left: nothing was drawn
     ├── TooLargeError                     right, but beyond what enumeration can do
     └── NotPrivateError                   a mechanism kept only for reproduction, not asked for by name
 
@@ -69,6 +71,18 @@ class FileError(InputError):
     def __init__(self, path: str, *, expected: str, found: str) -> None:
         super().__init__(f"{path}: expected {expected}, found {found}")
         self.path = path
+
+
+class LedgerError(SymveilError):
+    """A ledger that cannot be used, or that refuses what was asked of it."""
+
+
+class OverBudgetError(LedgerError):
+    """Persons have too little budget left. `persons` is how many; who they are stays in the ledger."""
+
+    def __init__(self, message: str, *, persons: int) -> None:
+        super().__init__(message)
+        self.persons = persons
 
 
 class TooLargeError(SymveilError):

@@ -207,7 +207,7 @@ def test_a_symbol_on_the_edge_of_resampling_is_decided_by_more_bits(lane, extens
 def test_chances_0_and_1_are_certain(chance, expected):
     boundaries = Boundaries(lambda: [ball(chance)], width=32)
     codes = np.zeros((1, 4), dtype=np.int32)
-    lanes = [0, 1, 2**31, 2**32 - 1, *[2**32 - 1] * 4]
+    lanes = [half for deciding in (0, 1, 2**31, 2**32 - 1) for half in (deciding, 2**32 - 1)]
     found = resample_symbols(codes, 4, boundaries, Fed(lanes))
     assert found.tolist() == [[3 if expected else 0] * 4]
 
@@ -215,5 +215,5 @@ def test_chances_0_and_1_are_certain(chance, expected):
 def test_a_resampled_symbol_may_be_the_old_one():
     always = Boundaries(lambda: [ball(Fraction(1))], width=32)
     codes = np.full((1, 3), 2, dtype=np.int32)
-    lanes = [5, 5, 5, 1, 2**31, 2**32 - 1]
+    lanes = [5, 1, 5, 2**31, 5, 2**32 - 1]
     assert resample_symbols(codes, 3, always, Fed(lanes)).tolist() == [[0, 1, 2]]

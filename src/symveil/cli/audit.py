@@ -27,9 +27,15 @@ from symveil.errors import InputError
     "--output-length", metavar="M", type=int, help="With mechanism edit: look at released words of up to M symbols."
 )
 @mechanism_options
+@click.option("--by-chain", is_flag=True, help="Prove it on the mechanism's labelled chain, in exact rationals.")
 @json_option
 def audit_command(
-    source: LanguageOptions, mechanism: MechanismOptions, length: int, output_length: int | None, as_json: bool
+    source: LanguageOptions,
+    mechanism: MechanismOptions,
+    length: int,
+    output_length: int | None,
+    by_chain: bool,
+    as_json: bool,
 ) -> int:
     """Compute the exact worst-case loss of a mechanism by enumerating a small language.
 
@@ -41,11 +47,14 @@ def audit_command(
     """
     from symveil.numerics.rationals import shown_at_least
     from symveil.verification.audit import MOST_WORDS, audit
+    from symveil.verification.audit_by_chain import audit_by_chain
 
     notes: list[str] = []
     mechanism.check_metric()
     with progress_bar("auditing") as progress:
         if mechanism.metric == "levenshtein":
+            if by_chain:
+                raise InputError("by-chain: expected --metric hamming with it, found levenshtein")
             bound = length if mechanism.max_length is None else mechanism.max_length
             edits = mechanism.build(source.open_language(bound, notes))
             verdict = audit(edits, length=length, output_length=output_length, progress=progress)
@@ -54,7 +63,8 @@ def audit_command(
                 raise InputError("output-length: expected --metric levenshtein with it, found hamming")
             language = source.language(length, notes)
             language.enumerate_codes(at_most=MOST_WORDS)  # refused before anything is calibrated
-            verdict = audit(mechanism.build(language), progress=progress)
+            law = mechanism.build(language)
+            verdict = audit_by_chain(law, progress=progress) if by_chain else audit(law, progress=progress)
     if as_json:
         print_json(verdict.document())
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -17,26 +18,33 @@ from symveil.cli.output import print_json, print_table
     type=click.Path(path_type=Path),
     default=Path("demo-out"),
     show_default=True,
-    help="Where the report and the private sessions go.",
+    help="Where the report and the private trips go.",
 )
 @json_option
 def demo_command(out: Path, as_json: bool) -> None:
-    """Privatise the shipped synthetic click sessions and write an HTML report about it."""
+    """Privatise synthetic trips on a generated road network, and write an HTML report about it."""
+    from symveil.numerics.rationals import shown_at_least
     from symveil.workflows.demo import run_demo
 
-    result = run_demo(out)
+    said = sys.stderr.isatty() and not as_json
+    result = run_demo(out, progress=lambda what: click.echo(f"symveil: {what} …", err=True) if said else None)
     if as_json:
         print_json(result.document())
         return
     print_table(
-        f"{result.sessions} synthetic click sessions over {result.pages} pages, made private",
-        ("epsilon", "each page changed with probability", "example (original first)"),
+        f"{result.trips} synthetic trips on a network of {result.streets} streets, made private",
+        ("epsilon", "proved loss", "streets changed in a typical trip of 9", "checked", "private file"),
         [
-            (f"{row.epsilon:g}", f"{row.change_probability:.4f}", f"{row.example[0]}\n{row.example[1]}")
+            (
+                str(row.epsilon),
+                f"{shown_at_least(row.loss)} ({row.how})",
+                f"{row.expected_error:.3f}",
+                "yes" if row.checked else "NO",
+                str(row.release.out),
+            )
             for row in result.rows
         ],
     )
     total = sum(row.epsilon for row in result.rows)
-    click.echo(f"Each file is a release of its own: publishing all of them costs {total} per session.")
+    click.echo(f"Each file is a release of its own: publishing all of them costs {total} per trip.")
     click.echo(f"Report: {result.report}")
-    click.echo(f"Private sessions: {', '.join(str(row.file) for row in result.rows)}")

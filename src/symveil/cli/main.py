@@ -15,13 +15,18 @@ import click
 
 from symveil import __version__
 from symveil.cli.audit import audit_command
+from symveil.cli.check import check_command
 from symveil.cli.demo import demo_command
 from symveil.cli.enforce import enforce_command
 from symveil.cli.explain import explain_command
 from symveil.cli.learn import learn_command
+from symveil.cli.ledger import ledger_command
 from symveil.cli.opacity import opacity_command
+from symveil.cli.privatize import privatize_command
 from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
+from symveil.cli.studio import studio_command
+from symveil.cli.verify import verify_command
 from symveil.errors import SymveilError
 
 BAD_INPUT = 2
@@ -30,13 +35,18 @@ READER_GONE = 141
 
 COMMANDS = (
     demo_command,
+    privatize_command,
     release_command,
     explain_command,
     audit_command,
+    verify_command,
     opacity_command,
     enforce_command,
     learn_command,
+    ledger_command,
+    check_command,
     reproduce_command,
+    studio_command,
 )
 
 

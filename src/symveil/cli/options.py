@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import click
 
@@ -123,6 +123,13 @@ class MechanismOptions:
 
         read_metric(self.metric, max_length=self.max_length)
 
+    @overload
+    def build(self, language: FixedLanguage) -> WordMechanism: ...
+    @overload
+    def build(self, language: OpenLanguage) -> EditMechanism: ...
+    @overload
+    def build(self, language: FixedLanguage | OpenLanguage) -> WordMechanism | EditMechanism: ...
+
     def build(self, language: FixedLanguage | OpenLanguage) -> WordMechanism | EditMechanism:
         """The mechanism they ask for, on this language."""
         from symveil.mechanisms.selection import select_mechanism
@@ -140,6 +147,21 @@ class MechanismOptions:
             cutoff=self.cutoff,
             not_private=self.not_private,
         )
+
+    def parameters(self) -> dict[str, Any]:
+        """The same for `privatize_file`, which makes a mechanism for each length."""
+        return {
+            "epsilon": self.epsilon,
+            "mechanism": self.mechanism,
+            "adjacency": read_adjacency_option(self.adjacency),
+            "calibration": self.calibration,
+            "prior": self.prior,
+            "utility": self.utility,
+            "offset": self.offset,
+            "metric": self.metric,
+            "max_length": self.max_length,
+            "cutoff": self.cutoff,
+        }
 
 
 def read_adjacency_option(text: str) -> Adjacency:
@@ -191,8 +213,7 @@ class LanguageOptions:
         return runs_up_to(model, max_length)
 
     def _model(self, notes: list[str]) -> Model | None:
-        from symveil.io.model_files import load_model
-        from symveil.languages.graph import require_words
+        from symveil.io.model_files import load_word_model
 
         if self.alphabet is not None and self.model is not None:
             raise InputError("model: expected --alphabet or --model, found both")
@@ -200,7 +221,17 @@ class LanguageOptions:
             if self.public_start:
                 raise InputError("public start: expected --model with --public-start, found no model")
             return None
-        return require_words(load_model(self.model, notes=notes))
+        return load_word_model(self.model, notes=notes)
+
+    def parameters(self) -> dict[str, Any]:
+        """The same for `privatize_file`, which reads words of all lengths."""
+        if self.alphabet is not None and self.model is not None:
+            raise InputError("model: expected --alphabet or --model, found both")
+        if self.model is not None:
+            return {"model": self.model, "public_start": self.public_start}
+        if self.public_start:
+            raise InputError("public start: expected --model with --public-start, found no model")
+        return {"alphabet": self._alphabet()}
 
     def _alphabet(self) -> Alphabet:
         """The alphabet of `--alphabet`; refused when missing, since the data must not define it."""

@@ -100,3 +100,26 @@ def counter(what: str) -> Iterator[Callable[[int], None]]:
 
 
 _SECONDS_BETWEEN_COUNTS = 0.2
+
+
+@contextmanager
+def rate_bar() -> Iterator[Callable[[str, float, int], None]]:
+    """A bar with the rate and the time that remains; yields what tells it (what, how much of it, how many records)."""
+    hidden = not sys.stderr.isatty()
+    began = time.monotonic()
+    shown: tuple[str, int] = ("", 0)
+
+    def rate(_: object) -> str:
+        what, records = shown
+        return f"{what}: {records:,} sequences, {records / max(time.monotonic() - began, 1e-3):,.0f} a second"
+
+    with click.progressbar(length=1000, file=sys.stderr, hidden=hidden, show_eta=True, item_show_func=rate) as bar:
+
+        def tell(what: str, done: float, records: int) -> None:
+            nonlocal began, shown
+            if what != shown[0]:  # the next pass begins again
+                began, bar.pos, bar.start = time.monotonic(), 0, time.time()
+            shown = (what, records)
+            bar.update(int(done * 1000) - bar.pos, what)
+
+        yield tell

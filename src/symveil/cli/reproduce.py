@@ -16,7 +16,7 @@ from symveil.cli.output import print_json, print_table
 @click.option("--format", "suffix", type=click.Choice(["png", "svg"]), default="png", show_default=True)
 @json_option
 def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_json: bool) -> None:
-    """Show every published figure of a PAPER (jones2019, benvenuti2026, zhao2025) next to ours."""
+    """Show every published figure of a PAPER (jones2019, benvenuti2026, zhao2025, chistikov2019) next to ours."""
     from symveil.workflows.reproduce.papers import reproduce
 
     result = reproduce(paper)

@@ -13,7 +13,8 @@ class Node:
     """A state at a place of the grid; rows count upwards, as on graph paper, and may be fractions.
 
     `label` is its lines of text, `value` what is annotated beside it in blue. An initial node has
-    an arrow from nowhere, an accepting one a double outline, a marked one a tinted ground.
+    an arrow from nowhere, an accepting one a double outline, a marked one a tinted ground, a current
+    one a halo: where one may be now.
     """
 
     key: Hashable
@@ -24,6 +25,7 @@ class Node:
     initial: bool = False
     accepting: bool = False
     marked: bool = False
+    current: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,7 @@ class Diagram:
     annotation_meaning: str = ""
     marked_meaning: str = ""
     dashed_meaning: str = ""
+    current_meaning: str = ""
 
     def __post_init__(self) -> None:
         # A key may be a secret (a state that a word visits), so an offender is named by its number.

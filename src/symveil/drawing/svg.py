@@ -17,7 +17,7 @@ from symveil.drawing.layout import NODE_SIZE, Arrow, Layout, PlacedNode, lay_out
 from symveil.drawing.text import displayable, width
 from symveil.drawing.writing import LABEL_SIZE, LINE_HEIGHT, VALUE_SIZE, PlacedText, Role
 
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 _COLOUR: dict[Role, str] = {"label": INK, "annotation": RED, "value": BLUE}
 _SIZE: dict[Role, float] = {"label": LABEL_SIZE, "annotation": LABEL_SIZE, "value": VALUE_SIZE}
 _WEIGHT: dict[Role, str] = {"label": "500", "annotation": "400", "value": "600"}
@@ -58,15 +58,15 @@ def to_svg(diagram: Diagram) -> str:
     pieces = [
         f'<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" role="img" width="{_number(wide)}" '
         f'height="{_number(high)}" viewBox="0 0 {_number(wide)} {_number(high)}" '
-        f'style="max-width:100%;height:auto" font-family="{_FONT}" text-anchor="middle">',
-        f"<title>{_text(diagram.title)}</title>",
+        f'style="max-width:100%;height:auto" font-family="{FONT}" text-anchor="middle">',
+        f"<title>{escaped(diagram.title)}</title>",
         f'<rect x="0.5" y="0.5" width="{_number(wide - 1)}" height="{_number(high - 1)}" rx="12" '
         f'fill="{CARD}" stroke="{BORDER}"/>',
     ]
     if diagram.title:
         pieces.append(
             f'<text x="{_number(_MARGIN)}" y="{_number(_MARGIN + _TITLE_SIZE * 0.8)}" text-anchor="start" '
-            f'font-size="{_number(_TITLE_SIZE)}" font-weight="600" fill="{INK}">{_text(diagram.title)}</text>'
+            f'font-size="{_number(_TITLE_SIZE)}" font-weight="600" fill="{INK}">{escaped(diagram.title)}</text>'
         )
     pieces.append(f'<g transform="translate({_number(shift_x)} {_number(shift_y)})">')
     pieces += _graph(layout)
@@ -121,13 +121,16 @@ def _node(placed: PlacedNode, outline: Outline) -> str:
     node = placed.node
     ground = MARKED if node.marked else GROUND
     shapes = [_outline(placed, outline, inset=0.0, attributes=f'fill="{ground}" stroke="{INK}" stroke-width="1.5"')]
+    if node.current:
+        halo = f'fill="none" stroke="{BLUE}" stroke-width="3.4"'
+        shapes.insert(0, _outline(placed, outline, inset=-4.5, attributes=halo))
     if node.accepting:
         ring = f'fill="none" stroke="{INK}" stroke-width="1.2"'
         shapes.append(_outline(placed, outline, inset=3.6, attributes=ring))
     step = NODE_SIZE * LINE_HEIGHT
     first = placed.y - (len(node.label) - 1) * step / 2 + NODE_SIZE * _BASELINE
     texts = [
-        f'<text x="{_number(placed.x)}" y="{_number(first + index * step)}">{_text(text)}</text>'
+        f'<text x="{_number(placed.x)}" y="{_number(first + index * step)}">{escaped(text)}</text>'
         for index, text in enumerate(node.label)
     ]
     return f'<g>{"".join(shapes)}<g font-size="{_number(NODE_SIZE)}" fill="{INK}">{"".join(texts)}</g></g>'
@@ -154,7 +157,7 @@ def _placed_text(placed: PlacedText) -> str:
     lines = placed.text.split("\n")
     first = size * (_BASELINE - (len(lines) - 1) * LINE_HEIGHT / 2)
     texts = (
-        f'<text y="{_number(first + index * size * LINE_HEIGHT)}" {style}>{_text(line)}</text>'
+        f'<text y="{_number(first + index * size * LINE_HEIGHT)}" {style}>{escaped(line)}</text>'
         for index, line in enumerate(lines)
     )
     return f'<g transform="translate({_number(box.x)} {_number(box.y)}){turn}">{plate}{"".join(texts)}</g>'
@@ -162,7 +165,12 @@ def _placed_text(placed: PlacedText) -> str:
 
 # --- legend --------------------------------------------------------------------------------------
 
-_SAMPLE = {"": 0.0, "marked": 20.0, "dashed": 28.0}  # how wide the sample of a ground or of a line is, with a gap
+_SAMPLE = {
+    "": 0.0,
+    "marked": 20.0,
+    "dashed": 28.0,
+    "current": 24.0,
+}  # how wide the sample of a ground or of a line is, with a gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +179,7 @@ class _Entry:
 
     text: str
     colour: str
-    sample: Literal["", "marked", "dashed"] = ""
+    sample: Literal["", "marked", "dashed", "current"] = ""
 
     @property
     def width(self) -> float:
@@ -185,6 +193,7 @@ def _legend(diagram: Diagram) -> list[_Entry]:
         _Entry(diagram.annotation_meaning, RED),
         _Entry(diagram.marked_meaning, GREY, "marked"),
         _Entry(diagram.dashed_meaning, GREY, "dashed"),
+        _Entry(diagram.current_meaning, GREY, "current"),
     )
     return [entry for entry in entries if entry.text]
 
@@ -211,7 +220,7 @@ def _legend_lines(rows: list[list[_Entry]], *, top: float) -> list[str]:
                 lines.append(_sample(entry, x, y - _LEGEND_SIZE * _BASELINE))
             lines.append(
                 f'<text x="{_number(x + _SAMPLE[entry.sample])}" y="{_number(y)}" text-anchor="start" '
-                f'font-size="{_number(_LEGEND_SIZE)}" fill="{entry.colour}">{_text(entry.text)}</text>'
+                f'font-size="{_number(_LEGEND_SIZE)}" fill="{entry.colour}">{escaped(entry.text)}</text>'
             )
             x += entry.width + _LEGEND_GAP
     return lines
@@ -221,13 +230,19 @@ def _sample(entry: _Entry, x: float, y: float) -> str:
     if entry.sample == "dashed":
         line = f"M{_point(x, y)}H{_number(x + 22)}"
         return f'<path d="{line}" fill="none" stroke="{LINE}" stroke-width="1.4"{_DASHES}/>'
+    if entry.sample == "current":
+        return (
+            f'<rect x="{_number(x + 1)}" y="{_number(y - 7)}" width="14" height="14" rx="7" fill="none" '
+            f'stroke="{BLUE}" stroke-width="3"/>'
+        )
     return (
         f'<rect x="{_number(x)}" y="{_number(y - 7)}" width="14" height="14" rx="7" fill="{MARKED}" '
         f'stroke="{INK}" stroke-width="1.2"/>'
     )
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
+    """Text as it may stand in an SVG document."""
     return escape(displayable(text))
 
 

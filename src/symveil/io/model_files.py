@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from symveil.errors import FileError
 from symveil.io.files import write_text
 from symveil.io.fsm_files import read_fsm
 from symveil.io.late_readers import graph_reader
 from symveil.io.model_json import model_text, parse_model
 from symveil.io.pfa_files import read_pfa
+from symveil.io.prism_explicit import LABEL_SUFFIX, read_prism
+from symveil.io.prism_explicit import SUFFIX as PRISM_SUFFIX
 from symveil.io.reading import read_text, suffix
 from symveil.io.stoc_files import read_stoc
 from symveil.io.transition_tables import TABLE_SUFFIXES, read_transition_table
-from symveil.languages.graph import AnyModel
+from symveil.languages.graph import AnyModel, Model, require_words
+from symveil.models.labelled_chain import LabelledChain
 
 GRAPH_SUFFIXES = (".graphml", ".dot", ".gv")
 
@@ -26,7 +30,8 @@ def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
 
     The name says the format: GraphML (`.graphml`) and DOT (`.dot`, `.gv`) through networkx,
     transition tables (`.csv`, `.tsv`, `.parquet`), partially observed systems of UMDES, DESUMA and
-    VEiP (`.fsm`, `.stoc`, `.pfa`), and symveil's own JSON for everything else; each also gzipped. Where
+    VEiP (`.fsm`, `.stoc`, `.pfa`), PRISM's explicit chains (`.tra`, with the labels in a `.lab` file
+    beside it), and symveil's own JSON for everything else; each also gzipped. Where
     something was assumed or rounded, a sentence is appended to `notes`.
 
     >>> import tempfile
@@ -47,11 +52,51 @@ def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
         model = graph_reader(file).read_graph_file(file, notes=said)
     elif kind in _SYSTEM_READERS:
         model = _SYSTEM_READERS[kind](file, notes=said)
+    elif kind in (PRISM_SUFFIX, LABEL_SUFFIX):
+        model = read_prism(_transitions_of(file), notes=said)
     else:
         model = parse_model(read_text(file, what="model file", at_most=_LARGEST_FILE), name=str(file), notes=said)
     if notes is not None:
         notes.extend(f"{file}: {note}" for note in said)
     return model
+
+
+def load_word_model(path: str | Path, *, notes: list[str] | None = None) -> Model:
+    """The model in a file, if it is one that has words."""
+    model = load_model(path, notes=notes)
+    if isinstance(model, LabelledChain):
+        raise FileError(
+            str(path),
+            expected="a markov-chain, transition-system or automaton, which has words",
+            found=f"a {model.kind}, which symveil verify takes",
+        )
+    return require_words(model)
+
+
+def load_labelled_chain(
+    path: str | Path, *, labels: str | Path | None = None, notes: list[str] | None = None
+) -> LabelledChain:
+    """The labelled chain in a file; `labels` is a PRISM label file that has another name than its `.tra` file."""
+    file = Path(path)
+    if labels is not None:
+        if suffix(file) != PRISM_SUFFIX:
+            raise FileError(str(file), expected="a PRISM .tra file, which label files belong to", found=suffix(file))
+        said: list[str] = []
+        chain = read_prism(file, labels=Path(labels), notes=said)
+        if notes is not None:
+            notes.extend(f"{file}: {note}" for note in said)
+        return chain
+    model = load_model(file, notes=notes)
+    if not isinstance(model, LabelledChain):
+        raise FileError(str(file), expected="a labelled-chain", found=f"a {model.kind}")
+    return model
+
+
+def _transitions_of(file: Path) -> Path:
+    """A `.lab` file stands for the `.tra` file beside it."""
+    if suffix(file) == PRISM_SUFFIX:
+        return file
+    return file.with_name(file.name.lower().removesuffix(".gz").removesuffix(LABEL_SUFFIX) + PRISM_SUFFIX)
 
 
 def save_model(model: AnyModel, path: str | Path) -> None:

@@ -15,10 +15,11 @@ from fractions import Fraction
 from typing import Any
 
 from symveil.errors import ModelError
-from symveil.io.json_text import Numeral, described, parse_json, read_members, require, require_keys
+from symveil.io.json_text import Numeral, described, parse_json, place, read_members, require, require_keys
 from symveil.io.places import placed
 from symveil.languages.graph import AnyModel
 from symveil.models.automaton import Automaton, TransitionSystem
+from symveil.models.labelled_chain import LabelledChain
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import exact
@@ -26,7 +27,6 @@ from symveil.numerics.rationals import exact
 FORMAT = "symveil/1"
 
 _FINEST_DECIMAL = 10**18  # a denominator that does not divide it has no short decimals
-_LATER_KINDS = ("labelled-chain",)
 
 Reader = Callable[[object, str], Any]
 """Reads one JSON value: (value, where it stands)."""
@@ -53,8 +53,7 @@ def _kind(members: dict[str, object], *, root: str) -> str:
     kind = members["kind"]
     if isinstance(kind, str) and kind in _READERS:
         return kind
-    later = ", which this version does not read yet" if kind in _LATER_KINDS else ""
-    raise ModelError(f"{root}.kind", expected=f"one of {', '.join(_READERS)}", found=f"{described(kind)}{later}")
+    raise ModelError(f"{root}.kind", expected=f"one of {', '.join(_READERS)}", found=described(kind))
 
 
 # --- one reader for each kind ------------------------------------------------------------------
@@ -115,9 +114,31 @@ def _read_partially_observed(members: dict[str, object], root: str, notes: list[
     )
 
 
+def _read_labelled_chain(members: dict[str, object], root: str, notes: list[str] | None) -> AnyModel:
+    _require_keys(members, root, required=("transitions", "labels"), optional=("related", "states"))
+    where = f"{root}.labels"
+    labels = read_members(members["labels"], where=where, expected="an object {state: label}")
+    return LabelledChain.from_transitions(
+        _rows(members, root, (_name, _name, _probability), "[state, state, probability]"),
+        labels={state: _name(label, place(where, state)) for state, label in labels.items()},
+        related=_pairs(members["related"], f"{root}.related") if "related" in members else (),
+        states=_names(members, "states", root) if "states" in members else None,
+        notes=notes,
+    )
+
+
 def _first_row_has(cells: int, members: dict[str, object]) -> bool:
     rows = members["transitions"]
     return isinstance(rows, list) and bool(rows) and isinstance(rows[0], list) and len(rows[0]) == cells
+
+
+def _pairs(value: object, where: str) -> list[tuple[str, str]]:
+    pairs = []
+    for index, pair in enumerate(require(value, list, where=where, expected="an array of [state, state]")):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ModelError(f"{where}[{index}]", expected="[state, state]", found=described(pair))
+        pairs.append((_name(pair[0], f"{where}[{index}][0]"), _name(pair[1], f"{where}[{index}][1]")))
+    return pairs
 
 
 _READERS: dict[str, Callable[[dict[str, object], str, list[str] | None], AnyModel]] = {
@@ -125,6 +146,7 @@ _READERS: dict[str, Callable[[dict[str, object], str, list[str] | None], AnyMode
     TransitionSystem.kind: _read_system,
     Automaton.kind: _read_automaton,
     StochasticSystem.kind: _read_partially_observed,
+    LabelledChain.kind: _read_labelled_chain,
 }
 
 
@@ -142,10 +164,10 @@ def _rows(members: dict[str, object], root: str, readers: tuple[Reader, ...], co
     numbered = tuple(enumerate(readers))
     rows = []
     for index, row in enumerate(require(members["transitions"], list, where=where, expected=f"an array of {columns}")):
-        place = f"{where}[{index}]"
+        here = f"{where}[{index}]"
         if not isinstance(row, list) or len(row) != len(readers):
-            raise ModelError(place, expected=columns, found=described(row))
-        rows.append(tuple([read(row[column], f"{place}[{column}]") for column, read in numbered]))
+            raise ModelError(here, expected=columns, found=described(row))
+        rows.append(tuple([read(row[column], f"{here}[{column}]") for column, read in numbered]))
     return rows
 
 
@@ -182,12 +204,16 @@ def model_document(model: AnyModel) -> dict[str, object]:
     if isinstance(model, StochasticSystem | LogicalSystem):
         return _partially_observed_document(model)
     document: dict[str, object] = {"format": FORMAT, "kind": model.kind}
-    if model.initial is not None:
+    if not isinstance(model, LabelledChain) and model.initial is not None:
         document["initial"] = model.initial
+    if isinstance(model, LabelledChain):
+        document["labels"] = dict(zip(model.states, model.labels, strict=True))
+        if model.related:
+            document["related"] = [list(pair) for pair in model.related]
     if isinstance(model, Automaton):
         document["accepting"] = list(model.accepting)
     rows: list[list[Any]]
-    if isinstance(model, MarkovChain):
+    if isinstance(model, MarkovChain | LabelledChain):
         rows = [[source, target, _spelled(chance)] for source, target, chance in model.transitions]
         mentioned = dict.fromkeys(name for row in rows for name in row[:2])
     else:

@@ -23,13 +23,13 @@ figure svg { width: 100%; min-width: 34rem; height: auto; display: block; }
 """
 
 
-def page(title: str, lead: str, sections: Iterable[tuple[str, str]]) -> str:
-    """A page with a title, a sentence, and sections of (heading, ready HTML)."""
+def page(title: str, lead: str, sections: Iterable[tuple[str, str]], *, style: str = "") -> str:
+    """A page with a title, a sentence, and sections of (heading, ready HTML); `style` is added to its own."""
     body = "\n".join(f"<section><h2>{html.escape(heading)}</h2>\n{content}</section>" for heading, content in sections)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<title>{html.escape(title)}</title><style>{_STYLE}{style}</style></head>\n"
         f'<body><h1>{html.escape(title)}</h1><p class="lead">{html.escape(lead)}</p>\n{body}\n</body></html>\n'
     )
 

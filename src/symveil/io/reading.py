@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -16,6 +16,10 @@ from symveil.errors import FileError
 _GZIP = b"\x1f\x8b"
 _MEBIBYTE = 1024 * 1024
 _LONGEST_LINE = 64 * _MEBIBYTE  # characters
+
+MOST_TIMES = 200
+"""How many times its size a gzipped file may unpack to: logs reach fifty, a bomb a thousand."""
+_SUSPICIOUS_FROM = 64 * _MEBIBYTE  # a small file may be as repetitive as it likes
 
 
 def suffix(path: Path) -> str:
@@ -28,9 +32,40 @@ def suffix(path: Path) -> str:
     return Path(name).suffix
 
 
+class _Unpacked(io.RawIOBase):
+    """What a gzipped file unpacks to, refused once it is a bomb: in bounded memory, and before it fills a disk."""
+
+    def __init__(self, path: Path, packed: BinaryIO, most_times: int) -> None:
+        self._path, self._most_times = path, most_times
+        self._size = path.stat().st_size
+        self._file = gzip.GzipFile(fileobj=packed)
+        self._done = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
+        """The next bytes."""
+        found = self._file.readinto(buffer)
+        self._done += found
+        if self._done > max(_SUSPICIOUS_FROM, self._most_times * self._size):
+            raise FileError(
+                str(self._path),
+                expected=f"a gzip file that unpacks to at most {self._most_times} times its size",
+                found="more; raise --gzip-ratio if it is no bomb",
+            )
+        return found
+
+
 @contextmanager
-def open_bytes(path: Path, *, what: str) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked where it is gzipped; what goes wrong inside the block is a FileError."""
+def open_bytes(
+    path: Path, *, what: str, most_times: int = MOST_TIMES, opened: Callable[[BinaryIO], None] | None = None
+) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked where it is gzipped; what goes wrong inside the block is a FileError.
+
+    `opened` is told the file itself, whose position says how far reading has come.
+    """
     expected = f"a readable {what}"
     try:
         file = path.open("rb")
@@ -39,9 +74,13 @@ def open_bytes(path: Path, *, what: str) -> Iterator[BinaryIO]:
     except ValueError:  # a path that the system cannot spell
         raise FileError(repr(str(path)), expected=expected, found="an impossible file name") from None
     with file:
+        if opened is not None:
+            opened(file)
         try:
             packed = file.peek(2)[:2] == _GZIP
-            yield cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
+            yield cast("BinaryIO", io.BufferedReader(_Unpacked(path, file, most_times))) if packed else file
+        except FileError:
+            raise
         except UnicodeDecodeError:
             raise FileError(str(path), expected=f"a {what} in UTF-8", found="other bytes") from None
         except (EOFError, zlib.error, gzip.BadGzipFile):
@@ -70,10 +109,12 @@ def read_text(path: Path, *, what: str, at_most: int) -> str:
         ) from None
 
 
-def read_lines(path: Path, *, what: str) -> Generator[str]:
+def read_lines(
+    path: Path, *, what: str, most_times: int = MOST_TIMES, opened: Callable[[BinaryIO], None] | None = None
+) -> Generator[str]:
     """The lines of a UTF-8 file with their ends, one at a time; a line without an end is refused in time."""
     with (
-        open_bytes(path, what=what) as file,
+        open_bytes(path, what=what, most_times=most_times, opened=opened) as file,
         io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
     ):
         number = 0
@@ -88,7 +129,9 @@ def read_lines(path: Path, *, what: str) -> Generator[str]:
             yield line
 
 
-def csv_rows(path: Path, *, what: str) -> Generator[tuple[int, list[str]]]:
+def csv_rows(
+    path: Path, *, what: str, most_times: int = MOST_TIMES, opened: Callable[[BinaryIO], None] | None = None
+) -> Generator[tuple[int, list[str]]]:
     """The rows of a CSV file, header first, each with the number of its line; blank lines are left out.
 
     Cells are separated by commas, in a `.tsv` file by tabs. A row with another number of cells
@@ -96,7 +139,8 @@ def csv_rows(path: Path, *, what: str) -> Generator[tuple[int, list[str]]]:
     """
     delimiter = "\t" if suffix(path) == ".tsv" else ","
     width, line = 0, 1
-    with closing(read_lines(path, what=what)) as lines:
+    csv.field_size_limit(_LONGEST_LINE)  # a sequence in one cell may be long; lines are bounded anyway
+    with closing(read_lines(path, what=what, most_times=most_times, opened=opened)) as lines:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         try:
             for row in reader:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from symveil.errors import ModelError, TooLargeError
 from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton, Transition, TransitionSystem
+from symveil.models.labelled_chain import LabelledChain
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 
@@ -26,7 +27,7 @@ _MOST_SUBSETS = 1_000_000
 Model = MarkovChain | TransitionSystem | Automaton
 """The models that have words."""
 
-AnyModel = Model | PartiallyObserved
+AnyModel = Model | PartiallyObserved | LabelledChain
 """Whatever a model file may hold."""
 
 
@@ -80,15 +81,16 @@ def require_words(model: AnyModel) -> Model:
     >>> require_words(system)
     Traceback (most recent call last):
     symveil.errors.ModelError: model: expected a markov-chain, a transition-system or an automaton,
-    found a stochastic-system, which `symveil opacity` and `symveil enforce` take
+    which has words, found a stochastic-system, which `symveil opacity` takes
     """
-    if isinstance(model, StochasticSystem | LogicalSystem):
-        raise ModelError(
-            "model",
-            expected="a markov-chain, a transition-system or an automaton",
-            found=f"a {model.kind}, which `symveil opacity` and `symveil enforce` take",
-        )
-    return model
+    if isinstance(model, MarkovChain | TransitionSystem | Automaton):
+        return model
+    command = "opacity" if isinstance(model, StochasticSystem | LogicalSystem) else "verify"
+    raise ModelError(
+        "model",
+        expected="a markov-chain, a transition-system or an automaton, which has words",
+        found=f"a {getattr(model, 'kind', type(model).__name__)}, which `symveil {command}` takes",
+    )
 
 
 def word_graph(model: AnyModel) -> WordGraph:

@@ -32,20 +32,45 @@ def resample_symbols(codes: Codes, alphabet_size: int, chance: Boundaries, bits:
     The uniform symbol may be the old one; so with chance λ a symbol really changes with
     probability λ(m−1)/m, and every other symbol is equally likely.
     """
-    undecided_from, undecided_to = chance.first[0], chance.last[0]
     released = codes.copy()
     for piece in _pieces(*codes.shape):
         target = released[piece]
-        lanes = bits.lanes(2 * target.size).reshape(2, *target.shape)
-        drawn = uniform_below(alphabet_size, lanes[1], bits)
-        resample = lanes[0] < undecided_from
-        undecided = lanes[0] <= undecided_to
-        undecided ^= resample
-        if undecided.any():
-            for place in zip(*np.nonzero(undecided), strict=True):
-                resample[place] = chance.resolve(int(lanes[0][place]), bits) == 0
-        np.copyto(target, drawn, where=resample)
+        part = bits.for_rows(np.arange(piece.start, piece.stop))
+        words = part.word_rows(*target.shape)
+        _resample(target, words, alphabet_size, chance, part, None)
     return released
+
+
+def resample_ragged(
+    codes: Codes, lengths: NDArray[np.int64], alphabet_size: int, chance: Boundaries, bits: BitSource
+) -> Codes:
+    """The same for words of any lengths that stand one after the other; from the same bits the same words."""
+    released = codes.copy()
+    row_of = np.repeat(np.arange(len(lengths)), lengths)
+    _resample(released, bits.ragged_words(lengths), alphabet_size, chance, bits, row_of)
+    return released
+
+
+def _resample(
+    target: Codes,
+    words: NDArray[np.uint64],
+    alphabet_size: int,
+    chance: Boundaries,
+    bits: BitSource,
+    row_of: NDArray[np.int64] | None,
+) -> None:
+    """Resample in place: half of each symbol's 64-bit word decides whether, the other half what becomes of it."""
+    lanes = np.ascontiguousarray(words).view(np.uint32).reshape(*target.shape, 2)
+    deciding = lanes[..., 0]
+    drawn = uniform_below(alphabet_size, lanes[..., 1], bits, row_of=row_of)
+    resample = deciding < chance.first[0]
+    undecided = deciding <= chance.last[0]
+    undecided ^= resample
+    if undecided.any():
+        for place in zip(*np.nonzero(undecided), strict=True):
+            row = int(place[0] if row_of is None else row_of[place[0]])
+            resample[place] = chance.resolve(int(deciding[place]), bits.of_row(row)) == 0
+    np.copyto(target, drawn, where=resample)
 
 
 def at_distance(codes: Codes, distances: NDArray[np.int64], alphabet_size: int, bits: BitSource) -> Codes:
@@ -55,8 +80,9 @@ def at_distance(codes: Codes, distances: NDArray[np.int64], alphabet_size: int, 
     for piece in _pieces(len(moving), codes.shape[1]):
         rows = moving[piece]
         target = codes[rows]
-        changed = uniform_subsets(target.shape[1], distances[rows], bits)
-        other = uniform_below(alphabet_size - 1, bits.lanes(target.size).reshape(target.shape), bits)
+        part = bits.for_rows(rows)
+        changed = uniform_subsets(target.shape[1], distances[rows], part)
+        other = uniform_below(alphabet_size - 1, part.lane_rows(*target.shape), part)
         np.add(other, other >= target, out=other)  # skip over the old symbol
         np.copyto(target, other, where=changed)
         released[rows] = target
@@ -75,7 +101,7 @@ def _subsets_by_keys(length: int, sizes: NDArray[np.int64], bits: BitSource) -> 
     Keys are exchangeable, so the subset is exactly uniform whatever the keys are, as long as the
     last winner and the first loser differ; a row where they do not is drawn again.
     """
-    keys = bits.lanes(len(sizes) * length).reshape(len(sizes), length)
+    keys = bits.lane_rows(len(sizes), length)
     in_order = np.sort(keys, axis=1)
     rows = np.arange(len(sizes))
     last_winner = in_order[rows, np.maximum(sizes - 1, 0)]
@@ -84,7 +110,7 @@ def _subsets_by_keys(length: int, sizes: NDArray[np.int64], bits: BitSource) -> 
     first_loser = in_order[rows, np.minimum(sizes, length - 1)]
     tied = (sizes > 0) & (sizes < length) & (last_winner == first_loser)
     if tied.any():
-        chosen[tied] = _subsets_by_keys(length, sizes[tied], bits)
+        chosen[tied] = _subsets_by_keys(length, sizes[tied], bits.for_rows(np.flatnonzero(tied)))
     return chosen
 
 
@@ -100,8 +126,9 @@ def _subsets_by_throws(length: int, sizes: NDArray[np.int64], bits: BitSource) -
     chosen = np.zeros((len(sizes), length), dtype=np.bool_)
     missing = wanted
     while missing.any():
-        throws = uniform_below(length, bits.lanes(int(missing.sum())), bits)
-        chosen[np.repeat(np.arange(len(sizes)), missing), throws] = True
+        row_of = np.repeat(np.arange(len(sizes)), missing)
+        throws = uniform_below(length, bits.lanes_of(row_of), bits, row_of=row_of)
+        chosen[row_of, throws] = True
         missing = wanted - np.count_nonzero(chosen, axis=1)
     chosen[inverted] ^= True
     return chosen

@@ -23,10 +23,10 @@ _MOST_SUMS = 1 << 22
 
 def draw_versions(weights: RunWeights, codes: Codes, count: int, bits: BitSource) -> Codes:
     """`count` private versions of one word."""
-    words = bits.words(count * len(codes)).reshape(count, len(codes))
+    words = bits.word_rows(count, len(codes))
     if weights.smallest_total is None:
         slow = ExactDraw(weights, codes)
-        return np.stack([slow.draw(row.tolist(), bits) for row in words])
+        return np.stack([slow.draw(row.tolist(), bits.of_row(number)) for number, row in enumerate(words)])
     layers = backward(weights, codes)
     # in pieces, so that the table of sums (edges of a state × draws) stays small
     step = max(1, _MOST_SUMS // max(weights.language.graph.widest, 1))
@@ -36,7 +36,7 @@ def draw_versions(weights: RunWeights, codes: Codes, count: int, bits: BitSource
     if not decided.all():
         slow = ExactDraw(weights, codes)
         for row in np.flatnonzero(~decided):
-            released[row] = slow.draw(words[row].tolist(), bits)
+            released[row] = slow.draw(words[row].tolist(), bits.of_row(int(row)))
     return released
 
 

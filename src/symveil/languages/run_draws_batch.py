@@ -28,14 +28,14 @@ _LARGEST_WORKSPACE = 1 << 28  # bytes of V per thread
 def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
     """A private version of each row."""
     count, length = codes.shape
-    words = bits.words(count * length).reshape(count, length)
+    words = np.ascontiguousarray(bits.word_rows(count, length))
     if weights.smallest_total is None:
         decided = np.zeros(count, dtype=np.bool_)
         released = codes.copy()
     else:
         released, decided = _draw_by_floats(weights, codes, words)
     for row in np.flatnonzero(~decided):
-        released[row] = ExactDraw(weights, codes[row]).draw(words[row].tolist(), bits)
+        released[row] = ExactDraw(weights, codes[row]).draw(words[row].tolist(), bits.of_row(int(row)))
     return released
 
 

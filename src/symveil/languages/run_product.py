@@ -73,6 +73,7 @@ def product_diagram(
     *,
     exactly: int,
     state_label: Callable[[int], str] | None = None,
+    most_states: int = MOST_STATES_DRAWN,
 ) -> Diagram:
     """The product for words at exactly one distance, with V and μ as in J19 Fig. 4 and B26 Fig. 3.
 
@@ -95,9 +96,9 @@ def product_diagram(
         possible = [distance for distance, count in enumerate(near.counts()) if count]
         raise ParameterError("distance", expected=f"one of {possible}, which have words", found=exactly)
     ways = _reachable_ways(language, codes, near, exactly)
-    if len(ways) > MOST_STATES_DRAWN:
+    if len(ways) > most_states:
         raise TooLargeError(
-            f"drawing: expected at most {MOST_STATES_DRAWN} states, found {len(ways)}; draw a shorter word or a "
+            f"drawing: expected at most {most_states} states, found {len(ways)}; draw a shorter word or a "
             "smaller distance",
         )
     rows = _rows(ways)

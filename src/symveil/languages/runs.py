@@ -107,25 +107,37 @@ class RunLanguage:
 
     def walk_edges(self, codes: Codes) -> NDArray[np.int64]:
         """The edges that each row's word takes; refuses impossible words."""
+        check_code_range(codes, self.alphabet)
+        edges, impossible = self._walked(codes)
+        if impossible.any():
+            position = int(impossible[impossible > 0].min())
+            row = int(np.argmax(impossible == position))
+            which = f"word {row + 1}, " if len(codes) > 1 else ""
+            raise WordError(
+                f"{which}word: expected a word that the model can produce, found an impossible symbol at position "
+                f"{position} of {self.length}",
+                position=position,
+            )
+        return edges
+
+    def first_impossible(self, codes: Codes) -> NDArray[np.int64]:
+        """Where each row first goes wrong, counted from 1; 0 for the words of the language."""
+        return self._walked(codes)[1]
+
+    def _walked(self, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The edges of each row, and its first impossible position; a row that went wrong goes on from anywhere."""
         graph = self.graph
         size = len(self.alphabet)
-        check_code_range(codes, self.alphabet)
         edges = np.empty((len(codes), self.length), dtype=np.int64)
+        wrong = np.zeros(len(codes), dtype=np.int64)
         state = np.full(len(codes), graph.start, dtype=np.int64)
         for position in range(self.length):
             edge = self._edge_numbers(state * size + codes[:, position])
             state = graph.target[edge].astype(np.int64)
             possible = (edge >= 0) & self.alive[self.length - position - 1][state]
-            if not possible.all():
-                row = int(np.argmin(possible))
-                which = f"word {row + 1}, " if len(codes) > 1 else ""
-                raise WordError(
-                    f"{which}word: expected a word that the model can produce, found an impossible symbol at position "
-                    f"{position + 1} of {self.length}",
-                    position=position + 1,
-                )
+            wrong[~possible & (wrong == 0)] = position + 1
             edges[:, position] = edge
-        return edges
+        return edges, wrong
 
     def _edge_numbers(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """The edge of each (state, symbol), −1 where there is none."""

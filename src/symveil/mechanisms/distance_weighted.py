@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -19,9 +20,11 @@ from symveil.languages.free import FreeLanguage
 from symveil.languages.neighbours import at_distance
 from symveil.languages.run_counts import RunNeighbours
 from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, nearest_float, precision
 from symveil.privacy.law import DistanceLaw, ErrorBounds
+from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.randomness import BitSource, Boundaries
 
 Counts = Callable[[], Sequence[arb]]
@@ -68,7 +71,8 @@ class DistanceWeighted(WordMechanism):
             near = RunNeighbours(self.language, word)  # type: ignore[arg-type]  # not the free language
             pick = self._picker(near.count_balls)
             for row in np.flatnonzero(number.reshape(-1) == index):
-                released[row] = near.draw(pick(bits), bits)
+                own = bits.of_row(int(row))
+                released[row] = near.draw(pick(own), own)
         return released
 
     def _picker(self, counts: Counts) -> Callable[[BitSource], int]:
@@ -125,6 +129,31 @@ class DistanceWeighted(WordMechanism):
                 length=self.language.length,
                 bounds=self._error_bounds(counts),
             )
+
+    # --- for verifiers -------------------------------------------------------------------------
+
+    def _moves(self, codes: Codes) -> tuple[State, Moves, Fraction]:
+        if isinstance(self.language, FreeLanguage):
+            weights, error = self._free_rational_weights
+        else:
+            weights, error = self._rational_weights(self._around(codes))
+        # an error of that size in a weight, and another one in the normaliser
+        return *trellis_moves(self.language, codes, weights, prior=self._edge_prior), 2 * error
+
+    def _rational_weights(self, near: FreeLanguage | RunNeighbours) -> tuple[list[Fraction], Fraction]:
+        """r(0), r(1) … up to a common factor as rationals, and a bound on the error of their logarithms."""
+        with precision(WEIGHT_PRECISION):
+            rounded = [rounded_weight(weight) for weight in self.weight_balls(near.count_balls())]
+        return [weight for weight, _ in rounded], max(error for _, error in rounded)
+
+    @cached_property
+    def _free_rational_weights(self) -> tuple[list[Fraction], Fraction]:
+        return self._rational_weights(self._around(ANY_WORD))
+
+    @property
+    def _edge_prior(self) -> Sequence[Fraction] | None:
+        """The public prior of every edge of the model, where words are weighted by it."""
+        return None
 
 
 ANY_WORD: Codes = np.empty(0, dtype=np.int32)  # on Σⁿ it does not matter which

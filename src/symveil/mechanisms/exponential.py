@@ -28,6 +28,7 @@ from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.run_release import release_runs
+from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.rationals import Number
@@ -35,6 +36,7 @@ from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency, read_offset, read_utility
+from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.randomness import BitSource, Boundaries
 
 
@@ -132,7 +134,7 @@ class Exponential(DistanceWeighted):
         if self._run_weights is not None:
             return release_runs(self._run_weights, codes, bits)
         # e^{−ηd} is a product over the symbols: they are independent of each other
-        return resample_symbols(codes, len(self.language.alphabet), self._resample_choice, bits)
+        return resample_symbols(codes, len(self.language.alphabet), self.resample_choice, bits)
 
     @cached_property
     def _run_weights(self) -> RunWeights | None:
@@ -141,7 +143,8 @@ class Exponential(DistanceWeighted):
         return RunWeights(language=self.language, rate=self.rate, with_prior=self.prior == "chain")
 
     @cached_property
-    def _resample_choice(self) -> Boundaries:
+    def resample_choice(self) -> Boundaries:
+        """Piece 0: a symbol becomes a uniform one."""
         return Boundaries(self._resample_chance, width=32)
 
     def _resample_chance(self) -> list[arb]:
@@ -170,3 +173,21 @@ class Exponential(DistanceWeighted):
         if self.prior == "chain" and self._run_weights is not None and codes is not None:
             return self._law_around(self._run_weights.prior_neighbours(codes))
         return super()._law(codes)
+
+    # --- for verifiers -------------------------------------------------------------------------
+
+    def _moves(self, codes: Codes) -> tuple[State, Moves, Fraction]:
+        if self.utility != "distance":
+            return super()._moves(codes)
+        # powers of one rational: the symbols stay independent of how many were changed before
+        with precision(WEIGHT_PRECISION):
+            mismatch, error = rounded_weight((-ball(self.rate)).exp())
+        weights = [mismatch**distance for distance in range(self.language.length + 1)]
+        moves = trellis_moves(self.language, codes, weights, prior=self._edge_prior)
+        return *moves, 2 * self.language.length * error
+
+    @property
+    def _edge_prior(self) -> Sequence[Fraction] | None:
+        if self.prior == "chain" and isinstance(self.language, RunLanguage):
+            return self.language.graph.prior
+        return None

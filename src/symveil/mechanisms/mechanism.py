@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import ClassVar, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
+from symveil.privacy.release_chain import Moves, ReleaseChain, State, release_chain
 from symveil.randomness import BitSource, system_bits
 
 
@@ -67,6 +69,11 @@ class WordMechanism(Unchangeable, ABC):
     @abstractmethod
     def _law(self, codes: Codes | None) -> DistanceLaw:
         """The law of the distance from this word; None stands for any word where all have the same law."""
+
+    def _moves(self, codes: Codes) -> tuple[State, Moves, Fraction]:
+        """The release of this word symbol by symbol, in rationals, and a bound on the error of ln P in that."""
+        del codes
+        raise ParameterError("mechanism", expected="one that releases symbol by symbol, as a chain", found=self.name)
 
     # --- releasing -----------------------------------------------------------------------------
 
@@ -122,6 +129,31 @@ class WordMechanism(Unchangeable, ABC):
         """ln P(released | word): finite for every word that can be released, however unlikely."""
         row = self.language.encode(released)[None, :]
         return float(self.log_probabilities(self.language.encode(word), row)[0])
+
+    # --- for verifiers -------------------------------------------------------------------------
+
+    def release_chain(self, words: Iterable[Word]) -> ReleaseChain:
+        """The mechanism as a labelled chain, with a state for each of these words to start from.
+
+        >>> import symveil as sv
+        >>> mechanism = sv.Exponential(sv.words("ab", 2), epsilon=1)
+        >>> compiled = mechanism.release_chain(["ab", "aa"])
+        >>> compiled.chain
+        LabelledChain(11 states, 19 transitions, 4 labels, 1 related pair)
+        >>> sv.verify_privacy(compiled, epsilon="1.0001", delta=0).holds
+        True
+        """
+        return self.compile_chain(np.stack([self.language.encode(word) for word in words]))
+
+    def compile_chain(self, words: Codes) -> ReleaseChain:
+        """The same for rows of codes."""
+        compiled = [self._moves(row) for row in words]
+        return release_chain(
+            self.language.alphabet,
+            self.language.length,
+            [(start, moves) for start, moves, _ in compiled],
+            log_error=max(error for _, _, error in compiled),
+        )
 
     def __repr__(self) -> str:
         return (

@@ -35,6 +35,7 @@ from symveil.numerics.rationals import Number
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency
+from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.randomness import BitSource, Boundaries, system_bits, uniform_integer
 
 
@@ -154,7 +155,7 @@ class Online(WordMechanism):
         symbols = self.language.alphabet
         released = np.empty_like(codes)
         for row, word in enumerate(codes):
-            session = self.start(length=self.language.length, bits=bits)
+            session = self.start(length=self.language.length, bits=bits.of_row(row))
             released[row] = [symbols.code[session.step(symbols.symbols[code])] for code in word.tolist()]
         return released
 
@@ -224,6 +225,35 @@ class Online(WordMechanism):
             expected_error=float(np.exp(logs[distances]) @ distances),
             length=length,
         )
+
+    # --- for verifiers -------------------------------------------------------------------------
+
+    def _moves(self, codes: Codes) -> tuple[State, Moves, Fraction]:
+        with precision(WEIGHT_PRECISION):
+            growth, error = rounded_weight(ball(self.rate).exp())
+        graph, alive, length = self._runs.graph, self._runs.alive, self.language.length
+        word = codes.tolist()
+
+        def moves(state: State) -> Iterator[tuple[int, State, Fraction]]:
+            position, place = (int(str(part)) for part in state)
+            own = word[position]
+            options = self.successors(place, alive[length - position - 1])
+            public = position == 0 and self._runs.public_start
+            best = self.preferred(options, own)
+            for number, edge in enumerate(options):
+                symbol = int(graph.symbol[edge])
+                if public and symbol != own:
+                    continue
+                if public:
+                    chance = Fraction(1)
+                elif best is None:
+                    chance = Fraction(1, len(options))
+                else:
+                    chance = (growth if number == best else Fraction(1)) / (growth + len(options) - 1)
+                yield symbol, (position + 1, int(graph.target[edge])), chance
+
+        # in each step an error of that size above the line, and another one below it
+        return (0, graph.start), moves, 2 * length * error
 
 
 class Session:

@@ -85,7 +85,7 @@ class PermuteAndFlip(DistanceWeighted):
     # --- drawing -------------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, bits: BitSource) -> Codes:
-        few = len(codes) < _ROWS_WORTH_A_TABLE and "_free_choice" not in self.__dict__
+        few = len(codes) < _ROWS_WORTH_A_TABLE and "_free_choice" not in self.__dict__ and not bits.per_record
         if not (few and isinstance(self.language, FreeLanguage) and self.language.largest_distance):
             return super()._draw(codes, bits)
         pick = self._picker(self.language.count_balls)

@@ -27,5 +27,5 @@ def release_runs(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
     different, number = np.unique(codes, axis=0, return_inverse=True)
     for index, word in enumerate(different):
         rows = np.flatnonzero(number.reshape(-1) == index)
-        released[rows] = draw_versions(weights, word, len(rows), bits)
+        released[rows] = draw_versions(weights, word, len(rows), bits.for_rows(rows))
     return released

@@ -8,6 +8,7 @@ of the public model, drawn from a fixed seed: it says nothing about any secret w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +45,9 @@ class Protection:
         }
 
 
+@lru_cache(maxsize=16)
 def protection(language: RunLanguage, adjacency: int) -> Protection:
-    """The protection of a language, averaged over its public model.
+    """The protection of a language, averaged over its public model; kept, because it does not depend on ε.
 
     >>> from symveil.languages.runs import runs
     >>> from symveil.models.markov_chain import MarkovChain

@@ -6,13 +6,17 @@ Does not live here: anything that knows what is being chosen. No other layer may
 
 from symveil.randomness.bits import BitSource, NotPrivateSeededBits, SystemBits, system_bits
 from symveil.randomness.choices import Boundaries
+from symveil.randomness.records import RecordKey, RecordStreams, new_release_key
 from symveil.randomness.uniform import uniform_below, uniform_integer
 
 __all__ = [
     "BitSource",
     "Boundaries",
     "NotPrivateSeededBits",
+    "RecordKey",
+    "RecordStreams",
     "SystemBits",
+    "new_release_key",
     "system_bits",
     "uniform_below",
     "uniform_integer",

@@ -12,6 +12,7 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
@@ -23,7 +24,14 @@ _BYTES_PER_KEY = 1 << 36
 
 
 class BitSource(ABC):
-    """Where random bits come from. Everything that draws takes one of these."""
+    """Where random bits come from. Everything that draws takes one of these.
+
+    Draws for many words ask row by row (`word_rows`, `of_row` …). A source with a single stream gives all
+    rows from it; `records.RecordStreams` has a stream for each row.
+    """
+
+    per_record: ClassVar[bool] = False
+    """Whether each row has a stream of its own: then nothing may depend on which rows are drawn together."""
 
     @abstractmethod
     def fill(self, size: int) -> NDArray[np.uint8]:
@@ -40,6 +48,34 @@ class BitSource(ABC):
     def extend(self, prefix: int) -> int:
         """`prefix` followed by 64 fresh bits: what an undecided choice asks for."""
         return (prefix << 64) | int.from_bytes(self.fill(8).tobytes(), "big")
+
+    # --- row by row ----------------------------------------------------------------------------
+
+    def word_rows(self, rows: int, columns: int) -> NDArray[np.uint64]:
+        """A row of fresh 64-bit words for each row."""
+        return self.words(rows * columns).reshape(rows, columns)
+
+    def lane_rows(self, rows: int, columns: int) -> NDArray[np.uint32]:
+        """A row of fresh 32-bit words for each row."""
+        return self.lanes(rows * columns).reshape(rows, columns)
+
+    def ragged_words(self, lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """`lengths[row]` fresh 64-bit words for each row, one row after the other."""
+        return self.words(int(lengths.sum()))
+
+    def lanes_of(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """A fresh 32-bit word for each entry of `rows`, which says in order whose it is."""
+        return self.lanes(len(rows))
+
+    def of_row(self, row: int) -> BitSource:
+        """The stream of one row."""
+        del row
+        return self
+
+    def for_rows(self, rows: NDArray[np.int64]) -> BitSource:
+        """The streams of some rows."""
+        del rows
+        return self
 
 
 class _Keystream:

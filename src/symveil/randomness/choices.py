@@ -56,13 +56,13 @@ class Boundaries:
         )
 
     def pick(self, words: NDArray[np.uint64], bits: BitSource) -> NDArray[np.int64]:
-        """The piece in which each uniform word lies; `bits` extends the words that do not tell."""
+        """The piece in which each uniform word lies, one word a row; `bits` extends the words that do not tell."""
         passed = np.searchsorted(self.last, words, side="left")
         # the next cut point has not been passed for certain; undecided if the word could lie beyond it
         ahead = np.append(self.first, self.first.dtype.type(-1 % 2**self.width))[passed]
         undecided = (words >= ahead) & (passed < len(self.first))
         for index in np.flatnonzero(undecided):
-            passed[index] = self.resolve(int(words[index]), bits)
+            passed[index] = self.resolve(int(words[index]), bits.of_row(int(index)))
         return passed.astype(np.int64, copy=False)
 
     def resolve(self, prefix: int, bits: BitSource) -> int:

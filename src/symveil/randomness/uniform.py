@@ -11,8 +11,12 @@ from symveil.randomness.bits import BitSource
 _LOW, _HIGH = (0, 1) if np.little_endian else (1, 0)
 
 
-def uniform_below(bound: int, lanes: NDArray[np.uint32], bits: BitSource) -> NDArray[np.int32]:
+def uniform_below(
+    bound: int, lanes: NDArray[np.uint32], bits: BitSource, *, row_of: NDArray[np.int64] | None = None
+) -> NDArray[np.int32]:
     """One uniform integer in 0..bound−1 per 32-bit word; `bits` replaces the words that must be rejected.
+
+    Words belong to the rows of the array, or to `row_of` where the array is flat.
 
     Lemire's method: the high half of lane·bound is the answer, the low half says whether the word
     belongs to the incomplete last round, which would favour some answers.
@@ -32,8 +36,8 @@ def uniform_below(bound: int, lanes: NDArray[np.uint32], bits: BitSource) -> NDA
         rejected = halves[..., _LOW] < np.uint32(incomplete)
         if rejected.any():
             answer = answer.copy()
-            again = bits.lanes(int(np.count_nonzero(rejected)))
-            answer[rejected] = uniform_below(bound, again, bits)
+            rows = np.nonzero(rejected)[0] if row_of is None else row_of[rejected]
+            answer[rejected] = uniform_below(bound, bits.lanes_of(rows), bits, row_of=rows)
     return answer
 
 

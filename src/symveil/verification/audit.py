@@ -64,8 +64,8 @@ def audit(
 
 def _audit_one_length(law: Law, progress: Progress | None) -> AuditVerdict:
     words = law.language.enumerate_codes(at_most=MOST_WORDS)
-    neighbours_of = [_neighbours(law, words, index) for index in range(len(words))]
-    pairs = sum(map(len, neighbours_of))
+    near = [neighbours_of(law, words, index) for index in range(len(words))]
+    pairs = sum(map(len, near))
     if pairs * len(words) > _MOST_COMPARISONS:
         raise TooLargeError(
             f"audit: expected at most {_MOST_COMPARISONS} comparisons, found {pairs * len(words)}; use a shorter "
@@ -73,7 +73,7 @@ def _audit_one_length(law: Law, progress: Progress | None) -> AuditVerdict:
         )
     log_law = _log_law_table(law, words)
     worst, place = -math.inf, None
-    for index, neighbours in enumerate(neighbours_of):
+    for index, neighbours in enumerate(near):
         for part in np.array_split(neighbours, max(1, len(neighbours) // 64)):
             found = losses(log_law[index], log_law[part])
             if found.size and found.max() > worst:
@@ -94,7 +94,7 @@ def _audit_one_length(law: Law, progress: Progress | None) -> AuditVerdict:
     )
 
 
-def _neighbours(law: Law, words: Codes, index: int) -> NDArray[np.int64]:
+def neighbours_of(law: Law, words: Codes, index: int) -> NDArray[np.int64]:
     """The words that are to be hard to tell from a word: close to it, and alike in what is public."""
     distance = np.count_nonzero(words != words[index], axis=1)
     near = (distance > 0) & (distance <= law.adjacency) & law.language.comparable(words[index], words)

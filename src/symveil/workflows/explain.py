@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import overload
 
 from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
@@ -58,6 +59,14 @@ class Explanation:
             "protection": self.protection.document() if self.protection else None,
             "certificate": _certificate_document(self.certificate),
         }
+
+
+@overload
+def explain_word(word: Word, mechanism: WordMechanism) -> Explanation: ...
+@overload
+def explain_word(word: Word, mechanism: EditMechanism) -> EditExplanation: ...
+@overload
+def explain_word(word: Word, mechanism: WordMechanism | EditMechanism) -> Explanation | EditExplanation: ...
 
 
 def explain_word(word: Word, mechanism: WordMechanism | EditMechanism) -> Explanation | EditExplanation:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from symveil.errors import FileError, InputError, ParameterError, TooLargeError, WordError
-from symveil.io.model_files import load_model, save_model
+from symveil.io.model_files import load_word_model, save_model
 from symveil.io.sequences import read_sequences
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.markov_chain import MarkovChain
@@ -187,7 +187,7 @@ def learn_file(
 
 
 def _load_graph(path: Path) -> MarkovChain:
-    graph = load_model(path)  # only its moves matter: what was assumed about their probabilities does not
+    graph = load_word_model(path)  # only its moves matter: what was assumed about their probabilities does not
     if not isinstance(graph, MarkovChain):
         raise FileError(str(path), expected="a graph of states: a Markov chain or a table from, to", found=graph.kind)
     return graph

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
 
-from symveil.languages.bounded import BoundedWords, EveryWord
-from symveil.languages.free import FreeLanguage
-from symveil.mechanisms.selection import select_mechanism
+from symveil.errors import WordError
+from symveil.languages.graph import Model
+from symveil.mechanisms.ragged_edits import mechanism_for_files
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Word, decode, encode_many
 from symveil.numerics.rationals import Number
-from symveil.privacy.parameters import Adjacency, read_metric
-from symveil.randomness import BitSource
+from symveil.privacy.parameters import Adjacency, read_epsilon
+from symveil.randomness import BitSource, system_bits
 
 
 def privatize(
     words: Iterable[Word],
     *,
-    alphabet: Alphabet | Iterable[Symbol],
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+    model: Model | None = None,
     epsilon: Number,
     mechanism: str = "auto",
     adjacency: Adjacency = 1,
     calibration: str = "tight",
+    prior: str = "uniform",
+    utility: str = "distance",
+    offset: Number = 1,
+    public_start: bool = False,
     metric: str = "hamming",
     max_length: int | None = None,
     cutoff: int | None = None,
@@ -42,42 +46,38 @@ def privatize(
     [2, 5, 0]
     >>> sv.privatize(["ab", "abcab", ""], alphabet="abc", epsilon=1000, metric="levenshtein")
     ['ab', 'abcab', '']
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> all("bb" not in word for word in sv.privatize(["abab", "ba"] * 20, model=chain, epsilon=1))
+    True
     """
-    symbols = Alphabet.from_symbols(alphabet)
-    sources = words if isinstance(words, str) else list(words)
-    read_metric(metric, max_length=max_length)
-    if metric == "levenshtein":
-        return select_mechanism(
-            EveryWord(symbols) if max_length is None else BoundedWords(symbols, max_length),
-            epsilon=epsilon,
-            mechanism=mechanism,
-            adjacency=adjacency,
-            calibration=calibration,
-            cutoff=cutoff,
-        ).release_many(sources, bits=bits)
-    # parameters are checked even where there is no word
-    select_mechanism(
-        FreeLanguage(symbols, 0),
-        epsilon=epsilon,
+    family = mechanism_for_files(
+        metric=metric,
+        max_length=max_length,
+        cutoff=cutoff,
+        alphabet=None if alphabet is None else Alphabet.from_symbols(alphabet),
+        model=model,
+        public_start=public_start,
+        epsilon=read_epsilon(epsilon),
         mechanism=mechanism,
         adjacency=adjacency,
         calibration=calibration,
-        cutoff=cutoff,
+        prior=prior,
+        utility=utility,
+        offset=offset,
     )
-    codes = encode_many(sources, symbols)
-    numbers_of_length: dict[int, list[int]] = defaultdict(list)
-    for number, row in enumerate(codes):
-        numbers_of_length[len(row)].append(number)
-    released: list[Word] = [()] * len(sources)
-    for length, numbers in sorted(numbers_of_length.items()):
-        chosen = select_mechanism(
-            FreeLanguage(symbols, length),
-            epsilon=epsilon,
-            mechanism=mechanism,
-            adjacency=adjacency,
-            calibration=calibration,
+    sources = words if isinstance(words, str) else list(words)
+    rows = encode_many(sources, family.alphabet)
+    codes = np.concatenate([np.empty(0, dtype=np.int32), *rows])
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    wrong = family.first_refused(codes, lengths)
+    if wrong.any():
+        number = int(np.argmax(wrong > 0))
+        length = f" of {lengths[number]}" if family.keeps_lengths else ""  # where the length may be told
+        raise WordError(
+            f"word {number + 1}, word: expected a word that the model can produce, found an impossible symbol at "
+            f"position {wrong[number]}{length}",
+            position=int(wrong[number]),
         )
-        drawn = chosen.release_codes(np.stack([codes[number] for number in numbers]), bits=bits)
-        for number, row in zip(numbers, drawn, strict=True):
-            released[number] = decode(row, symbols, like=sources[number])
-    return released
+    released, new_lengths = family.release(codes, lengths, bits or system_bits())
+    parts = np.split(released, np.cumsum(new_lengths)[:-1]) if len(new_lengths) else []
+    return [decode(part, family.alphabet, like=source) for part, source in zip(parts, sources, strict=True)]

@@ -18,8 +18,16 @@ from symveil.languages.run_product import product_diagram
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-from symveil.workflows.reproduce import benvenuti2026, benvenuti2026_roads, jones2019, zhao2025, zhao2025_systems
+from symveil.workflows.reproduce import (
+    benvenuti2026,
+    benvenuti2026_roads,
+    chistikov2019,
+    jones2019,
+    zhao2025,
+    zhao2025_systems,
+)
 from symveil.workflows.reproduce.road_network import TRIP
+from symveil.workflows.verify import privacy_curve
 
 
 def draw_figures(folder: Path, suffix: str, paper: str | None = None) -> Iterator[Path]:
@@ -30,6 +38,8 @@ def draw_figures(folder: Path, suffix: str, paper: str | None = None) -> Iterato
         yield from _benvenuti2026(folder, suffix)
     if paper in (None, zhao2025.PAPER):
         yield from _zhao2025(folder)
+    if paper in (None, chistikov2019.PAPER):
+        yield from _chistikov2019(folder, suffix)
 
 
 def _jones2019(folder: Path, suffix: str) -> Iterator[Path]:
@@ -132,3 +142,15 @@ def _zhao2025(folder: Path) -> Iterator[Path]:
         path = folder / f"zhao2025_{name}.svg"
         write_text(path, to_svg(diagram))
         yield path
+
+
+def _chistikov2019(folder: Path, suffix: str) -> Iterator[Path]:
+    chain = folder / "chistikov2019_fig4a_pin_checker.svg"
+    write_text(chain, chistikov2019.pin_checker().to_svg())
+    yield chain
+    alphas = sorted({*chistikov2019.PIN_ALPHAS, *(1 + Fraction(step, 100) for step in range(31))})
+    path = folder / f"chistikov2019_fig4b.{suffix}"
+    privacy_curve(chistikov2019.pin_checker(), alphas=alphas).draw(
+        path, title="C19 Fig. 4b: privacy of the PIN checker"
+    )
+    yield path

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from symveil.errors import ParameterError
-from symveil.workflows.reproduce import benvenuti2026, benvenuti2026_roads, jones2019, jones2019_grid, zhao2025
+from symveil.workflows.reproduce import (
+    benvenuti2026,
+    benvenuti2026_roads,
+    chistikov2019,
+    jones2019,
+    jones2019_grid,
+    zhao2025,
+)
 from symveil.workflows.reproduce.rows import Reproduction
 
 PAPERS = {
     jones2019.PAPER: (jones2019.rows, jones2019_grid.rows),
     benvenuti2026.PAPER: (benvenuti2026.rows, benvenuti2026_roads.rows),
     zhao2025.PAPER: (zhao2025.rows,),
+    chistikov2019.PAPER: (chistikov2019.rows,),
 }
 
 

@@ -1,0 +1,28 @@
+"""`symveil check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from symveil.cli.options import json_option
+from symveil.cli.output import print_json, print_table
+
+
+@click.command("check", epilog="Example: symveil check private.csv.manifest.json")
+@click.argument("manifest", metavar="MANIFEST", type=click.Path(path_type=Path))
+@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="The private file, if it was moved.")
+@click.option("--model", metavar="M", type=click.Path(path_type=Path), help="The model file, if it was moved.")
+@json_option
+def check_command(manifest: Path, output: Path | None, model: Path | None, as_json: bool) -> int:
+    """Recheck a release's MANIFEST: the output's bytes, the model, the guarantee, and that every word is legal."""
+    from symveil.workflows.check import check_manifest
+
+    result = check_manifest(manifest, output=output, model=model)
+    if as_json:
+        print_json(result.document())
+    else:
+        rows = [(each.name, "yes" if each.holds else "NO", each.note) for each in result.checks]
+        print_table(str(manifest), ("checked", "holds", "note"), rows)
+    return 0 if result.holds else 1

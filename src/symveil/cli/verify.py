@@ -1,0 +1,196 @@
+"""`symveil verify`."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from symveil.cli.options import json_option, print_notes
+from symveil.cli.output import print_json, print_table, progress_bar, require_suffix
+from symveil.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from symveil.models.labelled_chain import LabelledChain
+    from symveil.verification.privacy_verdict import PrivacyVerdict
+
+_CURVE_POINTS = 25
+_MOST_ROWS = 60
+
+
+@click.command("verify", epilog="Example: symveil verify examples/pin_checker.json --alpha 6/5 --delta 1/20")
+@click.argument("chain", type=click.Path(path_type=Path))
+@click.option("--epsilon", metavar="E", help="Privacy budget: a decimal or a fraction, above 0.")
+@click.option("--alpha", metavar="A", help="e^epsilon instead, exactly: 1 or more, such as 6/5.")
+@click.option(
+    "--pair",
+    "typed_pairs",
+    metavar="S,T",
+    multiple=True,
+    help="From S to T only, may be repeated; a comma in a name is typed \\,. Default: the related states, both ways.",
+)
+@click.option("--delta", metavar="D", help="Does delta = D hold? Exit status 0 proved, 1 refuted or undecided.")
+@click.option("--width", metavar="W", default="1e-4", show_default=True, help="Stop when the bracket is this narrow.")
+@click.option("--nodes", metavar="N", type=int, default=20_000, show_default=True, help="Stop at so many nodes.")
+@click.option("--horizon", metavar="T", type=int, help="Stop after so many labels.")
+@click.option("--labels", metavar="FILE", type=click.Path(path_type=Path), help="Labels of a PRISM .tra file.")
+@click.option("--bd/--no-bd", "symmetric", default=None, help="With or without bd; default: unless the chain is large.")
+@click.option("--lumped", is_flag=True, help="Merge bisimilar states first: the same delta, another ld.")
+@click.option("--support-only", is_flag=True, help="A larger bound instead of ld: no relays.")
+@click.option("--smallest-epsilon", is_flag=True, help="The smallest epsilon at which --delta holds.")
+@click.option(
+    "--curve", metavar="FILE", type=click.Path(path_type=Path), help="Delta from epsilon 0 to E (.png, .svg, .json)."
+)
+@json_option
+def verify_command(
+    chain: Path,
+    epsilon: str | None,
+    alpha: str | None,
+    typed_pairs: tuple[str, ...],
+    delta: str | None,
+    labels: Path | None,
+    smallest_epsilon: bool,
+    curve: Path | None,
+    as_json: bool,
+    width: str,
+    nodes: int,
+    horizon: int | None,
+    symmetric: bool | None,
+    lumped: bool,
+    support_only: bool,
+) -> int:
+    """Prove or refute the differential privacy of the labelled CHAIN, from the chain alone.
+
+    For each pair, delta lies in the bracket lv, and below the distances ld = lgd and bd. With --epsilon,
+    upper bounds are proved at a rational just below e^epsilon and lower bounds just above.
+    """
+    from symveil.io.model_files import load_labelled_chain
+    from symveil.numerics.rationals import exact
+    from symveil.verification.verify_privacy import verify_privacy
+
+    require_suffix("curve", curve, (".png", ".svg", ".json"))
+    _require_question(epsilon, alpha, delta, smallest_epsilon=smallest_epsilon, curve=curve)
+    pairs = [read_pair(text) for text in typed_pairs] or None
+    notes: list[str] = []
+    model = load_labelled_chain(chain, labels=labels, notes=notes)
+    _require_pairs(model, pairs)
+    options: dict[str, Any] = {
+        "pairs": pairs,
+        "width": exact(width, name="width"),
+        "nodes": nodes,
+        "horizon": horizon,
+        "on_lumped": lumped,
+        "support_only": support_only,
+    }
+    if smallest_epsilon:
+        assert delta is not None  # noqa: S101 - just checked
+        return _search(model, delta, options, notes, as_json=as_json)
+    with progress_bar("verifying") as progress:
+        verdict = verify_privacy(
+            model, alpha=alpha, epsilon=epsilon, delta=delta, symmetric=symmetric, progress=progress, **options
+        )
+    if curve:
+        _draw(model, verdict, curve, {**options, "symmetric": symmetric}, title=chain.name)
+        notes.append(f"wrote {curve}")
+    if as_json:
+        print_json(verdict.document())
+    else:
+        _print(verdict)
+    print_notes(notes)
+    return 1 if delta is not None and verdict.holds is not True else 0
+
+
+def read_pair(text: str) -> tuple[str, str]:
+    r"""The two states of `S,T`; `\,` is a comma in a name and `\\` a backslash.
+
+    >>> read_pair(r"a\,b,c")
+    ('a,b', 'c')
+    """
+    parts = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", text)
+    if not parts[-1]:
+        parts = parts[:-1] if not text.endswith(",") else parts[: text.count(",") + 1]
+    if len(parts) != 2:
+        raise ParameterError(
+            "pair", expected=r"two states S,T (a comma in a name is typed \,)", found=f"{len(parts)} of them"
+        )
+    first, second = (re.sub(r"\\(.)", r"\1", part) for part in parts)
+    return first, second
+
+
+def _require_question(
+    epsilon: str | None, alpha: str | None, delta: str | None, *, smallest_epsilon: bool, curve: Path | None
+) -> None:
+    if smallest_epsilon:
+        if delta is None:
+            raise InputError("delta: expected --delta with --smallest-epsilon, found none")
+        if epsilon is not None or alpha is not None or curve is not None:
+            raise InputError("smallest-epsilon: expected it without --epsilon, --alpha and --curve, found one of them")
+    elif (epsilon is None) == (alpha is None):
+        found = "neither" if epsilon is None else "both"
+        raise InputError(f"epsilon: expected --epsilon or --alpha, found {found}")
+
+
+def _require_pairs(model: LabelledChain, pairs: list[tuple[str, str]] | None) -> None:
+    for pair in pairs or ():
+        for state in pair:
+            if state not in model.number:
+                raise ParameterError("pair", expected="states of the chain", found=repr(state))
+    if pairs is None and not model.related:
+        raise InputError("pair: expected --pair S,T, or related states in the chain, found none")
+
+
+def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: list[str], *, as_json: bool) -> int:
+    from symveil.numerics.rationals import spelled
+    from symveil.workflows.verify import smallest_epsilon
+
+    options.pop("width")  # as narrow as the question needs
+    with progress_bar("searching") as progress:
+        found = smallest_epsilon(model, delta=delta, progress=progress, **options)
+    if as_json:
+        print_json(found.document())
+    else:
+        upper = "none was proved" if found.upper is None else f"{float(found.upper):.6f}, proved to be enough"
+        lower = "0" if found.lower is None else f"{float(found.lower):.6f}"
+        rows = [("delta", spelled(found.delta)), ("not enough", lower if found.lower else "—"), ("enough", upper)]
+        print_table("Smallest epsilon", ("", ""), rows)
+    print_notes(notes)
+    return 0 if found.upper is not None else 1
+
+
+def _draw(model: LabelledChain, verdict: PrivacyVerdict, path: Path, options: dict[str, Any], *, title: str) -> None:
+    from symveil.workflows.verify import privacy_curve
+
+    end = verdict.alpha_above
+    span = math.log(end)
+    # rationals with short denominators, evenly spaced in epsilon: then most values are exact
+    inner = [
+        Fraction(math.exp(span * step / (_CURVE_POINTS - 1))).limit_denominator(1000)
+        for step in range(1, _CURVE_POINTS - 1)
+    ]
+    alphas = sorted({Fraction(1), *(point for point in inner if 1 < point < end), end})
+    with progress_bar("drawing") as progress:
+        privacy_curve(model, alphas=alphas, progress=progress, **options).draw(path, title=f"Privacy of {title}")
+
+
+def _print(verdict: PrivacyVerdict) -> None:
+    from symveil.numerics.rationals import spelled
+    from symveil.verification.privacy_verdict import said, shown, shown_bound
+
+    name = "ld without relays" if verdict.pairs[0].support_only else "ld = lgd"
+    rows = [
+        (pair.source, pair.target, shown(pair.lv), shown_bound(pair.ld or pair.support_only), shown_bound(pair.bd))
+        for pair in verdict.pairs[:_MOST_ROWS]
+    ]
+    if len(verdict.pairs) > _MOST_ROWS:
+        rows.append((f"… {len(verdict.pairs) - _MOST_ROWS} more", "", "", "", ""))
+    alpha = (
+        f"alpha = {spelled(verdict.alpha)}" if verdict.alpha else f"epsilon = {spelled(verdict.epsilon or Fraction(0))}"
+    )
+    print_table(f"Privacy at {alpha}", ("from", "to", "delta (lv)", name, "bd"), rows)
+    click.echo(f"delta over these pairs: {shown(verdict.delta)}")
+    if verdict.asked is not None:
+        click.echo(f"at most {spelled(verdict.asked)}: {said(verdict.holds)}")

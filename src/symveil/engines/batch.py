@@ -1,0 +1,190 @@
+"""The core of every engine: a pure function from an Arrow record batch to an Arrow record batch.
+
+The same batch, in any order and cut in any way, gives the same released words, because the bits of a
+record are derived from the release and the record's id alone (`randomness.records`). So a task that
+is run again releases nothing new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from symveil.errors import ParameterError, WordError
+from symveil.io.records import as_text
+from symveil.mechanisms.ragged import RaggedMechanism
+from symveil.models.alphabet import Alphabet
+from symveil.models.word import Codes
+from symveil.randomness import RecordKey
+
+OnUnknown = Literal["error", "drop-sequence"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasePlan:
+    """Everything that turns records into private ones. It holds the release key: keep it off disks and logs."""
+
+    mechanism: RaggedMechanism = field(repr=False)
+    release_id: str
+    release_key: bytes = field(repr=False)
+    sequence: str
+    """The column of the sequences, a list in each row."""
+    identifier: str | None = None
+    """The column of the ids; None: records are known by their place."""
+    place: str | None = None
+    """The column of places (whole numbers), which messages mention; None: the row in the batch."""
+    on_unknown: OnUnknown = "error"
+    unit: str = "record"
+
+    def __post_init__(self) -> None:
+        if self.on_unknown not in get_args(OnUnknown):
+            raise ParameterError("on_unknown", expected=" or ".join(get_args(OnUnknown)), found=self.on_unknown)
+        if self.identifier is None and self.place is None:
+            raise ParameterError("identifier", expected="a column of ids or of places", found="neither")
+
+    @cached_property
+    def keys(self) -> RecordKey:
+        """What names records and gives them their bits."""
+        return RecordKey(self.release_key, self.release_id)
+
+    def names(self, batch: pa.RecordBatch) -> NDArray[np.uint32]:
+        """The names of a batch's records: equal for equal ids, and otherwise different."""
+        if self.identifier is None:
+            return self.keys.names_of_rows(batch.column(self.place).to_numpy())
+        ids = as_text(batch.column(self.identifier))
+        if ids.null_count:
+            raise ParameterError("id", expected="an id in every row", found="none in some row")
+        ids = ids.cast(pa.large_binary())
+        offsets = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
+        data = ids.buffers()[2]
+        text = np.frombuffer(data, dtype=np.uint8)[offsets[0] : offsets[-1]] if data and len(ids) else _NO_BYTES
+        return self.keys.names_of_bytes(text, np.diff(offsets))
+
+
+_NO_BYTES = np.empty(0, dtype=np.uint8)
+_NO_CODES = np.empty(0, dtype=np.int32)
+_NO_LENGTHS = np.empty(0, dtype=np.int64)
+
+
+def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
+    """The batch with private sequences. Other columns pass as they are; refused sequences are left out.
+
+    >>> from fractions import Fraction
+    >>> from symveil.mechanisms.ragged import MechanismOfLength
+    >>> family = MechanismOfLength(alphabet=Alphabet.from_symbols("ab"), epsilon=Fraction(1))
+    >>> plan = ReleasePlan(mechanism=family, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
+    >>> batch = pa.record_batch({"id": ["x", "y"], "s": [["a", "b", "b"], []]})
+    >>> private = privatize_batch(batch, plan)
+    >>> private.column("id").to_pylist(), [len(word) for word in private.column("s").to_pylist()]
+    (['x', 'y'], [3, 0])
+    >>> private.equals(privatize_batch(batch, plan))            # drawn once
+    True
+    """
+    if not len(batch):
+        return batch
+    codes, lengths = encode_lists(batch.column(plan.sequence), plan.mechanism.alphabet)
+    wrong = plan.mechanism.first_refused(codes, lengths)
+    if wrong.any():
+        if plan.on_unknown == "error":
+            raise _refusal(batch, plan, wrong, lengths)
+        stays = wrong == 0
+        batch = batch.filter(pa.array(stays))
+        codes, lengths = codes[np.repeat(stays, lengths)], lengths[stays]
+        if not len(batch):
+            return batch
+    bits = plan.keys.streams(plan.names(batch))
+    released, new_lengths = plan.mechanism.release(codes, lengths, bits)
+    place = batch.schema.get_field_index(plan.sequence)
+    kind = batch.schema.field(place).type
+    column = decode_lists(released, new_lengths, plan.mechanism.alphabet, kind)
+    return batch.set_column(place, batch.schema.field(place).with_type(column.type), column)
+
+
+def check_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> None:
+    """Refuse now what `privatize_batch` would refuse later: before anybody is charged."""
+    if not len(batch):
+        return
+    decode_lists(_NO_CODES, _NO_LENGTHS, plan.mechanism.alphabet, batch.column(plan.sequence).type)
+    codes, lengths = encode_lists(batch.column(plan.sequence), plan.mechanism.alphabet)
+    if plan.on_unknown == "error":
+        wrong = plan.mechanism.first_refused(codes, lengths)
+        if wrong.any():
+            raise _refusal(batch, plan, wrong, lengths)
+
+
+def _refusal(
+    batch: pa.RecordBatch, plan: ReleasePlan, wrong: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> WordError:
+    # positions, not symbols: the symbol is a secret
+    row = int(np.argmax(wrong > 0))
+    length = f" of {lengths[row]}" if plan.mechanism.keeps_lengths else ""  # elsewhere it is a secret
+    where = batch.column(plan.place)[row].as_py() if plan.place is not None else row + 1
+    return WordError(
+        f"{plan.unit} {where}: expected a sequence of the alphabet or model, found one that leaves it at position "
+        f"{wrong[row]}{length}; --on-unknown drop-sequence leaves such sequences out",
+        position=int(wrong[row]),
+    )
+
+
+# --- symbols and codes -------------------------------------------------------------------------
+
+
+def encode_lists(column: Any, alphabet: Alphabet) -> tuple[Codes, NDArray[np.int64]]:
+    """The codes of all symbols, one list after the other, −1 for a symbol that is unknown; and the lengths."""
+    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
+    values = column.flatten()
+    if pa.types.is_dictionary(values.type):
+        encoded = values
+    else:
+        encoded = values.dictionary_encode()
+    if encoded.null_count:
+        raise ParameterError("symbols", expected="a symbol in every place of a sequence", found="none in some place")
+    known = _code_by_text(alphabet)
+    codes = np.array([known.get(str(value), -1) for value in encoded.dictionary.to_pylist()], dtype=np.int32)
+    if not len(codes):
+        return np.empty(0, dtype=np.int32), lengths
+    return codes[encoded.indices.to_numpy(zero_copy_only=False)], lengths
+
+
+def decode_lists(codes: Codes, lengths: NDArray[np.int64], alphabet: Alphabet, kind: pa.DataType) -> Any:
+    """Lists of symbols in the type that they came in."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    value_type = kind.value_type
+    if pa.types.is_dictionary(value_type):
+        values = pa.DictionaryArray.from_arrays(pa.array(codes), _symbols(alphabet, value_type.value_type))
+        values = values.cast(value_type)
+    else:
+        values = _symbols(alphabet, value_type).take(pa.array(codes))
+    if pa.types.is_large_list(kind):
+        return pa.LargeListArray.from_arrays(pa.array(offsets), values, type=kind)
+    listed = pa.ListArray.from_arrays(
+        pa.array(offsets.astype(np.int32)), values, type=kind if pa.types.is_list(kind) else pa.list_(value_type)
+    )
+    return listed if pa.types.is_list(kind) else listed.cast(kind)
+
+
+@lru_cache(maxsize=8)
+def _code_by_text(alphabet: Alphabet) -> dict[str, int]:
+    """Symbols are compared by what they print as: 7 in one file and "7" in another are one symbol."""
+    known = {str(symbol): code for code, symbol in enumerate(alphabet.symbols)}
+    if len(known) < len(alphabet):
+        raise ParameterError("alphabet", expected="symbols that print differently", found="two that print alike")
+    return known
+
+
+@lru_cache(maxsize=8)
+def _symbols(alphabet: Alphabet, kind: pa.DataType) -> Any:
+    """The symbols as an array of a column's type."""
+    texts = pa.array([str(symbol) for symbol in alphabet.symbols])
+    try:
+        return texts.cast(kind)
+    except pa.ArrowInvalid:
+        raise ParameterError(
+            "alphabet", expected=f"symbols that fit into the sequences' type, {kind}", found="others"
+        ) from None

@@ -1,0 +1,37 @@
+"""The local engine: batches through the core on all cores, in order and in bounded memory."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pyarrow as pa
+
+from symveil.engines.batch import ReleasePlan, privatize_batch
+
+
+def release_batches(
+    batches: Iterable[pa.RecordBatch], plan: ReleasePlan, *, workers: int | None = None
+) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    """Each batch with its private version, in order.
+
+    Threads are enough: the ciphers, the compiled loops and Arrow's kernels run beside each other. Only
+    a few batches are on their way at any time, so a file of any size passes through the same memory.
+    """
+    workers = workers or os.cpu_count() or 1
+    waiting: deque[tuple[pa.RecordBatch, Future[pa.RecordBatch]]] = deque()
+    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="symveil") as pool:
+        try:
+            for batch in batches:
+                waiting.append((batch, pool.submit(privatize_batch, batch, plan)))
+                if len(waiting) > workers:
+                    source, future = waiting.popleft()
+                    yield source, future.result()
+            while waiting:
+                source, future = waiting.popleft()
+                yield source, future.result()
+        finally:
+            for _, future in waiting:
+                future.cancel()

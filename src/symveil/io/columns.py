@@ -1,0 +1,179 @@
+"""Which column of a file is what: named by the user, or found where there is only one reading.
+
+Messages give positions of columns, never names: a file without a header has a secret in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from symveil.errors import FileError, ParameterError
+
+PROCESS_MINING = {"case": "case:concept:name", "symbol": "concept:name", "order": "time:timestamp"}
+"""The names that event logs use (XES, and tables made from it)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnOptions:
+    """The columns as the user named them; what is None is looked for."""
+
+    sequence: str | None = None
+    separator: str | None = None
+    identifier: str | None = None
+    case: str | None = None
+    order: str | None = None
+    symbol: str | None = None
+    person: str | None = None
+    keep: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.separator == "":
+            raise ParameterError("separator", expected="at least one character", found="none")
+        long = next((name for name in ("case", "order", "symbol") if getattr(self, name) is not None), None)
+        wide = next((name for name in ("sequence", "separator", "identifier") if getattr(self, name) is not None), None)
+        if long and wide:
+            raise ParameterError(
+                _option(wide), expected=f"no {_option(wide)} with {_option(long)}: one event or one sequence per row",
+                found="both",
+            )  # fmt: skip
+        for name in self.keep:
+            if self.keep.count(name) > 1:
+                raise ParameterError("keep", expected="each column once", found=repr(name))
+
+    @property
+    def is_long(self) -> bool | None:
+        """Whether there is an event in each row; None: not said."""
+        if self.case is not None or self.symbol is not None or self.order is not None:
+            return True
+        return False if self.sequence is not None or self.identifier is not None else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WideColumns:
+    """One sequence in each row."""
+
+    sequence: str
+    identifier: str | None
+    person: str | None
+    keep: tuple[str, ...]
+
+    def read(self) -> list[str]:
+        """The columns that are needed."""
+        return _distinct(self.identifier, self.sequence, self.person, *self.keep)
+
+    def written(self, names: Sequence[str]) -> list[str]:
+        """The columns that are written, in the file's order."""
+        passing = {self.identifier, self.sequence, *self.keep}
+        return [name for name in names if name in passing]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LongColumns:
+    """One event in each row."""
+
+    case: str
+    symbol: str
+    order: str | None
+    person: str | None
+    keep: tuple[str, ...]
+
+    def read(self) -> list[str]:
+        """The columns that are needed."""
+        return _distinct(self.case, self.order, self.symbol, self.person, *self.keep)
+
+    def written(self, names: Sequence[str]) -> list[str]:
+        """The columns that are written, in the file's order."""
+        passing = {self.case, self.order, self.symbol, *self.keep}
+        return [name for name in names if name in passing]
+
+
+def choose_columns(
+    file: Path, options: ColumnOptions, names: Sequence[str], lists: Sequence[str] = ()
+) -> WideColumns | LongColumns:
+    """The columns of a file with these `names`, of which `lists` hold lists.
+
+    >>> choose_columns(Path("trips.csv"), ColumnOptions(), ["trip_id", "links"])
+    WideColumns(sequence='links', identifier='trip_id', person=None, keep=())
+    >>> choose_columns(Path("log.csv"), ColumnOptions(), ["case:concept:name", "concept:name", "cost"])
+    LongColumns(case='case:concept:name', symbol='concept:name', order=None, person=None, keep=())
+    """
+    _check_names(file, options, names)
+    long = options.is_long
+    if long is None:
+        long = not lists and PROCESS_MINING["case"] in names and PROCESS_MINING["symbol"] in names
+    if not long:
+        return _wide(file, options, names, lists)
+    case = options.case or _only(file, "case", names)
+    symbol = options.symbol or _only(file, "symbol", names)
+    order = options.order
+    if order is None and PROCESS_MINING["order"] in names:
+        order = PROCESS_MINING["order"]
+    roles = [case, symbol, *([order] if order else [])]
+    if len(set(roles)) < len(roles):
+        raise FileError(str(file), expected="different columns for case, order and symbol", found="one of them twice")
+    for name in (case, symbol):
+        if name in options.keep:
+            raise ParameterError("keep", expected="other columns than case and symbol", found=repr(name))
+    return LongColumns(case=case, symbol=symbol, order=order, person=options.person, keep=options.keep)
+
+
+def _wide(file: Path, options: ColumnOptions, names: Sequence[str], lists: Sequence[str]) -> WideColumns:
+    identifier = options.identifier
+    if identifier is None:
+        like_ids = [name for name in names if _is_like_id(name) and name not in (options.sequence, *options.keep)]
+        like_ids = [name for name in like_ids if name != options.person]
+        if len(like_ids) == 1 and len(names) > 1:
+            identifier = like_ids[0]
+    sequence = options.sequence
+    if sequence is None:
+        taken = {identifier, options.person, *options.keep}
+        candidates = [name for name in (lists or names) if name not in taken]
+        if len(candidates) != 1:
+            places = ", ".join(str(names.index(name) + 1) for name in candidates[:10])
+            raise FileError(
+                str(file),
+                expected="one column that can hold the sequences",
+                found=f"{len(candidates)}{f' (columns {places})' if places else ''}; which one is it? Name it with "
+                "--sequence, or name --case and --symbol where each row is one event",
+            )
+        sequence = candidates[0]
+    if sequence in (identifier, options.person, *options.keep):
+        raise ParameterError("sequence", expected="another column than --id, --person and --keep", found=repr(sequence))
+    return WideColumns(sequence=sequence, identifier=identifier, person=options.person, keep=options.keep)
+
+
+def _only(file: Path, role: str, names: Sequence[str]) -> str:
+    standard = PROCESS_MINING[role]
+    if standard in names:
+        return standard
+    raise FileError(
+        str(file), expected=f"a column called {standard}, or --{role}", found=f"neither in {len(names)} columns"
+    )
+
+
+def _check_names(file: Path, options: ColumnOptions, names: Sequence[str]) -> None:
+    for name in fields(options):
+        if name.name == "separator":
+            continue
+        value = getattr(options, name.name)
+        for wanted in value if isinstance(value, tuple) else (value,):
+            if wanted is not None and names.count(wanted) != 1:
+                raise FileError(
+                    str(file),
+                    expected=f"one column {wanted!r} ({_option(name.name)})",
+                    found=f"{names.count(wanted) or 'none'} in {len(names)} columns",
+                )
+
+
+def _option(field: str) -> str:
+    return {"identifier": "--id"}.get(field, f"--{field}")
+
+
+def _is_like_id(name: str) -> bool:
+    return name.strip().lower() == "id" or name.strip().lower().endswith("_id")
+
+
+def _distinct(*names: str | None) -> list[str]:
+    return list(dict.fromkeys(name for name in names if name is not None))

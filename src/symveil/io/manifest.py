@@ -1,0 +1,87 @@
+"""The manifest beside a private file: what was promised, how, and for which bytes. Nothing in it is secret."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from symveil.errors import FileError
+from symveil.io.files import write_text
+from symveil.io.json_text import parse_json
+from symveil.io.model_json import model_text
+from symveil.io.reading import read_text
+from symveil.languages.graph import Model
+from symveil.models.alphabet import Alphabet
+
+FORMAT = "symveil-manifest/1"
+
+_LARGEST = 64 * 1024 * 1024
+_REQUIRED: Mapping[str, type | tuple[type, ...]] = {
+    "format": str,
+    "version": str,
+    "release_id": str,
+    "mechanism": str,
+    "epsilon": (int, float),
+    "epsilon_exact": str,
+    "b": (int, str),
+    "how": str,
+    "parameters": dict,
+    "classes": list,
+    "digests": dict,
+    "output": dict,
+    "counts": dict,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A manifest as the JSON document it is."""
+
+    document: dict[str, Any]
+
+    def text(self) -> str:
+        """What is written."""
+        return json.dumps(self.document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def manifest_path(out: Path) -> Path:
+    """Where the manifest of a file goes: beside it."""
+    return out.with_name(f"{out.name}.manifest.json")
+
+
+def write_manifest(out: Path, text: str) -> Path:
+    """Write the manifest of a file, in one step."""
+    path = manifest_path(out)
+    write_text(path, text)
+    return path
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest in a file; refused where it is none."""
+    text = read_text(path, what="manifest", at_most=_LARGEST)
+    parse_json(text, where=str(path))  # refuses what is no JSON, with its place
+    document = json.loads(text)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FileError(str(path), expected=f'a manifest with "format": "{FORMAT}"', found="another document")
+    for key, kind in _REQUIRED.items():
+        if not isinstance(document.get(key), kind):
+            raise FileError(f"{path}: $.{key}", expected="what every manifest has there", found="something else")
+    return Manifest(document)
+
+
+def alphabet_digest(alphabet: Alphabet) -> str:
+    """The SHA-256 of the symbols in their order.
+
+    >>> alphabet_digest(Alphabet.from_symbols("ab"))[:8]
+    '3554d2b8'
+    """
+    return hashlib.sha256(json.dumps([str(symbol) for symbol in alphabet.symbols]).encode()).hexdigest()
+
+
+def model_digest(model: Model) -> str:
+    """The SHA-256 of the model as symveil writes it: the same for the same model, whatever file it came from."""
+    return hashlib.sha256(model_text(model).encode()).hexdigest()

@@ -1,0 +1,72 @@
+"""The form in which sequences pass through symveil: Arrow batches with one record in each row.
+
+place      int64          where the record stands in its file (line, row or trace), counted from 1
+id         any type       the record's name, where the file has one
+person     string         whose it is, where that was asked for
+symbols    list of T      the sequence; T is string, an integer type, or a dictionary of strings
+keep.0 …   any type       public columns that pass as they are (lists, one item per event, in long form)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from symveil.errors import FileError
+
+PLACE, ID, PERSON, SYMBOLS = "place", "id", "person", "symbols"
+
+LONGEST = 1_000_000
+"""The longest sequence that is believed to be one."""
+
+ROWS_AT_ONCE = 65_536
+SYMBOLS_AT_ONCE = 1 << 21
+
+
+def kept(index: int) -> str:
+    """The column of the i-th kept column."""
+    return f"keep.{index}"
+
+
+def check_lengths(batch: pa.RecordBatch, *, file: Path, unit: str, longest: int) -> None:
+    """Refuse a sequence that is longer than anybody's."""
+    lengths = pc.list_value_length(batch.column(SYMBOLS))
+    if len(lengths) and (pc.max(lengths).as_py() or 0) > longest:
+        place = batch.column(PLACE)[pc.index(pc.greater(lengths, longest), value=True).as_py()].as_py()
+        raise too_long(f"{file}: {unit} {place}", longest)
+
+
+def too_long(where: str, longest: int) -> FileError:
+    """The refusal of a sequence that is too long."""
+    return FileError(
+        where, expected=f"at most {longest} symbols in a sequence", found="more; raise --longest if it is one"
+    )
+
+
+def require_filled(column: Any, places: Any, *, file: Path, unit: str, what: str) -> None:
+    """Refuse a column with an empty cell."""
+    if column.null_count:
+        place = places[pc.index(column.is_null(), value=True).as_py()].as_py()
+        raise FileError(f"{file}: {unit} {place}", expected=what, found="none")
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether cells of this type are lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether cells of this type are text."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def as_text(column: Any) -> Any:
+    """A column as strings: ids and persons are compared by what they print as."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column if pa.types.is_string(column.type) else column.cast(pa.string())

@@ -1,0 +1,166 @@
+"""JSON Lines as batches: symbols as text or whole numbers, everything else as the JSON it was written in."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import cached_property
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from symveil.errors import FileError, ModelError
+from symveil.io.json_text import Members, Numeral, parse_json, read_members
+from symveil.io.reading import read_lines
+from symveil.io.records import PLACE
+from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
+
+RAW = b"raw"
+"""Marks a column, in its field's metadata, whose cells are JSON already."""
+
+_RAW_FIELD = {RAW: b"json"}
+
+
+class JsonRows(RowSource):
+    """A JSON object in each line. The keys of the first one are the columns."""
+
+    unit = "line"
+
+    @cached_property
+    def _first(self) -> dict[str, object]:
+        with closing(read_lines(self.file, what=WHAT, most_times=self._most_times)) as lines:
+            for number, text in enumerate(lines, start=1):
+                if text.strip():
+                    return json_record(text, f"{self.file}: line {number}")
+        raise FileError(str(self.file), expected=f"a {WHAT} with a record", found="an empty file")
+
+    @property
+    def names(self) -> list[str]:
+        """The keys of the first record."""
+        return list(self._first)
+
+    @property
+    def lists(self) -> list[str]:
+        """Where the first record has lists."""
+        return [key for key, value in self._first.items() if isinstance(value, list)]
+
+    def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
+        """The rows; the column of symbols as strings or whole numbers, or lists of them."""
+        reader = _Symbols(columns.index(symbols))
+        gathered = Gathered()
+        with closing(
+            read_lines(self.file, what=WHAT, most_times=self._most_times, opened=self._opened)
+        ) as lines:  # fmt: skip
+            for number, text in enumerate(lines, start=1):
+                if not text.strip():
+                    continue
+                place = f"{self.file}: line {number}"
+                record = json_record(text, place)
+                row = [
+                    reader.read(record.get(name), place) if name == symbols else _raw(record.get(name))
+                    for name in columns
+                ]
+                if gathered.add(number, row, len(text)):
+                    yield reader.batch(gathered, columns)
+                    gathered.clear()
+        if gathered.rows:
+            yield reader.batch(gathered, columns)
+
+    def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
+        """A writer of JSON Lines."""
+        return _JsonWriter(out, schema)
+
+
+class _Symbols:
+    """Reads symbols, all of one kind: strings, or whole numbers; the first symbol of the file decides."""
+
+    def __init__(self, index: int) -> None:
+        self._index = index
+        self._numbers: bool | None = None
+        self._lists: bool | None = None
+
+    def read(self, value: object, place: str) -> Any:
+        if self._lists is None:
+            self._lists = isinstance(value, list)
+        if self._lists:
+            if not isinstance(value, list):
+                raise FileError(place, expected="a list of symbols", found="another value")
+            return [self._symbol(item, place, position) for position, item in enumerate(value, start=1)]
+        return self._symbol(value, place, None)
+
+    def _symbol(self, item: object, place: str, position: int | None) -> str | int:
+        where = "" if position is None else f", symbol {position}"
+        number = isinstance(item, Numeral) and item.text.lstrip("-").isdigit() and len(item.text) < 19
+        if not number and not isinstance(item, str):
+            raise FileError(place, expected="strings or whole numbers as symbols", found=f"another value{where}")
+        if self._numbers is None:
+            self._numbers = number
+        if self._numbers != number:
+            kind = "whole numbers" if self._numbers else "strings"
+            raise FileError(place, expected=f"{kind} as symbols, as before", found=f"another value{where}")
+        return int(item.text) if isinstance(item, Numeral) else str(item)
+
+    def batch(self, gathered: Gathered, columns: Sequence[str]) -> pa.RecordBatch:
+        kind = pa.int64() if self._numbers else pa.string()
+        arrays = [pa.array(gathered.places, type=pa.int64())]
+        fields = [pa.field(PLACE, pa.int64())]
+        for index, name in enumerate(columns):
+            own = index == self._index
+            column_type = (pa.list_(kind) if self._lists else kind) if own else pa.string()
+            arrays.append(pa.array([row[index] for row in gathered.rows], type=column_type))
+            fields.append(pa.field(name, column_type, metadata=None if own else _RAW_FIELD))
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+class _JsonWriter(RowWriter):
+    def __init__(self, out: BinaryIO, schema: pa.Schema) -> None:
+        self._text = io.TextIOWrapper(out, encoding="utf-8", newline="")
+        self._heads = [json.dumps(field.name, ensure_ascii=False) for field in schema]
+        self._raw = [bool(field.metadata and RAW in field.metadata) for field in schema]
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Some more rows."""
+        columns = [
+            column.to_pylist() if raw else [json.dumps(cell, ensure_ascii=False) for cell in column.to_pylist()]
+            for column, raw in zip(batch.columns, self._raw, strict=True)
+        ]
+        for row in zip(*columns, strict=True):
+            pairs = (f"{head}: {cell or 'null'}" for head, cell in zip(self._heads, row, strict=True))
+            self._text.write(f"{{{', '.join(pairs)}}}\n")
+
+    def close(self) -> None:
+        """Everything is handed on; the file stays open."""
+        self._text.flush()
+        self._text.detach()
+
+
+def json_record(text: str, place: str) -> dict[str, object]:
+    """The members of the object that a line spells; messages show nothing of it."""
+    record = parse_json(text, where=place)
+    if not isinstance(record, Members):
+        raise FileError(place, expected="a JSON object", found="another value")
+    try:
+        return read_members(record, where=place, expected="an object")
+    except ModelError:  # its message names the key, which is the file's business
+        raise FileError(place, expected="each key once", found="one again") from None
+
+
+def _raw(value: object) -> str | None:
+    """A parsed value as JSON again; null as nothing."""
+    if value is None:
+        return None
+    if isinstance(value, Numeral):
+        return value.text
+    if isinstance(value, Members):
+        pairs = (f"{json.dumps(key, ensure_ascii=False)}: {_raw(item) or 'null'}" for key, item in value.pairs)
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(_raw(item) or 'null' for item in value)}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def plain_text(raw: str) -> str:
+    """What a JSON string or number says, without quotes: how persons are known in a ledger."""
+    return str(json.loads(raw)) if raw.startswith('"') else raw

@@ -1,0 +1,122 @@
+"""Parquet files as batches of their own types."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from symveil.errors import FileError, SymveilError
+from symveil.io.reading import MOST_TIMES, open_bytes
+from symveil.io.records import LONGEST, PLACE, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
+from symveil.io.rows import WHAT, RowSource, RowWriter
+
+_MOST_VALUES = 1 << 28
+"""A row group with more values is a bomb: run lengths pack thousands of millions of them into a few bytes."""
+
+
+class ParquetRows(RowSource):
+    """A Parquet file; a gzipped one is unpacked to a file without a name first."""
+
+    unit = "row"
+
+    def __init__(self, file: Path, *, most_times: int = MOST_TIMES, longest: int = LONGEST) -> None:
+        super().__init__(file, most_times=most_times)
+        self._longest = longest
+        self._rows_done, self._rows_all = 0, 0
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        with self._file() as file:
+            return file.schema_arrow
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._schema.names)
+
+    @property
+    def lists(self) -> list[str]:
+        """The columns whose cells are lists."""
+        return [field.name for field in self._schema if is_list(field.type)]
+
+    def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
+        """The rows, in their own types."""
+        with self._file() as file:
+            self._rows_done, self._rows_all = 0, file.metadata.num_rows
+            size = self._rows_at_once(file, symbols)
+            for batch in file.iter_batches(batch_size=size, columns=list(dict.fromkeys(columns))):
+                places = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
+                self._rows_done += len(batch)
+                arrays = [pa.array(places), *(batch.column(name) for name in columns)]
+                yield pa.record_batch(arrays, names=[PLACE, *columns])
+
+    def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
+        """A Parquet writer."""
+        return _ParquetWriter(out, schema)
+
+    def done(self) -> float:
+        """How many of the rows have been read, from 0 to 1."""
+        return self._rows_done / self._rows_all if self._rows_all else 0.0
+
+    def _rows_at_once(self, file: pq.ParquetFile, symbols: str) -> int:
+        """How many rows make a batch of bounded size; refuses a file that promises absurd lengths."""
+        metadata = file.metadata
+        fullest = 1.0
+        for group_number in range(metadata.num_row_groups):
+            group = metadata.row_group(group_number)
+            for number in range(group.num_columns):
+                chunk = group.column(number)
+                if chunk.path_in_schema.split(".")[0] != symbols:
+                    continue
+                if chunk.num_values > min(group.num_rows * max(self._longest, 1), _MOST_VALUES):
+                    raise too_long(f"{self.file}: row group {group_number + 1}", self._longest)
+                fullest = max(fullest, chunk.num_values / max(group.num_rows, 1))
+        return max(1, min(ROWS_AT_ONCE, int(SYMBOLS_AT_ONCE / fullest)))
+
+    @contextmanager
+    def _file(self) -> Iterator[pq.ParquetFile]:
+        """The file, whatever goes wrong with it as a FileError."""
+        try:
+            if self.file.name.lower().endswith(".gz"):
+                # a file without a name: nobody else can open it, and it goes with the process
+                with (
+                    tempfile.TemporaryFile() as plain,
+                    open_bytes(self.file, what=WHAT, most_times=self._most_times) as packed,
+                ):
+                    shutil.copyfileobj(packed, plain, 1 << 20)
+                    plain.seek(0)
+                    with pq.ParquetFile(pa.PythonFile(plain, mode="r")) as file:
+                        yield file
+            else:
+                with pq.ParquetFile(self.file) as file:
+                    yield file
+        except (SymveilError, GeneratorExit):
+            raise
+        except (MemoryError, KeyboardInterrupt):
+            raise
+        except Exception as error:  # a damaged file makes pyarrow raise almost anything; the file is to blame
+            found = getattr(error, "strerror", None) or "a file that Parquet cannot read"
+            raise FileError(str(self.file), expected="a Parquet file", found=found) from None
+
+
+class _ParquetWriter(RowWriter):
+    def __init__(self, out: BinaryIO, schema: pa.Schema) -> None:
+        self._writer = pq.ParquetWriter(pa.PythonFile(out, mode="w"), schema)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Some more rows, as a row group of their own."""
+        if len(batch):
+            self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        """The footer."""
+        self._writer.close()

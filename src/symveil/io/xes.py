@@ -1,0 +1,287 @@
+"""XES event logs, read and written by a small reader of our own on expat.
+
+A trace is a case and its events are a sequence: the attribute `concept:name` of an event is its
+symbol, that of the trace is the case. Attributes of traces are named with `case:` in front, as in
+tables made from XES. Other attributes pass only when they are kept. Nothing outside the file is ever
+read: a document type or an entity declaration, with which bombs are built, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import pyarrow as pa
+
+from symveil.errors import FileError, ParameterError
+from symveil.io.columns import PROCESS_MINING, ColumnOptions, LongColumns
+from symveil.io.event_order import EventOrder
+from symveil.io.reading import MOST_TIMES, open_bytes
+from symveil.io.records import ID, LONGEST, PERSON, PLACE, SYMBOLS, kept, too_long
+
+_CHUNK = 1 << 18
+_DEEPEST = 100
+_LONGEST_VALUE = 1 << 20
+_LONGEST_TOKEN = 8 << 20
+_RECORDS_AT_ONCE = 16_384
+_EVENTS_AT_ONCE = 1 << 19
+_VALUES = ("string", "date", "int", "float", "boolean", "id")
+_CASE = "case:"
+
+
+@dataclass
+class _Trace:
+    values: dict[str, str] = field(default_factory=dict)
+    events: list[dict[str, str]] = field(default_factory=list)
+
+
+class XesReader:
+    """Reads the traces of a log, one batch of records at a time."""
+
+    unit = "trace"
+
+    def __init__(
+        self, file: Path, options: ColumnOptions, *, longest: int = LONGEST, most_times: int = MOST_TIMES
+    ) -> None:
+        if options.sequence is not None or options.identifier is not None or options.separator is not None:
+            raise ParameterError("sequence", expected="--case, --order and --symbol with XES", found="--sequence")
+        self.file = file
+        self.columns = LongColumns(
+            case=options.case or PROCESS_MINING["case"],
+            symbol=options.symbol or PROCESS_MINING["symbol"],
+            order=options.order,  # without it events stay as they stand: XES says that this is their order
+            person=options.person,
+            keep=options.keep,
+        )
+        if not self.columns.case.startswith(_CASE):
+            raise ParameterError("case", expected=f"an attribute of the trace, {_CASE}…", found=self.columns.case)
+        self._longest, self._most_times = longest, most_times
+        self._raw: BinaryIO | None = None
+        self.kinds: dict[str, str] = {}
+
+    def done(self) -> float:
+        """How much of the file has been read, from 0 to 1."""
+        size = self.file.stat().st_size
+        if self._raw is None or self._raw.closed or not size:
+            return 0.0
+        return min(1.0, self._raw.tell() / size)
+
+    def _opened(self, raw: BinaryIO) -> None:
+        self._raw = raw
+
+    def records(self) -> Iterator[pa.RecordBatch]:
+        """The traces, as records."""
+        order = EventOrder(self.file, self.unit)
+        waiting: list[tuple[int, _Trace]] = []
+        events = 0
+        for number, trace in enumerate(self._traces(), start=1):
+            waiting.append((number, trace))
+            events += len(trace.events)
+            if len(waiting) >= _RECORDS_AT_ONCE or events >= _EVENTS_AT_ONCE:
+                yield self._batch(waiting, order)
+                waiting, events = [], 0
+        if waiting:
+            yield self._batch(waiting, order)
+
+    def _batch(self, traces: list[tuple[int, _Trace]], order: EventOrder) -> pa.RecordBatch:
+        columns = self.columns
+        if columns.order is not None:
+            for number, trace in traces:
+                keys = [self._required(event, columns.order, number, "an order") for event in trace.events]
+                floor, rest = order.keys(pa.array(keys, type=pa.string()), pa.array([number] * len(keys)))
+                trace.events = [trace.events[place] for place in np.lexsort((rest, floor)).tolist()]
+        arrays: dict[str, Any] = {
+            PLACE: pa.array([number for number, _ in traces], type=pa.int64()),
+            ID: [self._required(trace.values, columns.case.removeprefix(_CASE), n, "a name") for n, trace in traces],
+        }
+        if columns.person is not None:
+            arrays[PERSON] = [self._person(trace, number) for number, trace in traces]
+        symbols = [
+            [self._required(event, columns.symbol, number, "a symbol") for event in trace.events]
+            for number, trace in traces
+        ]
+        arrays[SYMBOLS] = pa.array(symbols, type=pa.list_(pa.string()))
+        for index, name in enumerate(columns.keep):
+            if name.startswith(_CASE):
+                values: Any = [trace.values.get(name.removeprefix(_CASE)) for _, trace in traces]
+                arrays[kept(index)] = pa.array(values, type=pa.string())
+            else:
+                values = [[event.get(name) for event in trace.events] for _, trace in traces]
+                arrays[kept(index)] = pa.array(values, type=pa.list_(pa.string()))
+        return pa.record_batch(
+            [pa.array(array, type=pa.string()) if isinstance(array, list) else array for array in arrays.values()],
+            names=list(arrays),
+        )
+
+    def _person(self, trace: _Trace, number: int) -> str:
+        name = self.columns.person or ""
+        if name.startswith(_CASE):
+            return self._required(trace.values, name.removeprefix(_CASE), number, "a person")
+        found = {self._required(event, name, number, "a person") for event in trace.events}
+        if len(found) != 1:
+            raise self._error(number, "one person in a trace", "several" if found else "none")
+        return found.pop()
+
+    def _required(self, values: dict[str, str], key: str, number: int, what: str) -> str:
+        if key not in values:
+            raise self._error(number, f"{what} ({key})", "none")
+        return values[key]
+
+    def _error(self, number: int, expected: str, found: str) -> FileError:
+        return FileError(f"{self.file}: trace {number}", expected=expected, found=found)
+
+    # --- parsing -------------------------------------------------------------------------------
+
+    def _traces(self) -> Iterator[_Trace]:
+        parser = expat.ParserCreate()
+        handler = _Handler(self, parser)
+        with open_bytes(self.file, what="XES log", most_times=self._most_times, opened=self._opened) as file:
+            try:
+                fed = 0
+                while chunk := file.read(_CHUNK):
+                    parser.Parse(chunk, False)
+                    fed += len(chunk)
+                    if fed - max(parser.CurrentByteIndex, 0) > _LONGEST_TOKEN:  # expat would hold all of it
+                        raise FileError(str(self.file), expected="XML", found="a piece of markup without an end")
+                    yield from handler.taken()
+                parser.Parse(b"", True)
+            except expat.ExpatError as error:
+                # only the position: a message of expat's could hold a piece of the file
+                raise FileError(f"{self.file}: line {error.lineno}", expected="XML", found="something else") from None
+        if not handler.is_log:
+            raise FileError(str(self.file), expected="an XES log", found="another XML document")
+        yield from handler.taken()
+
+    def wanted(self) -> tuple[set[str], set[str]]:
+        """The attributes of traces and of events that matter."""
+        names = {name for name in self.columns.read() if name is not None}
+        of_traces = {name.removeprefix(_CASE) for name in names if name.startswith(_CASE)}
+        return of_traces, {name for name in names if not name.startswith(_CASE)}
+
+    @property
+    def longest(self) -> int:
+        """The longest trace that is believed."""
+        return self._longest
+
+
+class _Handler:
+    """Collects traces from expat's calls; holds no more than the traces of one chunk."""
+
+    def __init__(self, reader: XesReader, parser: expat.XMLParserType) -> None:
+        self._reader, self._parser = reader, parser
+        self._of_traces, self._of_events = reader.wanted()
+        self._path: list[str] = []
+        self._trace = _Trace()
+        self._event: dict[str, str] = {}
+        self._finished: list[_Trace] = []
+        self._count = 0
+        self.is_log = False
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.StartDoctypeDeclHandler = self._refuse
+        parser.EntityDeclHandler = self._refuse
+
+    def taken(self) -> Iterator[_Trace]:
+        finished, self._finished = self._finished, []
+        yield from finished
+
+    def _refuse(self, *_: object) -> None:
+        raise FileError(
+            f"{self._reader.file}: line {self._parser.CurrentLineNumber}",
+            expected="XES without a document type and without entities",
+            found="one, which could be a bomb",
+        )
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rpartition(":")[2]
+        self._path.append(name)
+        if len(self._path) > _DEEPEST:
+            raise self._bad(f"elements nested at most {_DEEPEST} deep", "more")
+        if self._path == ["log"]:
+            self.is_log = True
+        elif self._path == ["log", "trace"]:
+            self._trace = _Trace()
+            self._count += 1
+        elif self._path == ["log", "trace", "event"]:
+            self._event = {}
+        elif name in _VALUES and self._path[:-1] == ["log", "trace", "event"]:
+            self._value(name, attributes, self._event, self._of_events, "")
+        elif name in _VALUES and self._path[:-1] == ["log", "trace"]:
+            self._value(name, attributes, self._trace.values, self._of_traces, _CASE)
+
+    def _value(
+        self, kind: str, attributes: dict[str, str], values: dict[str, str], wanted: set[str], prefix: str
+    ) -> None:
+        key = attributes.get("key")
+        if key not in wanted:
+            return
+        value = attributes.get("value")
+        if value is None or len(value) > _LONGEST_VALUE:
+            raise self._bad(f"a value of at most {_LONGEST_VALUE} characters", "none" if value is None else "more")
+        values[key] = value
+        self._reader.kinds.setdefault(prefix + key, kind)
+
+    def _end(self, _tag: str) -> None:
+        if self._path == ["log", "trace", "event"]:
+            self._trace.events.append(self._event)
+            if len(self._trace.events) > self._reader.longest:
+                raise too_long(f"{self._reader.file}: trace {self._count}", self._reader.longest)
+        elif self._path == ["log", "trace"]:
+            self._finished.append(self._trace)
+        self._path.pop()
+
+    def _bad(self, expected: str, found: str) -> FileError:
+        return FileError(
+            f"{self._reader.file}: line {self._parser.CurrentLineNumber}", expected=expected, found=found
+        )  # fmt: skip
+
+
+class XesWriter:
+    """Writes records as the traces of a log."""
+
+    def __init__(self, out: BinaryIO, reader: XesReader) -> None:
+        self._out = out
+        self._columns, self._kinds = reader.columns, reader.kinds
+        self._put(
+            '<?xml version="1.0" encoding="UTF-8"?>\n<log xes.version="1.0" xmlns="http://www.xes-standard.org/">\n'
+        )
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Some more traces."""
+        case = self._columns.case.removeprefix(_CASE)
+        keeps = [(name, batch.column(kept(index)).to_pylist()) for index, name in enumerate(self._columns.keep)]
+        for row, (name, symbols) in enumerate(
+            zip(batch.column(ID).to_pylist(), batch.column(SYMBOLS).to_pylist(), strict=True)
+        ):
+            lines = ["<trace>\n", self._line(self._columns.case, case, name)]
+            for key, values in keeps:
+                if key.startswith(_CASE) and values[row] is not None:
+                    lines.append(self._line(key, key.removeprefix(_CASE), values[row]))
+            for place, symbol in enumerate(symbols):
+                lines += ["<event>", self._line(self._columns.symbol, self._columns.symbol, symbol)]
+                for key, values in keeps:
+                    if not key.startswith(_CASE) and values[row][place] is not None:
+                        lines.append(self._line(key, key, values[row][place]))
+                lines.append("</event>\n")
+            self._put("".join([*lines, "</trace>\n"]))
+
+    def close(self) -> None:
+        """The end of the log."""
+        self._put("</log>\n")
+
+    def _line(self, name: str, key: str, value: str) -> str:
+        kind = self._kinds.get(name, "string")
+        return f"<{kind} key={quoteattr(key)} value={_attribute(value)}/>"
+
+    def _put(self, text: str) -> None:
+        self._out.write(text.encode())
+
+
+def _attribute(value: str) -> str:
+    """A value between quotes; XML would turn line breaks and tabs into blanks."""
+    return quoteattr(str(value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

@@ -1,0 +1,5 @@
+"""The ledger: how much of each person's budget is left, kept in a real database.
+
+Lives here: budgets, charges, the record of every release, their composition. Does not live here:
+sequences (the ledger never sees a symbol), and drawing.
+"""

@@ -1,0 +1,210 @@
+"""The ledger's database: its tables, and how it is opened. SQLite by itself, PostgreSQL when it is shared."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+
+from symveil.errors import LedgerError
+
+VERSION = "1"
+_PATIENCE = 600  # seconds that a transaction waits for another one to finish
+
+_tables = sa.MetaData()
+_big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # SQLite numbers rows of INTEGER columns only
+
+settings = sa.Table(
+    "symveil_settings",
+    _tables,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+persons = sa.Table(
+    "symveil_persons",
+    _tables,
+    sa.Column("number", _big, primary_key=True, autoincrement=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("granted", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("spent", sa.BigInteger, nullable=False, server_default="0"),
+)
+grants = sa.Table(
+    "symveil_grants",
+    _tables,
+    sa.Column("number", _big, primary_key=True, autoincrement=True),
+    sa.Column("person", _big, nullable=True),  # none: everybody
+    sa.Column("amount", sa.BigInteger, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+)
+releases = sa.Table(
+    "symveil_releases",
+    _tables,
+    sa.Column("number", _big, primary_key=True, autoincrement=True),
+    sa.Column("release_id", sa.Text, nullable=False, unique=True),
+    sa.Column("state", sa.Text, nullable=False),  # pending, then done
+    sa.Column("charge", sa.BigInteger, nullable=False),  # units for each sequence
+    sa.Column("loss", sa.Text, nullable=False),  # how its privacy loss is distributed (composition)
+    sa.Column("sequences", sa.BigInteger, nullable=False),
+    sa.Column("persons", sa.BigInteger, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+    sa.Column("finished", sa.Text, nullable=True),
+    sa.Column("out", sa.Text, nullable=False),
+    sa.Column("digest", sa.Text, nullable=True),
+    sa.Column("manifest", sa.Text, nullable=True),
+    # only while pending: with the key the noise can be undone
+    sa.Column("release_key", sa.LargeBinary, nullable=True),
+    sa.Column("stamp", sa.LargeBinary, nullable=True),
+)
+charges = sa.Table(
+    "symveil_charges",
+    _tables,
+    sa.Column("person", _big, primary_key=True, autoincrement=False),
+    sa.Column("release", _big, primary_key=True, autoincrement=False),
+    sa.Column("sequences", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+
+class Database:
+    """An open ledger database."""
+
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        self.url = url
+        self._engine = _engine(url, create=create)
+        self.is_sqlite = self._engine.dialect.name == "sqlite"
+        self._prepare(create=create)
+
+    def _prepare(self, *, create: bool) -> None:
+        with _explained(self.url):
+            if sa.inspect(self._engine).has_table(settings.name):
+                with self._engine.connect() as connection:
+                    found = connection.scalar(sa.select(settings.c.value).where(settings.c.name == "version"))
+                if found == VERSION:
+                    return
+                raise LedgerError(f"{shown(self.url)}: expected a ledger of version {VERSION}, found {found!r}")
+            if not create:
+                raise LedgerError(f"{shown(self.url)}: expected a ledger, found a database without one")
+            with self.writing() as connection:
+                _tables.create_all(connection)
+                # two processes may both find an empty database; the second one finds the tables made
+                known = connection.scalar(sa.select(settings.c.value).where(settings.c.name == "version"))
+                if known is None:
+                    connection.execute(settings.insert(), [{"name": "version", "value": VERSION}])
+                    connection.execute(settings.insert(), [{"name": "allowance", "value": "0"}])
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection for looking."""
+        with _explained(self.url), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def connection(self) -> Iterator[sa.Connection]:
+        """A connection for several transactions, each begun with `begin_writing`."""
+        with _explained(self.url), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """One transaction that nobody else's comes between."""
+        with self.connection() as connection, self.begin_writing(connection):
+            yield connection
+
+    @contextmanager
+    def begin_writing(self, connection: sa.Connection) -> Iterator[None]:
+        """A transaction in which this connection alone changes the ledger; all of it happens, or nothing."""
+        if not self.is_sqlite:
+            with connection.begin():
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                yield
+            return
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            connection.exec_driver_sql("ROLLBACK")
+            raise
+        connection.exec_driver_sql("COMMIT")
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._engine.dispose()
+
+
+_LOCK = 0x73796D7665696C  # "symveil": the one lock that charging processes take turns at
+
+
+def _engine(url: str, *, create: bool) -> sa.Engine:
+    location = url if "://" in url else f"sqlite:///{url}"
+    try:
+        parsed = sa.make_url(location)
+    except (ArgumentError, ValueError):
+        raise LedgerError(
+            "ledger: expected a file, sqlite:///file or postgresql://user@host/database, found another address"
+        ) from None
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(parsed, create=create)
+    if parsed.get_backend_name() != "postgresql":
+        raise LedgerError(f"ledger: expected SQLite or PostgreSQL, found {parsed.get_backend_name()}")
+    if parsed.drivername == "postgresql":
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    try:
+        return sa.create_engine(parsed)
+    except (ModuleNotFoundError, NoSuchModuleError):
+        raise LedgerError(
+            "ledger: expected a PostgreSQL driver to be installed (pip install symveil[postgres]), found none"
+        ) from None
+
+
+def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
+    if not url.database or url.database == ":memory:":
+        raise LedgerError("ledger: expected a file, which outlives the process, found none")
+    path = Path(url.database)
+    if not path.exists():
+        if not create:
+            raise LedgerError(f"{path}: expected a ledger, found no file; symveil ledger grant makes one")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # it names people, and for a while it holds keys: for its owner only
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise LedgerError(f"{path}: expected a place for a ledger, found {error.strerror}") from None
+    # SQLAlchemy sees autocommit, and transactions are begun by hand: the driver would begin them too late
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": _PATIENCE})
+
+    @sa.event.listens_for(engine, "connect")
+    def _connected(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA synchronous = FULL")  # a charge is on the disk before anything is drawn
+        connection.execute("PRAGMA secure_delete = ON")  # an erased key leaves no trace in the file
+        connection.execute("PRAGMA cache_size = -65536")
+
+    return engine
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    """What goes wrong with the database, as one line."""
+    try:
+        yield
+    except DBAPIError as error:
+        cause = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
+        raise LedgerError(f"{shown(url)}: expected a working ledger database, found: {cause[0]}") from None
+    except SQLAlchemyError as error:
+        raise LedgerError(f"{shown(url)}: expected a working ledger database, found {type(error).__name__}") from None
+
+
+def shown(url: str) -> str:
+    """An address without its password."""
+    if "://" not in url:
+        return url
+    try:
+        return sa.make_url(url).render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):
+        return "ledger"

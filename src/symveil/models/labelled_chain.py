@@ -1,0 +1,292 @@
+"""Labelled Markov chains: states are hidden, their labels are seen (C19 Definition 1)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Self, cast
+
+from symveil.drawing.diagram import Diagram, Edge, Node
+from symveil.drawing.svg import to_svg
+from symveil.errors import ModelError
+from symveil.models.markov_chain import MarkovChain
+from symveil.models.names import ordered_names, require_known, require_name, require_rows, shown
+from symveil.numerics.rationals import Number, spelled
+
+END_LABEL = "$"
+START_LABEL = "⊢"
+
+_MOST_DRAWN = 40  # states; a larger picture says nothing
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledChain:
+    """States, transitions (state, state, probability), a label for each state, and which states are related.
+
+    Whoever watches a run sees the labels of its states, for ever, and asks where it started.
+    `related` lists the pairs of states that are to be hard to tell apart; each counts in both
+    directions. A state in which runs end has a transition to itself, and a label of its own.
+
+    >>> coin = LabelledChain.from_transitions(
+    ...     [("fair", "heads", "1/2"), ("fair", "tails", "1/2"), ("bent", "heads", "2/3"), ("bent", "tails", "1/3"),
+    ...      ("heads", "heads", 1), ("tails", "tails", 1)],
+    ...     labels={"fair": "?", "bent": "?", "heads": "H", "tails": "T"}, related=[("fair", "bent")])
+    >>> coin
+    LabelledChain(4 states, 6 transitions, 3 labels, 1 related pair)
+    """
+
+    kind: ClassVar[str] = "labelled-chain"
+
+    states: tuple[str, ...]
+    transitions: tuple[tuple[str, str, Fraction], ...]
+    labels: tuple[str, ...]
+    related: tuple[Pair, ...] = ()
+
+    def __post_init__(self) -> None:
+        # rows, names and sums are those of a Markov chain: one piece checks both
+        chain = MarkovChain(states=self.states, transitions=self.transitions)
+        object.__setattr__(self, "states", chain.states)
+        object.__setattr__(self, "transitions", chain.transitions)
+        leaving = {source for source, _, _ in chain.transitions}
+        for state in chain.states:
+            if state not in leaving:
+                raise ModelError(
+                    "transitions",
+                    expected=f"a transition from every state; where runs end, one from {shown(state)} to itself",
+                    found=f"none from {shown(state)}",
+                )
+        labels: object = self.labels
+        if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != len(self.states):
+            raise ModelError("labels", expected=f"{len(self.states)} labels, one for each state", found=shown(labels))
+        for state, label in zip(self.states, labels, strict=True):
+            require_name(label, where=f"labels[{shown(state)}]", kind="label")
+        object.__setattr__(self, "labels", tuple(labels))
+        object.__setattr__(self, "related", tuple(self._checked_pairs(self.related, where="related")))
+
+    @classmethod
+    def from_transitions(
+        cls,
+        transitions: Iterable[tuple[str, str, Number]],
+        *,
+        labels: Mapping[str, str],
+        related: Iterable[Pair] = (),
+        states: Sequence[str] | None = None,
+        notes: list[str] | None = None,
+    ) -> Self:
+        """A chain from rows (state, state, probability) and the label of each state.
+
+        Decimals that were rounded are normalised as in `MarkovChain.from_transitions`.
+        """
+        chain = MarkovChain.from_transitions(transitions, states=states, notes=notes)
+        return cls(
+            states=chain.states,
+            transitions=chain.transitions,
+            labels=_in_order(labels, chain.states),
+            related=tuple(related),
+        )
+
+    @classmethod
+    def from_labelled_transitions(
+        cls, transitions: Iterable[tuple[str, str, str, Number]], *, states: Sequence[str] | None = None
+    ) -> Self:
+        """The state-labelled form of a chain with labelled transitions (C19 Example 5).
+
+        Rows are (state, label, state, probability). State q becomes (q, a) for each label a on a
+        transition into q; a run from q starts in `q`, whose label is the extra one ⊢.
+
+        >>> chain = LabelledChain.from_labelled_transitions([("p", "a", "q", 1), ("q", "b", "p", 1)])
+        >>> sorted(zip(chain.states, chain.labels))
+        [('p', '⊢'), ('p after b', 'b'), ('q', '⊢'), ('q after a', 'a')]
+        """
+        rows = _labelled_rows(transitions)
+        mentioned = ((f"transitions[{index}][{end}]", row[end]) for index, row in enumerate(rows) for end in (0, 2))
+        names = ordered_names(states, mentioned, kind="state")  # type: ignore[arg-type]  # ends 0 and 2 are names
+        leaving: dict[str, list[tuple[str, str, Number]]] = defaultdict(list)
+        entered: dict[str, dict[str, None]] = defaultdict(dict)
+        for source, label, target, chance in rows:
+            leaving[source].append((label, target, chance))
+            entered[target][label] = None
+        labels = dict.fromkeys(names, START_LABEL)
+        into = {(state, label): _fresh(f"{state} after {label}", labels) for state in names for label in entered[state]}
+        labels |= {name: label for (_, label), name in into.items()}
+        copies = [(state, state) for state in names] + [(name, state) for (state, _), name in into.items()]
+        return cls.from_transitions(
+            [(name, into[target, label], chance) for name, state in copies for label, target, chance in leaving[state]],
+            labels=labels,
+            states=tuple(labels),
+        )
+
+    @classmethod
+    def from_finite_words(
+        cls,
+        transitions: Iterable[tuple[str, str, Number]],
+        *,
+        labels: Mapping[str, str],
+        related: Iterable[Pair] = (),
+        end: str = END_LABEL,
+    ) -> Self:
+        """The infinite-word form of a chain whose runs end in states without transitions (C19 Example 6).
+
+        Such a final state keeps still for ever, under the extra label `end`. From every state one of
+        them must be reachable.
+
+        >>> chain = LabelledChain.from_finite_words([("s", "s", "1/2"), ("s", "stop", "1/2")], labels={"s": "a"})
+        >>> chain.labels
+        ('a', '$')
+        """
+        rows = cast("list[tuple[str, str, Number]]", require_rows(transitions, columns="state, state, probability"))
+        chain = MarkovChain.from_transitions(rows)
+        final = set(chain.states) - {source for source, _, _ in chain.transitions}
+        for state, label in labels.items():
+            if label == end and state not in final:
+                raise ModelError(
+                    f"labels[{shown(state)}]", expected=f"another label than the one for the end, {end!r}", found="it"
+                )
+        ending = set(final)
+        while more := {source for source, target, _ in chain.transitions if target in ending} - ending:
+            ending |= more
+        for state in chain.states:
+            if state not in ending:
+                raise ModelError(
+                    "transitions", expected="a final state that can be reached from every state", found=shown(state)
+                )
+        return cls(
+            states=chain.states,
+            transitions=(
+                *chain.transitions,
+                *((state, state, Fraction(1)) for state in chain.states if state in final),
+            ),
+            labels=_in_order({**labels, **dict.fromkeys(final, end)}, chain.states),
+            related=tuple(related),
+        )
+
+    # --- looking things up ---------------------------------------------------------------------
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """The place of each state."""
+        return {state: place for place, state in enumerate(self.states)}
+
+    def label(self, state: str) -> str:
+        """The label of a state."""
+        return self.labels[self.number[state]]
+
+    def pairs(self, asked: Iterable[Pair] | None = None) -> tuple[Pair, ...]:
+        """The pairs that were asked for, or the related ones in both directions (C19: R is symmetric)."""
+        if asked is not None:
+            return tuple(dict.fromkeys(self._checked_pairs(asked, where="pairs")))
+        both = ((pair, (pair[1], pair[0])) for pair in self.related)
+        return tuple(dict.fromkeys(pair for directions in both for pair in directions))
+
+    def _checked_pairs(self, pairs: object, *, where: str) -> list[Pair]:
+        if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+            raise ModelError(where, expected="a list of pairs of states", found=shown(pairs))
+        known = self.number
+        checked = []
+        for index, pair in enumerate(pairs):
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+                raise ModelError(f"{where}[{index}]", expected="a pair of states", found=shown(pair))
+            for place, state in enumerate(pair):
+                require_known(state, known, where=f"{where}[{index}][{place}]", kind="state")
+            checked.append((pair[0], pair[1]))
+        return checked
+
+    # --- showing -------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        related = f", {len(self.related)} related pair{'s' * (len(self.related) != 1)}" if self.related else ""
+        return (
+            f"LabelledChain({len(self.states)} states, {len(self.transitions)} transitions, "
+            f"{len(set(self.labels))} labels{related})"
+        )
+
+    def to_diagram(self) -> Diagram:
+        """The chain as a picture: a column for each number of steps from the start, labels inside the states."""
+        column = self._steps_from_the_start()
+        rows: dict[int, int] = defaultdict(int)
+        named = {state for pair in self.related for state in pair}
+        nodes = []
+        for state, label in zip(self.states, self.labels, strict=True):
+            place = column[state]
+            nodes.append(
+                Node(
+                    key=state,
+                    column=place,
+                    row=-rows[place],
+                    label=(state, label),
+                    initial=False,
+                    marked=state in named,
+                )
+            )
+            rows[place] += 1
+        edges = tuple(
+            Edge(source=source, target=target, annotation=spelled(chance))
+            for source, target, chance in self.transitions
+        )
+        return Diagram(
+            title=repr(self),
+            nodes=tuple(nodes),
+            edges=edges,
+            label_meaning="state, and under it the label that is seen",
+            annotation_meaning="probability",
+        )
+
+    def _steps_from_the_start(self) -> dict[str, int]:
+        following: dict[str, list[str]] = defaultdict(list)
+        for source, target, _ in self.transitions:
+            following[source].append(target)
+        entered = {target for source, target, _ in self.transitions if source != target}
+        first = [state for state in self.states if state not in entered] or [self.states[0]]
+        column: dict[str, int] = {}
+        for starts in (first, *([state] for state in self.states)):  # all states, also those that nothing leads to
+            frontier, depth = [state for state in starts if state not in column], 0
+            while frontier:
+                column |= dict.fromkeys(frontier, depth)
+                frontier = list(
+                    dict.fromkeys(name for state in frontier for name in following[state] if name not in column)
+                )
+                depth += 1
+        return column
+
+    def to_svg(self) -> str:
+        """The drawing as a self-contained SVG document."""
+        return to_svg(self.to_diagram())
+
+    def _repr_svg_(self) -> str | None:
+        return self.to_svg() if len(self.states) <= _MOST_DRAWN else None
+
+
+def _in_order(labels: Mapping[str, str], states: Sequence[str]) -> tuple[str, ...]:
+    if not isinstance(labels, Mapping):
+        raise ModelError("labels", expected="a label for each state, by name", found=shown(labels))
+    known = set(states)
+    for state in labels:
+        require_known(state, known, where=f"labels[{shown(state)}]", kind="state")
+    for state in states:
+        if state not in labels:
+            raise ModelError("labels", expected=f"a label for state {shown(state)}", found="none")
+    return tuple(labels[state] for state in states)
+
+
+def _labelled_rows(rows: Iterable[tuple[str, str, str, Number]]) -> list[tuple[str, str, str, Number]]:
+    checked = []
+    for index, row in enumerate(rows):
+        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != 4:
+            raise ModelError(
+                f"transitions[{index}]", expected="four values: state, label, state, probability", found=shown(row)
+            )
+        for place, kind in enumerate(("state", "label", "state")):
+            require_name(row[place], where=f"transitions[{index}][{place}]", kind=kind)
+        checked.append((row[0], row[1], row[2], row[3]))
+    return checked
+
+
+def _fresh(name: str, taken: Mapping[str, str]) -> str:
+    while name in taken:
+        name += "'"
+    return name

@@ -1,0 +1,206 @@
+// The page's side of the studio: sends what the form says, switches panels, saves pictures.
+// Values travel over the page's own WebSocket only; a link carries fields marked data-public, nothing else.
+window.studio = (() => {
+  const $ = (id) => document.getElementById(id);
+  const panelOf = (element) => element.closest("section.panel")?.id.replace("panel-", "");
+  const fieldsOf = (panel) => [...document.querySelectorAll(`[data-panel-field="${panel}"]`)];
+
+  // --- the form ---------------------------------------------------------------------------------
+
+  const values = (panel) => Object.fromEntries(fieldsOf(panel).map((field) => [field.name, field.value]));
+
+  const address = (panel) => {
+    const told = new URLSearchParams();
+    for (const field of fieldsOf(panel)) {
+      if ("public" in field.dataset && !field.closest("[hidden]")) told.set(field.name, field.value);
+    }
+    const query = told.toString();
+    return `/${panel}${query ? `?${query}` : ""}`;
+  };
+
+  const showFields = (panel) => {
+    const now = values(panel);
+    for (const field of document.querySelectorAll(`#panel-${panel} [data-when]`)) {
+      const [name, allowed] = field.dataset.when.split("=");
+      field.hidden = !allowed.split("|").includes(now[name]);
+    }
+  };
+
+  const send = (panel) => {
+    showFields(panel);
+    history.replaceState(null, "", address(panel));
+    emitEvent("studio_form", { panel, values: values(panel) });
+  };
+
+  // A slider is heard at once and then every 40 ms; typing when it pauses.
+  const timers = {};
+  const later = (panel, wait) => {
+    clearTimeout(timers[panel]?.typing);
+    timers[panel] = { ...timers[panel], typing: setTimeout(() => send(panel), wait) };
+  };
+  const steadily = (panel) => {
+    const state = (timers[panel] ??= {});
+    if (state.sliding) { state.again = true; return; }
+    send(panel);
+    state.sliding = setTimeout(() => {
+      state.sliding = null;
+      if (state.again) { state.again = false; steadily(panel); }
+    }, 40);
+  };
+
+  document.addEventListener("input", (event) => {
+    const field = event.target;
+    if (field.dataset.of) {
+      const slider = $(field.dataset.of);
+      if (field.value === "" || !field.checkValidity()) return;
+      slider.value = field.value;
+      later(panelOf(field), 250);
+    } else if (field.dataset.panelField && field.type === "range") {
+      const box = document.querySelector(`[data-of="${field.id}"]`);
+      if (box) box.value = field.value;
+      steadily(field.dataset.panelField);
+    } else if (field.dataset.panelField && field.type === "text") {
+      later(field.dataset.panelField, 300);
+    }
+  });
+  document.addEventListener("change", (event) => {
+    const field = event.target;
+    if (field.dataset.panelField && field.tagName === "SELECT") send(field.dataset.panelField);
+    if (field.type === "file") upload(field, field.files[0]);
+  });
+
+  // --- files ------------------------------------------------------------------------------------
+
+  const upload = async (input, file) => {
+    if (!file) return;
+    const panel = panelOf(input), name = $(`${input.id}-name`);
+    name.textContent = `Reading ${file.name} …`;
+    let answer;
+    try {
+      const response = await fetch("/upload", {
+        method: "POST",
+        body: file,
+        headers: { "X-File-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream" },
+      });
+      const text = await response.text();
+      answer = response.ok ? JSON.parse(text) : { error: text.startsWith("{") ? JSON.parse(text).error : text };
+    } catch {
+      answer = { error: "the studio did not take the file: is it still running, and is the file below 16 MiB?" };
+    }
+    if (answer.error) {
+      name.textContent = "Drop a file here, or choose one.";
+      wrong(panel, $(`${input.id}-handle`).name, answer.error);
+      return;
+    }
+    name.textContent = answer.name;
+    $(`${input.id}-handle`).value = answer.handle;
+    send(panel);
+  };
+  const zone = (event) => event.target.closest?.("[data-drop]");
+  document.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    document.querySelectorAll(".drop.over").forEach((each) => each.classList.remove("over"));
+    zone(event)?.classList.add("over");
+  });
+  document.addEventListener("drop", (event) => {
+    event.preventDefault(); // a file dropped beside a zone must not replace the page
+    document.querySelectorAll(".drop.over").forEach((each) => each.classList.remove("over"));
+    const drop = zone(event);
+    if (drop && event.dataTransfer.files.length) upload($(drop.dataset.drop), event.dataTransfer.files[0]);
+  });
+
+  // --- errors and progress ------------------------------------------------------------------------
+
+  const fine = (panel) => {
+    for (const field of fieldsOf(panel)) {
+      field.removeAttribute("aria-invalid");
+      const place = $(`${panel}-${field.name}-error`);
+      if (place) { place.hidden = true; place.textContent = ""; }
+    }
+  };
+  const wrong = (panel, name, told) => {
+    fine(panel);
+    const place = $(`${panel}-${name}-error`);
+    if (!place) return;
+    place.textContent = told;
+    place.hidden = false;
+    $(`${panel}-${name}`)?.setAttribute("aria-invalid", "true");
+  };
+  const prepared = (panel, done, of) => { $(`panel-${panel}`).dataset.prepared = done === of ? "all" : done; };
+  const put = (panel, name, value) => {
+    const field = $(`${panel}-${name}`);
+    if (field) field.value = value;
+  };
+
+  // --- panels, links, downloads -----------------------------------------------------------------------
+
+  const open = (panel, remember) => {
+    for (const section of document.querySelectorAll("section.panel")) section.hidden = section.id !== `panel-${panel}`;
+    for (const link of document.querySelectorAll("nav [data-open]")) {
+      if (link.dataset.open === panel) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    document.title = `${panel[0].toUpperCase()}${panel.slice(1)} · symveil studio`;
+    showFields(panel);
+    if (remember) history.pushState(null, "", address(panel));
+    emitEvent("studio_open", { panel });
+  };
+  addEventListener("popstate", () => open(location.pathname.slice(1) || "release", false));
+
+  const save = (content, name) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(content);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  };
+  const picture = (button) => {
+    const svg = button.closest("section.card").querySelector("figure svg");
+    const text = new XMLSerializer().serializeToString(svg);
+    const name = `symveil-${button.dataset.name}`;
+    const blob = new Blob([text], { type: "image/svg+xml" });
+    if (button.dataset.save === "svg") { save(blob, `${name}.svg`); return; }
+    const image = new Image();
+    image.onload = () => {
+      const box = svg.viewBox.baseVal, canvas = document.createElement("canvas");
+      canvas.width = box.width * 2;
+      canvas.height = box.height * 2;
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((png) => save(png, `${name}.png`), "image/png");
+    };
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  };
+
+  document.addEventListener("click", (event) => {
+    const at = (selector) => event.target.closest(selector);
+    const plain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.button);
+    if (at("[data-open]") && plain) {
+      event.preventDefault();
+      open(at("[data-open]").dataset.open, true);
+    } else if (at("[data-theme-switch]")) {
+      const root = document.documentElement;
+      root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+      try { localStorage.setItem("symveil-theme", root.dataset.theme); } catch { /* only this page then */ }
+    } else if (at("[data-save]")) {
+      picture(at("[data-save]"));
+    } else if (at("[data-link]")) {
+      const button = at("[data-link]"), link = location.origin + address(button.dataset.link);
+      const done = (told) => { button.textContent = told; setTimeout(() => { button.textContent = "Copy link"; }, 1500); };
+      navigator.clipboard.writeText(link).then(() => done("Copied"), () => prompt("The link:", link));
+    } else if (at("[data-act]")) {
+      const button = at("[data-act]");
+      emitEvent("studio_act", { panel: button.dataset.panel, action: button.dataset.act, value: button.dataset.value ?? "" });
+    } else if (at(".skip")) {
+      event.preventDefault();
+      $("main").focus();
+    }
+  });
+
+  const start = () => {
+    if (!$("main")) { requestAnimationFrame(start); return; }
+    for (const section of document.querySelectorAll("section.panel")) showFields(section.id.replace("panel-", ""));
+  };
+  start();
+
+  return { wrong, fine, prepared, put, open };
+})();

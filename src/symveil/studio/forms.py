@@ -1,0 +1,102 @@
+"""The controls of a panel as plain HTML: native elements, each with its label, its hint and a place for its error.
+
+Native controls work with every keyboard and screen reader. `studio.js` sends the form's values after
+each change. Only what is marked public may enter a link.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Builds the fields of one panel; `values` are the defaults, some of them from the link that was opened."""
+
+    panel: str
+    values: Mapping[str, str]
+
+    def field(self, name: str, label: str, control: str, *, hint: str = "", when: str = "", output: str = "") -> str:
+        """A label, a control, a hint, a place for an error; shown only `when` another field has a value ("a=b|c")."""
+        key = self._key(name)
+        shown_when = f' data-when="{html.escape(when, quote=True)}"' if when else ""
+        told = f'<p class="hint" id="{key}-hint">{hint}</p>' if hint else ""
+        return (
+            f'<div class="field"{shown_when}><label for="{key}"><span>{label}</span>{output}</label>{control}{told}'
+            f'<p class="error" id="{key}-error" role="alert" hidden></p></div>'
+        )
+
+    def slider(self, name: str, label: str, *, low: float, high: float, step: float, hint: str = "") -> str:
+        """A slider with a box for the exact value."""
+        key, value = self._key(name), html.escape(self.values[name], quote=True)
+        box = (
+            f'<input class="exact" type="number" data-of="{key}" aria-label="{html.escape(label, quote=True)}, exactly"'
+            f' min="{low:g}" max="{high:g}" step="{step:g}" value="{value}">'
+        )
+        control = (
+            f'<input type="range" {self._attributes(name, public=True)} min="{low:g}" max="{high:g}" step="{step:g}" '
+            f'value="{value}">'
+        )
+        return self.field(name, label, control, hint=hint, output=box)
+
+    def choice(
+        self,
+        name: str,
+        label: str,
+        options: Sequence[tuple[str, str]],
+        *,
+        hint: str = "",
+        when: str = "",
+        public: bool = True,
+    ) -> str:
+        """One of several."""
+        chosen = self.values[name]
+        shown = "".join(
+            f'<option value="{html.escape(value, quote=True)}"{" selected" if value == chosen else ""}>'
+            f"{html.escape(text)}</option>"
+            for value, text in options
+        )
+        control = f"<select {self._attributes(name, public=public)}>{shown}</select>"
+        return self.field(name, label, control, hint=hint, when=when)
+
+    def text(
+        self, name: str, label: str, *, hint: str = "", when: str = "", secret: bool = False, public: bool = False
+    ) -> str:
+        """A line of text. The browser must neither remember it nor send it to a spelling service."""
+        value = html.escape(self.values[name], quote=True)
+        kind = "secret" if secret else "plain"
+        control = (
+            f'<input type="text" class="{kind}" {self._attributes(name, public=public)} value="{value}" '
+            'autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck="false">'
+        )
+        return self.field(name, label, control, hint=hint, when=when)
+
+    def file(self, name: str, label: str, *, hint: str = "", when: str = "") -> str:
+        """A place to drop a file, or to choose one."""
+        key = self._key(name)
+        control = (
+            f'<div class="drop" data-drop="{key}"><input type="file" id="{key}" aria-describedby="{key}-hint">'
+            f'<input type="hidden" name="{name}" data-panel-field="{self.panel}" id="{key}-handle" value="">'
+            f'<p class="dropped" id="{key}-name">Drop a file here, or choose one.</p></div>'
+        )
+        return self.field(name, label, control, hint=hint or "It stays on this machine.", when=when)
+
+    def button(self, action: str, text: str, *, when: str = "") -> str:
+        """Something to do."""
+        shown_when = f' data-when="{html.escape(when, quote=True)}"' if when else ""
+        return (
+            f'<div class="field"{shown_when}><button type="button" class="soft" data-act="{action}" '
+            f'data-panel="{self.panel}">{html.escape(text)}</button></div>'
+        )
+
+    def _attributes(self, name: str, *, public: bool) -> str:
+        key = self._key(name)
+        mark = " data-public" if public else ""
+        return (
+            f'id="{key}" name="{name}" data-panel-field="{self.panel}" aria-describedby="{key}-hint {key}-error"{mark}'
+        )
+
+    def _key(self, name: str) -> str:
+        return f"{self.panel}-{name}"

@@ -1,0 +1,196 @@
+"""A panel: a form, a place for its answer, and the way from a change of the one to the other.
+
+While an answer is computed further changes wait, and only the newest of them is computed next: a
+slider that is dragged never queues up work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from nicegui import background_tasks, ui
+from nicegui.client import Client
+
+from symveil.errors import AlphabetError, FileError, ModelError, ParameterError, SymveilError, WordError
+from symveil.studio.answer import Answer
+from symveil.studio.studio import Studio
+from symveil.studio.uploads import uploaded_file
+from symveil.studio.worker import BrokenError, Job, StoppedError, Task, Worker
+
+Values = dict[str, str]
+
+_BEFORE_PROGRESS_SHOWS = 0.35  # seconds: a quick answer needs no bar
+
+
+class Panel(ABC):
+    """One panel of one page."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    lead: ClassVar[str]
+    defaults: ClassVar[Mapping[str, str]]
+    public: ClassVar[frozenset[str]]
+    """The fields that a link may carry."""
+    files: ClassVar[frozenset[str]] = frozenset()
+    """The fields that name a dropped file."""
+    field_of: ClassVar[Mapping[str, str]] = {}
+    """In which field the error about a parameter is shown."""
+
+    def __init__(self, studio: Studio, client: Client, linked: Mapping[str, str]) -> None:
+        self.studio, self.client = studio, client
+        self.values: Values = {
+            **self.defaults,
+            **{name: value for name, value in linked.items() if name in self.public and len(value) <= 40},
+        }
+        self.answer: Answer | None = None
+        self.opened = False
+        self._job: Job | None = None
+        self._running = False
+        self._pending = False
+
+    # --- what a subclass says ------------------------------------------------------------------
+
+    @abstractmethod
+    def form(self) -> str:
+        """The controls, as HTML."""
+
+    @abstractmethod
+    def task(self) -> Task:
+        """What computes the answer in a worker: a function of (values, progress)."""
+
+    @property
+    def worker(self) -> Worker:
+        """Which worker computes it."""
+        return self.studio.patient
+
+    def act(self, action: str, value: str) -> None:  # noqa: B027 - most panels have nothing but their form
+        """Something other than a change of the form was asked for."""
+
+    def answered(self) -> None:  # noqa: B027
+        """An answer is there."""
+
+    # --- building ------------------------------------------------------------------------------
+
+    def build(self) -> None:
+        """The panel's elements, on the page that is being built."""
+        with ui.element("div").classes("columns"):
+            ui.html(
+                f'<form class="controls" aria-label="{html.escape(self.title)}" onsubmit="return false">'
+                f"{self.form()}</form>",
+                sanitize=False,
+            ).classes("side")
+            with ui.element("div").classes("results"):
+                self._status = ui.html("", sanitize=False).classes("status").props('role="status" aria-live="polite"')
+                self._results = ui.html("", sanitize=False).classes("answer")
+
+    def open(self) -> None:
+        """Shown for the first time: compute what the defaults ask for."""
+        if not self.opened:
+            self.opened = True
+            self.ask()
+
+    # --- asking --------------------------------------------------------------------------------
+
+    def change(self, values: Mapping[str, str]) -> None:
+        """The form has changed."""
+        self.values.update({name: str(values[name]) for name in self.defaults if name in values})
+        self.ask()
+
+    def ask(self) -> None:
+        """Compute the answer to the form as it is now."""
+        self._pending = True
+        if not self._running:
+            background_tasks.create(self._answer_all(), name=f"studio {self.name}")
+
+    async def _answer_all(self) -> None:
+        self._running = True
+        try:
+            while self._pending:
+                self._pending = False
+                await self._answer_one()
+        finally:
+            self._running = False
+
+    async def _answer_one(self) -> None:
+        job = self._job = Job(self._progress)
+        shown = asyncio.get_running_loop().call_later(_BEFORE_PROGRESS_SHOWS, self._progress, 0, 0, "Working")
+        try:
+            answer: Answer = await self.worker.run(self.task(), self._question(), job=job)
+        except StoppedError:
+            self._say("Stopped. Change something to start again.", kind="note")
+            return
+        except SymveilError as error:
+            self._refused(error)
+            return
+        except BrokenError as error:
+            self._say(f"This did not work: {error}.", kind="failed")
+            return
+        finally:
+            shown.cancel()
+            self._job = None
+        self.answer = answer
+        self._say("")
+        self._call("fine", self.name)
+        self._results.set_content(answer.html())
+        self.answered()
+
+    def _question(self) -> Values:
+        """The form's values, with dropped files as paths."""
+        question = dict(self.values)
+        for name in self.files:
+            if question.get(name):
+                question[name] = str(self._file(question[name]))
+        return question
+
+    def _file(self, handle: str) -> Path:
+        return uploaded_file(self.studio.uploads, handle)
+
+    def cancel(self) -> None:
+        """Stop what is being computed."""
+        self._pending = False
+        if self._job is not None:
+            self._job.cancel()
+
+    # --- telling -------------------------------------------------------------------------------
+
+    def _progress(self, done: int, of: int, told: str) -> None:
+        bar = (
+            f'<progress value="{done}" max="{of}" aria-label="progress"></progress>' if of else "<progress></progress>"
+        )
+        self._status.set_content(
+            f'<div class="working"><span>{html.escape(told)} …</span>{bar}<button type="button" data-act="cancel" '
+            f'data-panel="{self.name}">Cancel</button></div>'
+        )
+
+    def _say(self, told: str, *, kind: str = "note") -> None:
+        self._status.set_content(f'<p class="{kind}">{html.escape(told)}</p>' if told else "")
+
+    def _refused(self, error: SymveilError) -> None:
+        """Show an error where it happened: in its field, or above the results."""
+        field, told = self._place_of(error), self._plain(error)
+        self._say("" if field else told, kind="failed")
+        if field:
+            self._call("wrong", self.name, field, told)
+            self._say("Nothing was computed: see the marked field.", kind="failed")
+
+    def _place_of(self, error: SymveilError) -> str | None:
+        named = {WordError: "word", AlphabetError: "alphabet", ModelError: "model", FileError: "model"}
+        name = error.name if isinstance(error, ParameterError) else named.get(type(error), "")
+        field = self.field_of.get(name, name)
+        return field if field in self.defaults else None
+
+    def _plain(self, error: SymveilError) -> str:
+        """The message without the folder that a dropped file happens to lie in."""
+        folder = re.escape(str(self.studio.uploads))
+        return re.sub(rf"{folder}[/\\\\][^/\\\\]+[/\\\\]", "", str(error))
+
+    def _call(self, function: str, *arguments: str) -> None:
+        """Call a function of `studio.js`."""
+        self.client.run_javascript(f"studio.{function}({', '.join(map(json.dumps, arguments))})")

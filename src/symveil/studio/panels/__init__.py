@@ -1,0 +1,1 @@
+"""One file for each panel: its form, and which task answers it."""

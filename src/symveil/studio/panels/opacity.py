@@ -1,0 +1,113 @@
+"""Opacity: load a system, step through an observation, see what an observer concludes and what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from symveil.studio.forms import Form
+from symveil.studio.panel import Panel
+from symveil.studio.tasks.opacity import SEPARATOR, answer_opacity
+from symveil.studio.worker import Task, Worker
+
+
+class OpacityPanel(Panel):
+    """A partially observed system."""
+
+    name = "opacity"
+    title = "Opacity: what does an observer conclude?"
+    lead = "A system with secret states, seen from outside. Step through what it shows, and compare three ways to hide."
+    defaults: ClassVar = {
+        "source": "example-4",
+        "model": "",
+        "k": "1",
+        "notion": "weak",
+        "epsilon": "2",
+        "omega": "1",
+        "length": "",
+        "observed": "",
+    }
+    public = frozenset({"source", "k", "notion", "epsilon", "omega", "length"})
+    files = frozenset({"model"})
+    field_of: ClassVar[Mapping[str, str]] = {"system": "model", "secret": "model"}
+
+    def form(self) -> str:
+        """Which system, which notion, how the policies are set."""
+        form = Form(self.name, self.values)
+        return "".join(
+            (
+                form.choice(
+                    "source",
+                    "System",
+                    (
+                        ("example-4", "Zhao 2025, Example 4"),
+                        ("medical", "Zhao 2025, medical visits"),
+                        ("example-3", "Zhao 2025, Example 3"),
+                        ("file", "my own"),
+                    ),
+                ),
+                form.file(
+                    "model",
+                    "System file",
+                    hint="JSON, .fsm, .stoc or .pfa. It stays on this machine.",
+                    when="source=file",
+                ),
+                form.choice(
+                    "k",
+                    "Steps back k",
+                    (
+                        *((str(k), "0: now" if k == 0 else str(k)) for k in range(6)),
+                        ("infinite", "as far as one likes"),
+                    ),
+                    hint="How long a secret must stay secret.",
+                ),
+                form.choice(
+                    "notion",
+                    "Notion",
+                    (
+                        ("weak", "weak: the state"),
+                        ("strong", "strong: the whole time"),
+                        ("initial", "initial: the start"),
+                    ),
+                ),
+                form.slider(
+                    "epsilon",
+                    "ε of the policy private",
+                    low=0.1,
+                    high=10,
+                    step=0.1,
+                    hint="Small: private. Large: accurate.",
+                ),
+                form.slider("omega", "Distance ω", low=1, high=6, step=1, hint="Of what safe and substitution show."),
+                form.text("length", "At most so many events", hint="Needed where a system has loops.", public=True),
+            )
+        )
+
+    def task(self) -> Task:
+        """Quick on systems that can be drawn."""
+        return answer_opacity
+
+    @property
+    def worker(self) -> Worker:
+        """The quick one: stepping should not wait for curves."""
+        return self.studio.quick
+
+    def change(self, values: Mapping[str, str]) -> None:
+        """Another system starts a new observation."""
+        if any(values.get(name, self.values[name]) != self.values[name] for name in ("source", "model")):
+            self.values["observed"] = ""
+        super().change({name: value for name, value in values.items() if name != "observed"})
+
+    def act(self, action: str, value: str) -> None:
+        """One event more, one back, or from the start."""
+        observed = self.values["observed"].split(SEPARATOR) if self.values["observed"] else []
+        if action == "observe":
+            observed.append(value)
+        elif action == "back":
+            observed = observed[:-1]
+        elif action == "again":
+            observed = []
+        else:
+            return
+        self.values["observed"] = SEPARATOR.join(observed)
+        self.ask()

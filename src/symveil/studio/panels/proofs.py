@@ -1,0 +1,59 @@
+"""Proofs: load a labelled chain, see δ(ε) with both ends proved."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from symveil.errors import ModelError, SymveilError
+from symveil.studio.forms import Form
+from symveil.studio.panel import Panel
+from symveil.studio.tasks.proofs import answer_proofs
+from symveil.studio.worker import Task
+
+
+class ProofsPanel(Panel):
+    """A labelled chain and its δ."""
+
+    name = "proofs"
+    title = "Proofs: how private is it really?"
+    lead = (
+        "Any mechanism written as a labelled chain: its δ at every ε, bracketed by proofs, and the pair that is worst."
+    )
+    defaults: ClassVar = {"source": "pin", "model": "", "pairs": "", "epsilon": "0.1", "delta": "", "upto": "0.3"}
+    public = frozenset({"source", "epsilon", "delta", "upto"})
+    files = frozenset({"model"})
+
+    def form(self) -> str:
+        """Which chain, which pairs, where to look."""
+        form = Form(self.name, self.values)
+        return "".join(
+            (
+                form.choice(
+                    "source",
+                    "Chain",
+                    (
+                        ("pin", "Chistikov 2019, PIN checker"),
+                        ("response", "Chistikov 2019, randomised response"),
+                        ("file", "my own"),
+                    ),
+                ),
+                form.file(
+                    "model", "Chain file", hint="JSON (labelled-chain). It stays on this machine.", when="source=file"
+                ),
+                form.text("pairs", "Pairs of states", hint="s,t; u,v. Empty: the related pairs of the file."),
+                form.slider("epsilon", "Look at ε", low=0, high=5, step=0.01),
+                form.text(
+                    "delta", "Is δ at most …?", hint="A number such as 0.01 or 1/100. Empty: no question.", public=True
+                ),
+                form.text("upto", "Curve up to ε", public=True),
+            )
+        )
+
+    def task(self) -> Task:
+        """Seconds to minutes."""
+        return answer_proofs
+
+    def _place_of(self, error: SymveilError) -> str | None:
+        if isinstance(error, ModelError) and error.where.startswith("pairs"):
+            return "pairs"
+        return super()._place_of(error)

@@ -1,0 +1,111 @@
+"""Release: type a word, move ε, see what would be released and why that is private."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+from nicegui import background_tasks
+
+from symveil.errors import SymveilError
+from symveil.studio.forms import Form
+from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
+from symveil.studio.tasks.release import answer_release, prepare_release
+from symveil.studio.worker import BrokenError, StoppedError, Task, Worker
+
+LEAST, MOST, STEP = Fraction(1, 10), Fraction(10), Fraction(1, 10)
+
+MECHANISMS = (
+    ("auto", "the best for these numbers"),
+    ("exponential", "exponential"),
+    ("permute-and-flip", "permute-and-flip"),
+    ("staircase", "staircase"),
+    ("online", "online (symbol by symbol)"),
+)
+
+
+class ReleasePanel(SubjectPanel):
+    """The first panel."""
+
+    name = "release"
+    title = "Release a private word"
+    lead = "A word goes in; a nearby word comes out, drawn so that neighbouring words are hard to tell apart."
+    defaults: ClassVar = {
+        **SUBJECT_DEFAULTS,
+        "epsilon": "2",
+        "adjacency": "1",
+        "mechanism": "auto",
+        "calibration": "tight",
+        "distance": "auto",
+    }
+    public = frozenset({"source", "epsilon", "adjacency", "mechanism", "calibration", "distance"})
+
+    _prepared: tuple[str, ...] = ()
+
+    def form(self) -> str:
+        """What it is about, how private, by which mechanism."""
+        form = Form(self.name, self.values)
+        return self.subject_fields(form) + "".join(
+            (
+                form.slider(
+                    "epsilon", "Privacy budget ε", low=0.1, high=10, step=0.1, hint="Small: private. Large: accurate."
+                ),
+                form.slider(
+                    "adjacency",
+                    "Hidden symbols b",
+                    low=1,
+                    high=10,
+                    step=1,
+                    hint="Words that differ in up to b symbols are to look alike.",
+                ),
+                form.choice("mechanism", "Mechanism", MECHANISMS),
+                form.choice(
+                    "calibration",
+                    "Calibration",
+                    (("tight", "tight: spends the whole budget"), ("classic", "classic: the papers' factor 2")),
+                ),
+                form.choice(
+                    "distance",
+                    "Automaton at distance",
+                    (("auto", "the likeliest"), *((str(each), str(each)) for each in range(1, 13))),
+                ),
+            )
+        )
+
+    def task(self) -> Task:
+        """Answered at once."""
+        return answer_release
+
+    @property
+    def worker(self) -> Worker:
+        """The quick one."""
+        return self.studio.quick
+
+    def answered(self) -> None:
+        """Prove the other values of the slider meanwhile, so that moving it finds them ready."""
+        key = self._key()
+        if key == self._prepared or self.values["source"] == "alphabet":
+            return
+        self._prepared = key
+        if self.values["calibration"] == "tight" and self.values["mechanism"] in ("auto", "exponential"):
+            background_tasks.create(self._prepare(key), name="studio prepares")
+
+    def _key(self) -> tuple[str, ...]:
+        """What the guarantee depends on besides ε; of the secret trip its length only."""
+        values = self.values
+        length = self.answer.document["explain"]["length"] if self.answer else ""  # type: ignore[index]
+        return (*(values[name] for name in ("source", "model", "adjacency", "mechanism", "calibration")), str(length))
+
+    async def _prepare(self, key: tuple[str, ...]) -> None:
+        here = Fraction(self.values["epsilon"])
+        steps = int((MOST - LEAST) / STEP) + 1
+        grid = sorted((LEAST + STEP * step for step in range(steps)), key=lambda each: abs(each - here))
+        question = self._question()
+        for number, epsilon in enumerate(grid):
+            if key != self._key() or not self.client.has_socket_connection:
+                return
+            try:
+                await self.studio.patient.run(prepare_release, {**question, "epsilon": str(float(epsilon))})
+            except (SymveilError, StoppedError, BrokenError):
+                return  # it would be told where it is asked for
+            self._call("prepared", self.name, str(number + 1), str(len(grid)))

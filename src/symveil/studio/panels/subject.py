@@ -1,0 +1,77 @@
+"""The fields that Release and Compare share: what they are about."""
+
+from __future__ import annotations
+
+from symveil.errors import FileError, SymveilError, WordError
+from symveil.studio.forms import Form
+from symveil.studio.panel import Panel
+
+SUBJECT_DEFAULTS = {
+    "source": "alphabet",
+    "alphabet": "abcd",
+    "word": "abcdabcd",
+    "model": "",
+    "trip": "",
+    "separator": "",
+}
+
+
+class SubjectPanel(Panel):
+    """A panel about a word, or a trip of a model."""
+
+    files = frozenset({"model"})
+
+    def subject_fields(self, form: Form) -> str:
+        """The fields."""
+        return "".join(
+            (
+                form.choice(
+                    "source",
+                    "About",
+                    (
+                        ("alphabet", "a word over an alphabet"),
+                        ("network", "a trip on the example roads (43 segments)"),
+                        ("file", "a trip of my own model"),
+                    ),
+                ),
+                form.text(
+                    "alphabet",
+                    "Alphabet",
+                    hint="Characters, or a list with commas. It is public.",
+                    when="source=alphabet",
+                ),
+                form.text(
+                    "word",
+                    "Word",
+                    hint="Secret: it stays on this machine, and out of links.",
+                    when="source=alphabet",
+                    secret=True,
+                ),
+                form.file(
+                    "model",
+                    "Model",
+                    hint="JSON, GraphML, DOT or a transition table. It stays on this machine.",
+                    when="source=file",
+                ),
+                form.text(
+                    "trip",
+                    "Trip",
+                    hint="Secret. Leave it empty to look at a typical trip of the public model.",
+                    when="source=network|file",
+                    secret=True,
+                ),
+                form.text(
+                    "separator",
+                    "Between symbols",
+                    hint="Leave it empty where each character is a symbol.",
+                    when="source=alphabet|file",
+                ),
+            )
+        )
+
+    def _place_of(self, error: SymveilError) -> str | None:
+        if isinstance(error, WordError):
+            return "word" if self.values["source"] == "alphabet" else "trip"
+        if isinstance(error, FileError) or self.values["source"] == "alphabet":
+            return super()._place_of(error)
+        return super()._place_of(error)

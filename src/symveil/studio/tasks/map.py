@@ -1,0 +1,130 @@
+"""Map: a trip before and after, on the roads it was driven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from symveil.drawing.road_map import Road, road_map_svg
+from symveil.errors import ModelError
+from symveil.io.coordinates import read_coordinates
+from symveil.io.page import table
+from symveil.numerics.rationals import spelled
+from symveil.studio.answer import Answer, Section, large
+from symveil.studio.tasks.subject import File, model_in, read_mechanism, read_subject, read_whole, source_file
+from symveil.studio.tasks.words import promise, shown_epsilon
+from symveil.studio.worker import Progress
+from symveil.workflows.trips import ReleasedTrip, network_coordinates, released_trips, require_coordinates
+
+MOST_SAMPLES = 6
+
+
+def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
+    """The Map panel."""
+    subject = read_subject(values)
+    file = source_file(values)
+    model = model_in(file)[0]
+    roads = _roads(file, values["coordinates"])
+    mechanism = read_mechanism(values, subject.language)
+    progress(0, 0, "Proving the guarantee")
+    count = min(MOST_SAMPLES, read_whole("samples", values["samples"]))
+    released, ignorant = released_trips(model, subject.word, mechanism, count=count)
+    law = mechanism.distances(subject.word)
+    trip = tuple(map(str, subject.word))
+    guarantee = mechanism.guarantee
+    summary = large(
+        f"ε = {shown_epsilon(guarantee.epsilon)}",
+        promise(guarantee, mechanism.adjacency, "trip", symbol="road"),
+        badge=guarantee.how,
+    )
+    summary += (
+        f"<p>On average <b>{law.expected_error:.3g}</b> of {law.length} roads are changed. "
+        f"<b>{sum(each.feasible for each in released)} of {count}</b> private trips below can be driven: all of their "
+        "turns exist, because nothing else is ever drawn.</p>"
+    )
+    sections = [
+        Section(heading="What is promised", body=summary, wide=True),
+        Section(
+            heading="The true trip" if not subject.typical else "A typical trip of the public model",
+            body='<p class="quiet">Numbers tell the order; the first has a thick rim.</p>',
+            svg=road_map_svg(roads, trip, title="the true trip"),
+            picture="trip",
+        ),
+        *(_sample(roads, trip, each, number) for number, each in enumerate(released, start=1)),
+        _ignorant(roads, trip, ignorant),
+        _numbers(released, ignorant),
+    ]
+    return Answer(
+        title=f"symveil: trips on a map, ε = {spelled(mechanism.epsilon)}",
+        sections=tuple(sections),
+        document={
+            "guarantee": guarantee.document(),
+            "expected_error": law.expected_error,
+            "trip": list(trip),
+            "released": [
+                {"trip": list(each.roads), "changed": each.changed, "broken_turns": each.broken_turns}
+                for each in released
+            ],
+            "without_the_model": {
+                "trip": list(ignorant.roads),
+                "changed": ignorant.changed,
+                "broken_turns": ignorant.broken_turns,
+            },
+        },
+        columns=("sample", "roads changed", "turns that do not exist", "trip"),
+        rows=tuple(
+            (number, each.changed, each.broken_turns, " ".join(map(str, each.roads)))
+            for number, each in enumerate(released, start=1)
+        ),
+        marks=(
+            ("epsilon", values["epsilon"]),
+            ("error", repr(law.expected_error)),
+            ("guarantee", repr(guarantee.epsilon)),
+        ),
+        secret=not subject.typical,
+    )
+
+
+@lru_cache(maxsize=4)
+def _roads(file: File, coordinates: str) -> dict[str, Road]:
+    if file[0] == "":
+        return network_coordinates()
+    if not coordinates:
+        raise ModelError("coordinates", expected="a table of coordinates: drop a file below", found="none yet")
+    return require_coordinates(model_in(file)[0], read_coordinates(coordinates))
+
+
+def _sample(roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip, number: int) -> Section:
+    private = tuple(map(str, released.roads))
+    told = f"{released.changed} of {len(trip)} roads changed (dashed); " + (
+        "every turn exists." if released.feasible else f"{released.broken_turns} turns do not exist."
+    )
+    return Section(
+        heading=f"Private trip {number}",
+        body=f'<p class="quiet">{told}</p>',
+        svg=road_map_svg(roads, private, title=f"private trip {number}", original=trip),
+        picture=f"private-trip-{number}",
+    )
+
+
+def _ignorant(roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip) -> Section:
+    told = (
+        f"The same ε, each road changed on its own, as if any could follow any: {released.broken_turns} of {len(trip)} "
+        "turns do not exist, and everybody sees that something was changed."
+    )
+    return Section(
+        heading="Without the map",
+        body=f'<p class="quiet">{told}</p>',
+        svg=road_map_svg(roads, tuple(map(str, released.roads)), title="without the map", original=trip),
+        picture="without-the-map",
+    )
+
+
+def _numbers(released: tuple[ReleasedTrip, ...], ignorant: ReleasedTrip) -> Section:
+    rows = [(f"private trip {number}", each) for number, each in enumerate(released, start=1)]
+    rows.append(("without the map", ignorant))
+    body = table(
+        ("trip", "roads changed", "turns that do not exist", "can be driven"),
+        [(name, str(each.changed), str(each.broken_turns), "yes" if each.feasible else "no") for name, each in rows],
+    )
+    return Section(heading="Could it have been driven?", body=body, wide=True)

@@ -1,0 +1,221 @@
+"""Proofs: how private a labelled chain is, with both ends of δ proved."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+
+from symveil.drawing.curves import Band, Curve
+from symveil.drawing.svg_plots import curves_svg
+from symveil.errors import ModelError, ParameterError
+from symveil.io.model_files import load_labelled_chain
+from symveil.io.page import table
+from symveil.models.labelled_chain import LabelledChain, Pair
+from symveil.numerics.rationals import exact
+from symveil.studio.answer import Answer, Section, facts, large
+from symveil.studio.tasks.words import factor
+from symveil.studio.worker import Progress
+from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, said, shown, shown_bound
+from symveil.verification.verify_privacy import verify_privacy
+from symveil.workflows.reproduce.chistikov2019 import pin_checker, randomised_response
+from symveil.workflows.verify import PrivacyCurve, privacy_curve
+
+EXAMPLES = {"pin": pin_checker, "response": randomised_response}
+POINTS = 25
+_MOST_ROWS = 40
+
+File = tuple[str, int]
+
+
+def answer_proofs(values: Mapping[str, str], progress: Progress) -> Answer:
+    """The Proofs panel."""
+    file = _file(values)
+    chain, notes = _chain(file)
+    pairs = _pairs(values["pairs"])
+    epsilon = exact(values["epsilon"], name="epsilon")
+    delta = values["delta"] or None
+    progress(0, 0, "Proving")
+    point = {"epsilon": epsilon} if epsilon > 0 else {"alpha": Fraction(1)}
+    verdict = verify_privacy(chain, **point, pairs=pairs, delta=delta)  # type: ignore[arg-type]
+    curve = _curve(file, pairs, values["upto"], progress)
+    worst = max(verdict.pairs, key=lambda pair: (pair.lv.upper, pair.lv.lower))
+    return Answer(
+        title="symveil: the privacy of a labelled chain",
+        sections=(
+            _verdict(verdict, worst, float(epsilon), notes),
+            _plot(curve, float(epsilon)),
+            _pair_table(verdict, worst),
+            _certificate(verdict, worst, chain),
+            *_picture(chain),
+        ),
+        document={"verify": verdict.document(), "curve": curve.document()},
+        columns=("epsilon", "delta lower", "delta upper"),
+        rows=tuple(
+            (across, float(each.delta.lower), float(each.delta.upper))
+            for across, each in zip(curve.epsilons, curve.verdicts, strict=True)
+        ),
+        marks=(
+            ("epsilon", values["epsilon"]),
+            ("lower", str(verdict.document()["delta"]["lower"])),  # type: ignore[index]
+            ("upper", str(verdict.document()["delta"]["upper"])),  # type: ignore[index]
+            ("worst", f"{worst.source},{worst.target}"),
+        ),
+    )
+
+
+def _file(values: Mapping[str, str]) -> File:
+    source = values["source"]
+    if source in EXAMPLES:
+        return source, 0
+    if source != "file":
+        raise ParameterError("source", expected=f"file or one of {', '.join(EXAMPLES)}", found=source)
+    if not values["model"]:
+        raise ModelError("model", expected="a labelled chain: drop a file here", found="none yet")
+    return values["model"], Path(values["model"]).stat().st_mtime_ns
+
+
+@lru_cache(maxsize=8)
+def _chain(file: File) -> tuple[LabelledChain, tuple[str, ...]]:
+    name, _ = file
+    if name in EXAMPLES:
+        return EXAMPLES[name](), ()
+    notes: list[str] = []
+    chain = load_labelled_chain(name, notes=notes)
+    return chain, tuple(note.replace(name, Path(name).name) for note in notes)
+
+
+def _pairs(text: str) -> tuple[Pair, ...] | None:
+    """Pairs as they are typed: s,t; u,v. None: the related ones."""
+    if not text.strip():
+        return None
+    pairs = []
+    for piece in text.split(";"):
+        ends = [end.strip() for end in piece.split(",")]
+        if len(ends) != 2 or not all(ends):
+            raise ParameterError("pairs", expected="pairs of states such as s,t; u,v", found=repr(piece.strip()))
+        pairs.append((ends[0], ends[1]))
+    return tuple(pairs)
+
+
+_kept: dict[tuple[object, ...], PrivacyCurve] = {}
+
+
+def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, progress: Progress) -> PrivacyCurve:
+    """δ(ε) on a grid, kept: another place to look at does not change it."""
+    key = (file, pairs, upto)
+    if key not in _kept:
+        last = float(exact(upto, name="upto"))
+        if not 0 < last <= 20:
+            raise ParameterError("upto", expected="a number above 0, at most 20", found=upto)
+        # rational α, so that small chains have exact answers
+        alphas = sorted({Fraction(round(1000 * math.exp(last * step / (POINTS - 1))), 1000) for step in range(POINTS)})
+        found = privacy_curve(
+            _chain(file)[0],
+            alphas=alphas,
+            pairs=pairs,
+            progress=lambda done, of: progress(done, of, "Proving δ at each ε"),
+        )
+        _kept.clear()
+        _kept[key] = found
+    return _kept[key]
+
+
+def _verdict(verdict: PrivacyVerdict, worst: PairVerdict, epsilon: float, notes: tuple[str, ...]) -> Section:
+    delta = verdict.delta
+    number = f"δ = {shown(delta)}" if delta.exact else f"δ in {shown(delta)}"
+    badge = ""
+    if verdict.asked is not None:
+        badge = {True: "holds", False: "violated", None: "undecided"}[verdict.holds]
+    told = (
+        f"At ε = {epsilon:g} (odds change by a factor of at most {factor(epsilon)}) the promise fails "
+        f"with probability at most δ. The hardest pair to hide is <b>{html.escape(worst.source)}</b> against "
+        f"<b>{html.escape(worst.target)}</b>. "
+        + ("The value is exact." if delta.exact else "Both ends are proved; the true δ lies between them.")
+    )
+    body = large(html.escape(number), told, badge=badge)
+    if verdict.asked is not None:
+        body += f"<p>At most {html.escape(str(verdict.asked))}, as asked: <b>{said(verdict.holds)}</b>.</p>"
+    body += "".join(f'<p class="warning">{html.escape(note)}</p>' for note in notes)
+    return Section(heading="How private is it?", body=body, wide=True)
+
+
+def _plot(curve: PrivacyCurve, epsilon: float) -> Section:
+    across = curve.epsilons
+    lower = [float(each.delta.lower) for each in curve.verdicts]
+    upper = [float(each.delta.upper) for each in curve.verdicts]
+    curves = [Curve("δ, proved from both sides", across, upper)]
+    for label, name in (("ld (= lgd)", "ld"), ("bd", "bd")):
+        bounds = [[getattr(pair, name) for pair in each.pairs] for each in curve.verdicts]
+        if all(bound is not None for row in bounds for bound in row):
+            values = [float(max(bound.value for bound in row)) for row in bounds]
+            curves.append(Curve(label, across, values, "dashed"))
+    svg = curves_svg(
+        curves,
+        [Band("", across, lower, upper)],
+        title="δ against ε",
+        x_label="ε",
+        y_label="δ",
+        mark=epsilon if across[0] <= epsilon <= across[-1] else None,
+        mark_label=f"ε = {epsilon:g}",
+    )
+    told = "The true δ lies in the band; the distances ld and bd are upper bounds that are cheaper to prove."
+    return Section(heading="δ against ε", body=f"<p>{told}</p>", svg=svg, picture="delta", wide=True, large=True)
+
+
+def _pair_table(verdict: PrivacyVerdict, worst: PairVerdict) -> Section:
+    ordered = sorted(verdict.pairs, key=lambda pair: -pair.lv.upper)
+    rows = [
+        (
+            f"{html.escape(pair.source)} → {html.escape(pair.target)}" + (" <b>worst</b>" if pair is worst else ""),
+            shown(pair.lv),
+            shown_bound(pair.ld),
+            shown_bound(pair.bd),
+        )
+        for pair in ordered[:_MOST_ROWS]
+    ]
+    more = len(ordered) - len(rows)
+    after = f'<p class="quiet">{more} more pairs: see the JSON document.</p>' if more > 0 else ""
+    body = table(("pair", "δ", "ld", "bd"), rows)
+    return Section(heading="Which pair is worst?", body=body, after=after, wide=True)
+
+
+def _certificate(verdict: PrivacyVerdict, worst: PairVerdict, chain: LabelledChain) -> Section:
+    alpha = verdict.alpha
+    rows = [
+        ("chain", f"{len(chain.states)} states, {len(chain.transitions)} transitions, {len(set(chain.labels))} labels"),
+        (
+            "e<sup>ε</sup>",
+            html.escape(_fraction(alpha)) if alpha is not None else f"≈ {float(verdict.alpha_above):.10g}",
+        ),
+        ("δ of the worst pair", html.escape(_fraction(worst.lv.upper)) if worst.lv.exact else shown(worst.lv)),
+        ("how δ is known", "exactly, in rationals" if worst.lv.exact else f"a bracket over {worst.lv.nodes:,} nodes"),
+        ("ld of the worst pair", _bound(worst.ld)),
+        ("bd of the worst pair", _bound(worst.bd)),
+    ]
+    if verdict.lumped:
+        rows.append(("chain", "proved on a smaller chain with the same behaviour"))
+    after = '<p class="quiet">The JSON document holds every number exactly, as p/q where that is known.</p>'
+    return Section(heading="The certificate", body=facts(rows), after=after, wide=True)
+
+
+def _bound(bound: Bound | None) -> str:
+    if bound is None:
+        return "not computed"
+    if bound.exact:
+        return f"{html.escape(_fraction(bound.value))}, exact"
+    return f"{shown_bound(bound)}, proved by one sweep: Γ(d) ≤ d"
+
+
+def _fraction(value: Fraction) -> str:
+    text = str(value)
+    return text if len(text) <= 30 else f"{float(value):.12g}"
+
+
+def _picture(chain: LabelledChain) -> tuple[Section, ...]:
+    if len(chain.states) > 40:
+        return ()
+    return (Section(heading="The chain", svg=chain.to_svg(), picture="chain", wide=True, large=True),)

@@ -1,0 +1,147 @@
+"""What a form is about: a word over an alphabet, or a trip of a model. Read as the command line reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from symveil.errors import InputError, ModelError, ParameterError
+from symveil.io.model_files import load_model
+from symveil.io.symbols import read_alphabet, split_word
+from symveil.languages.free import FreeLanguage, words
+from symveil.languages.graph import AnyModel
+from symveil.languages.runs import RunLanguage, runs
+from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.selection import select_mechanism
+from symveil.models.word import Word, decode
+from symveil.privacy.parameters import read_epsilon
+from symveil.privacy.protection import typical_words
+from symveil.workflows.reproduce.road_network import TRIP, road_network
+
+File = tuple[str, int]
+"""A path and when it was written: a file that was written again is read again."""
+
+NO_FILE: File = ("", 0)
+"""The example roads."""
+
+NETWORK_SEPARATOR = " "
+_TYPICAL_LENGTHS = (10, 5, 3, 2, 1)
+_LONGEST = 2000
+"""Symbols of a word: a page is for looking at words, files are for long ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A language and one of its words; `typical` where the word is not the user's but one of the public model."""
+
+    language: FreeLanguage | RunLanguage
+    word: Word
+    separator: str
+    typical: bool
+    notes: tuple[str, ...]
+
+    @property
+    def shown_separator(self) -> str:
+        """What stands between the symbols of a released word."""
+        return "" if self.language.alphabet.spells_text and not self.separator else (self.separator or " ")
+
+
+def read_subject(values: Mapping[str, str]) -> Subject:
+    """The subject of a form with the fields of `SubjectFields`."""
+    source, separator = values["source"], values["separator"]
+    if source == "alphabet":
+        return _free_subject(values["alphabet"], values["word"], separator)
+    file = source_file(values)
+    typed = values["trip"]
+    if file == NO_FILE:
+        separator = NETWORK_SEPARATOR
+        typed = typed or NETWORK_SEPARATOR.join(TRIP)
+    notes = model_in(file)[1]
+    if typed:
+        word: Word = tuple(split_word(typed, separator or None))
+        _check_length(len(word))
+        language = runs_of(file, len(word))
+        language.encode(word)
+        return Subject(language, word, separator, source == "network" and not values["trip"], notes)
+    language = _typical_language(file)
+    word = decode(typical_words(language, 1)[0], language.alphabet, like=())
+    return Subject(language, word, separator, True, notes)
+
+
+def source_file(values: Mapping[str, str]) -> File:
+    """Where the model comes from."""
+    source = values["source"]
+    if source == "network":
+        return NO_FILE
+    if source != "file":
+        raise ParameterError("source", expected="alphabet, network or file", found=source)
+    if not values["model"]:
+        raise ModelError("model", expected="a model: drop a file here", found="none yet")
+    return values["model"], Path(values["model"]).stat().st_mtime_ns
+
+
+def _free_subject(alphabet: str, text: str, separator: str) -> Subject:
+    if alphabet.startswith("@"):
+        raise InputError("alphabet: expected characters, or a list with commas, found a file name")
+    symbols = read_alphabet(alphabet)
+    typed = split_word(text, separator or None)
+    if not separator and not symbols.spells_text:
+        raise ParameterError("separator", expected="one, because there are symbols of several characters", found="none")
+    _check_length(len(typed))
+    language = words(symbols, len(typed))
+    language.encode(typed)
+    return Subject(language, tuple(typed), separator, False, ())
+
+
+def _check_length(length: int) -> None:
+    if length > _LONGEST:
+        raise ParameterError("word", expected=f"at most {_LONGEST} symbols on this page", found=f"{length}")
+
+
+@lru_cache(maxsize=8)
+def model_in(file: File) -> tuple[AnyModel, tuple[str, ...]]:
+    """The model of a file, kept: reading it again and again would hold up the slider."""
+    if file == NO_FILE:
+        return road_network(), ()
+    path, _ = file
+    notes: list[str] = []
+    model = load_model(path, notes=notes)
+    return model, tuple(note.replace(path, Path(path).name) for note in notes)
+
+
+@lru_cache(maxsize=16)
+def runs_of(file: File, length: int) -> RunLanguage:
+    """Its words of one length, kept."""
+    return runs(model_in(file)[0], length)
+
+
+def _typical_language(file: File) -> RunLanguage:
+    """Words of a length to look at: ten symbols, or as many as there are."""
+    for length in _TYPICAL_LENGTHS:
+        try:
+            return runs_of(file, length)
+        except ModelError:
+            if length == _TYPICAL_LENGTHS[-1]:
+                raise
+    raise AssertionError("the last length either returns or raises")
+
+
+def read_mechanism(values: Mapping[str, str], language: FreeLanguage | RunLanguage) -> WordMechanism:
+    """The mechanism that a form asks for."""
+    return select_mechanism(
+        language,
+        epsilon=read_epsilon(values["epsilon"]),
+        mechanism=values["mechanism"],
+        adjacency=read_whole("adjacency", values["adjacency"]),
+        calibration="tight" if values["mechanism"] == "online" else values["calibration"],
+    )
+
+
+def read_whole(name: str, text: str) -> int:
+    """A whole number as it was typed."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ParameterError(name, expected="a whole number", found=repr(text)) from None

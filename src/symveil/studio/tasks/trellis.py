@@ -1,0 +1,97 @@
+"""The automaton of a word as a picture: state by state where that can be read, else summed up on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.drawing.heat_grid import Cell, heat_grid_svg
+from symveil.drawing.svg import to_svg
+from symveil.errors import TooLargeError
+from symveil.languages.error_grid import ErrorGrid, error_grid
+from symveil.languages.free import FreeLanguage
+from symveil.languages.hamming_automaton import hamming_automaton
+from symveil.languages.run_product import product_diagram
+from symveil.languages.runs import RunLanguage
+from symveil.models.word import decode
+
+MOST_STATES = 30
+"""More than these on one picture nobody reads on a screen."""
+_MOST_COLUMNS, _MOST_ROWS = 26, 16
+_SEEN = 5e-4
+
+Language = FreeLanguage | RunLanguage
+
+
+def trellis_svg(language: Language, codes: tuple[int, ...], distance: int) -> str | None:
+    """The automaton of the words at one distance, with V and μ; None where it has too many states."""
+    return _trellis_svg(language, codes, distance)
+
+
+@lru_cache(maxsize=64)
+def _trellis_svg(language: Language, codes: tuple[int, ...], distance: int) -> str | None:
+    row = np.array(codes, dtype=np.int32)
+    if isinstance(language, FreeLanguage):
+        automaton = hamming_automaton(
+            decode(row, language.alphabet, like=()), alphabet=language.alphabet, exactly=distance
+        )
+        return automaton.to_svg() if automaton.state_count <= MOST_STATES else None
+    try:
+        return to_svg(product_diagram(language, row, exactly=distance, most_states=MOST_STATES))
+    except TooLargeError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _grid(language: Language, codes: tuple[int, ...]) -> ErrorGrid:
+    return error_grid(language, np.array(codes, dtype=np.int32))
+
+
+def grid_svg(
+    language: Language, codes: tuple[int, ...], law: NDArray[np.float64], word: Sequence[object], title: str
+) -> str:
+    """Position × errors for a law of the distance (law[ℓ]): how likely each cell is, and how likely an error there."""
+    through, errs = _grid(language, codes).mixed(law)
+    length = language.length
+    columns = np.unique(np.linspace(0, length, min(length + 1, _MOST_COLUMNS)).round().astype(int))
+    highest = int(np.max(np.nonzero((through >= _SEEN).any(axis=0))[0], initial=0))
+    rows = range(min(highest, _MOST_ROWS - 1) + 1)
+    cells = [
+        Cell(
+            column=place,
+            row=errors,
+            heat=float(through[position, errors]),
+            value=_share(through[position, errors]),
+            annotation="" if position == length else _share(errs[position, errors]),
+            told=_told(position, errors, through[position, errors], errs[position, errors], length),
+        )
+        for place, position in enumerate(columns.tolist())
+        for errors in rows
+        if errors <= position and through[position, errors] >= _SEEN
+    ]
+    del word
+    return heat_grid_svg(
+        cells,
+        title=title,
+        columns=[str(position) for position in columns],
+        rows=[str(errors) for errors in rows],
+        x_label="symbols read",
+        y_label="of them changed",
+        value_meaning="P: passes here",
+        annotation_meaning="μ: the next symbol is changed",
+    )
+
+
+def _share(value: float) -> str:
+    percent = 100 * float(value)
+    if percent < 0.05:
+        return "0"
+    return f"{percent:.1f}%" if percent < 9.95 else f"{percent:.0f}%"
+
+
+def _told(position: int, errors: int, through: float, errs: float, length: int) -> str:
+    told = f"after {position} symbols, {errors} changed: probability {through:.4g}"
+    return told if position == length else f"{told}; the next one is changed with probability {errs:.4g}"

@@ -1,0 +1,60 @@
+"""How words, guarantees and prices are told: plain words first, the number with them."""
+
+from __future__ import annotations
+
+import html
+import math
+
+from symveil.models.word import Word
+from symveil.numerics.rationals import shown_at_least
+from symveil.privacy.guarantee import Guarantee
+
+HOW = {
+    "exact": "Exact: some pair of words attains it, so it could not be smaller.",
+    "certified": "Certified: a proved upper bound on the true loss.",
+    "classic": "Classic: the bound that the papers give; the true loss may be smaller.",
+}
+
+
+def factor(epsilon: float) -> str:
+    """e^ε as people say it.
+
+    >>> factor(2.0), factor(0.1), factor(50.0)
+    ('7.4', '1.11', '5.2e+21')
+    """
+    if epsilon > 600:
+        return "more than 10²⁶⁰"
+    value = math.exp(epsilon)
+    return f"{value:.3g}" if value < 1.5 else f"{value:.2g}" if value < 10 or value > 1e6 else f"{value:,.0f}"
+
+
+def promise(guarantee: Guarantee, adjacency: int, noun: str, *, symbol: str = "symbol") -> str:
+    """What a guarantee promises, as HTML."""
+    differ = f"one {symbol}" if adjacency == 1 else f"up to {adjacency} {symbol}s"
+    return (
+        f"Whoever sees the private {noun} can prefer one {noun} to another that differs in {differ} by a factor of at "
+        f"most <b>{factor(guarantee.epsilon)}</b>. {HOW[guarantee.how]}"
+    )
+
+
+def shown_epsilon(epsilon: float) -> str:
+    """ε, rounded against the claim."""
+    return "infinite" if math.isinf(epsilon) else shown_at_least(epsilon)
+
+
+def marked_word(word: Word, released: Word, separator: str) -> str:
+    """A released word as HTML, with the symbols that differ marked; not by colour alone."""
+    pieces = []
+    for old, new in zip(word, released, strict=True):
+        shown = html.escape("␣" if new == " " else str(new))
+        pieces.append(shown if new == old else f"<b>{shown}</b>")
+    return (html.escape(separator) if separator.strip() else separator or "").join(pieces)
+
+
+def counted(count: float, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "symbol"), counted(0.25, "symbol")
+    ('1 symbol', '0.25 symbols')
+    """
+    return f"{count:.3g} {noun}" + ("" if count == 1 else "s")

@@ -1,0 +1,146 @@
+"""A worker process: one job at a time, with progress, and a cancel that really stops it.
+
+Threads cannot be stopped and would hold up the page; a process can be ended at any moment, and the
+next one is started at once. Jobs travel over a pipe, never through a file or a command line: they
+may hold a secret word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import signal
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from symveil.errors import SymveilError
+
+Progress = Callable[[int, int, str], None]
+"""(done, of, what is being done)."""
+
+Task = Callable[..., Any]
+"""A function at the top of a module; takes its arguments and, last, a `Progress`."""
+
+
+class StoppedError(Exception):
+    """The job was cancelled."""
+
+
+class BrokenError(Exception):
+    """The job failed in a way that nobody planned. Names the place, never a value: that might be a secret."""
+
+
+class Job:
+    """A job that was handed in; `cancel` stops it, whether it waits or runs."""
+
+    def __init__(self, on_progress: Progress | None) -> None:
+        self.on_progress = on_progress
+        self.cancelled = False
+        self.process: BaseProcess | None = None
+
+    def cancel(self) -> None:
+        """Stop it."""
+        self.cancelled = True
+        if self.process is not None:
+            self.process.kill()
+
+
+class Worker:
+    """A process that is started when first needed, and again after a job was stopped."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._process: BaseProcess | None = None
+        self._pipe: Connection[Any, Any] | None = None
+
+    async def run(self, task: Task, *arguments: object, job: Job | None = None) -> Any:
+        """The result of a task, when its turn has come; raises what it raised, or `StoppedError`."""
+        job = job or Job(None)
+        async with self._turn:
+            if job.cancelled:
+                raise StoppedError
+            pipe = self._ready()
+            job.process = self._process
+            try:
+                pipe.send((task, arguments))
+                return await self._answer(pipe, job)
+            except (EOFError, OSError):
+                self._discard()
+                if job.cancelled:
+                    raise StoppedError from None
+                raise BrokenError("the worker process ended; perhaps the memory was not enough") from None
+            except asyncio.CancelledError:
+                self._discard()  # nobody waits for the answer any more
+                raise
+            finally:
+                job.process = None
+
+    async def _answer(self, pipe: Connection[Any, Any], job: Job) -> Any:
+        while True:
+            kind, value = await asyncio.to_thread(pipe.recv)
+            if kind == "progress":
+                if job.on_progress is not None:
+                    job.on_progress(*value)
+            elif kind == "done":
+                return value
+            elif kind == "refused":
+                raise value
+            else:
+                raise BrokenError(value)
+
+    def start(self) -> None:
+        """Start the process before it is needed."""
+        self._ready()
+
+    def _ready(self) -> Connection[Any, Any]:
+        if self._process is None or self._pipe is None or not self._process.is_alive():
+            self._discard()
+            context = multiprocessing.get_context("spawn")
+            self._pipe, theirs = context.Pipe()
+            self._process = context.Process(target=serve_jobs, args=(theirs,), daemon=True)
+            self._process.start()
+            theirs.close()
+        return self._pipe
+
+    def _discard(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+        if self._pipe is not None:
+            self._pipe.close()
+        self._process = self._pipe = None
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self._discard()
+
+
+def serve_jobs(pipe: Connection[Any, Any]) -> None:
+    """The loop of the worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the studio, which ends its workers
+
+    def progress(done: int, of: int, told: str) -> None:
+        pipe.send(("progress", (done, of, told)))
+
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            task, arguments = pipe.recv()
+            try:
+                answer = ("done", task(*arguments, progress))
+            except SymveilError as error:
+                answer = ("refused", error)
+            except MemoryError:
+                answer = ("broken", "there is not enough memory for this; use a shorter word or a smaller model")
+            except Exception as error:
+                answer = ("broken", _place(error))
+            pipe.send(answer)
+
+
+def _place(error: Exception) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}: this is a mistake in symveil"

@@ -1,0 +1,18 @@
+"""Distances between the states of a labelled Markov chain, and with them differential privacy (C19).
+
+Lives here: the kernel ~_α, ld = lgd and bd by policy iteration with proofs, brackets on the true δ.
+Does not live here: where chains come from (models, io, mechanisms), curves and commands (workflows, cli).
+
+    simplex      one small least-cost flow with gains, in floats or in exact rationals
+    lifting      the one-step distance K(d)(μ, μ'), with relays
+    tables       a chain as arrays
+    bisimulation exact lumping: which states no observer can ever tell apart
+    kernel       the pairs at distance 0, exactly
+    exact        policy iteration in rationals, and the solution of a policy's linear system
+    sweeps       the loops over all pairs, compiled
+    policy       policy iteration in floats
+    certificate  an upper bound proved by one sweep
+    symmetric    bd, the symmetric predecessor
+    distances    all of that in one call
+    bracket      lower and upper bounds on the true δ
+"""

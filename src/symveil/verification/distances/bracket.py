@@ -1,0 +1,295 @@
+"""Brackets on the true δ: lv_α(s,s') = sup_E ν_s(E) − αν_s'(E) between two proved bounds (mathematics §10).
+
+For a label word u let p and r be the forward sub-distributions from s and s': the chance to have shown u
+and to be in each state. Then for any horizon
+
+    L = Σ_u (|p_u| − α|r_u|)⁺  ≤  lv  ≤  U = Σ_u K(d)(p_u, r_u)     for any d with Γ(d) ≤ d;
+
+extending u by one more label never lowers L and never raises U. What is left of a word depends on (p; r)
+only up to a factor, so words with proportional (p; r) are one *node* whose weights add up, and nodes are
+extended where the gap is largest. A node is closed when nothing more can be learned: p or r is 0, or they
+are proportional (bisimilar states counted together), or its two bounds agree.
+
+When no new nodes appear, the value is known exactly. The values of nodes are linear in each other; and
+where the nodes go round for ever, the odds |p| : |r| are a martingale that visits finitely many values
+for ever, hence stay the same, so that nothing more is learned there and the lower bound is the value.
+
+All weights and lower bounds are exact rationals. α may be known between two rationals only: then the lower
+bounds use the larger one and the upper bounds the smaller one, which is where their d belongs.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from symveil.verification.distances.bisimulation import bisimulation
+from symveil.verification.distances.tables import ChainTable, fraction, rational
+
+Progress = Callable[[int, int], None]
+Sparse = dict[int, fmpq]
+
+DEFAULT_WIDTH = Fraction(1, 10**4)
+DEFAULT_NODES = 20_000
+_LARGEST_CLOSING = 400  # nodes in one linear system
+_VISITS = 40  # extensions per allowed node
+
+
+class UpperBound(Protocol):
+    """K(d)(p, r), or anything above it, for a d with Γ(d) ≤ d."""
+
+    def __call__(self, mass: Sparse, other: Sparse) -> fmpq:
+        """An upper bound for these two measures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bracket:
+    """lower ≤ lv ≤ upper, both proved; `nodes` is how many kinds of words it took."""
+
+    lower: Fraction
+    upper: Fraction
+    nodes: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether both ends are one number."""
+        return self.lower == self.upper
+
+    def __str__(self) -> str:
+        return f"{float(self.lower):.6g}" if self.exact else f"[{float(self.lower):.6g}, {float(self.upper):.6g}]"
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """All label words with this (p; r), scaled to |p| + |r| = 1."""
+
+    mass: Sparse
+    other: Sparse
+    lower: fmpq
+    upper: fmpq
+    closed: bool
+    depth: int
+    number: int
+    weight: fmpq = field(default_factory=lambda: fmpq(0))
+    children: list[tuple[_Node, fmpq]] | None = None
+
+
+class Bracketing:
+    """Brackets for the pairs of one chain at one α."""
+
+    def __init__(
+        self, table: ChainTable, upper_bound: UpperBound, *, alpha: Fraction, alpha_above: Fraction | None = None
+    ) -> None:
+        self._table = table
+        self._rows = [table.row(state) for state in range(table.size)]
+        self._classes = bisimulation(table).tolist()
+        self._bound = upper_bound
+        self._alpha = rational(alpha)
+        self._alpha_above = rational(alpha if alpha_above is None else alpha_above)
+
+    def bracket(
+        self,
+        source: int,
+        target: int,
+        *,
+        width: Fraction = DEFAULT_WIDTH,
+        nodes: int = DEFAULT_NODES,
+        horizon: int | None = None,
+        progress: Progress | None = None,
+    ) -> Bracket:
+        """lv(source, target), until the bracket is `width` wide or one of the limits is reached."""
+        search = _Search(self, horizon)
+        search.add({source: fmpq(1)}, {target: fmpq(1)}, fmpq(1), depth=0)
+        goal = rational(width)
+        visits = 0
+        while search.upper - search.lower > goal and len(search.nodes) < nodes and visits < _VISITS * nodes:
+            node = search.widest()
+            if node is None:
+                break
+            search.extend(node)
+            visits += 1
+            if progress and visits % 64 == 0:
+                progress(min(len(search.nodes), nodes), nodes)
+        lower, upper = search.lower, search.upper
+        if lower != upper and search.complete:
+            values = search.exact_values()
+            if values is not None:
+                lower, upper = values
+        return Bracket(lower=fraction(lower), upper=fraction(min(upper, fmpq(1))), nodes=len(search.nodes))
+
+    # --- nodes ---------------------------------------------------------------------------------
+
+    def first_label(self, mass: Sparse, other: Sparse) -> list[tuple[Sparse, Sparse]]:
+        """(p; r) by the label that is seen now: a word begins with the label of its first state."""
+        label = self._table.label
+        parts: dict[int, tuple[Sparse, Sparse]] = {}
+        for place, measure in enumerate((mass, other)):
+            for state, amount in measure.items():
+                parts.setdefault(int(label[state]), ({}, {}))[place][state] = amount
+        return list(parts.values())
+
+    def step(self, measure: Sparse) -> Sparse:
+        """The measure after one transition."""
+        after: Sparse = {}
+        for state, amount in measure.items():
+            for target, chance in self._rows[state]:
+                after[target] = after[target] + amount * chance if target in after else amount * chance
+        return after
+
+    def judge(self, mass: Sparse, other: Sparse) -> tuple[fmpq, fmpq, bool]:
+        """Lower bound, upper bound, and whether nothing more can be learned."""
+        mine, theirs = sum(mass.values(), start=fmpq(0)), sum(other.values(), start=fmpq(0))
+        lower = max(mine - self._alpha_above * theirs, fmpq(0))
+        if not mass or not other or self._proportional(mass, other, mine, theirs):
+            return lower, max(mine - self._alpha * theirs, fmpq(0)), True
+        upper = min(self._bound(mass, other), mine)
+        upper = max(upper, lower)
+        return lower, upper, upper == lower
+
+    def _proportional(self, mass: Sparse, other: Sparse, mine: fmpq, theirs: fmpq) -> bool:
+        left, right = self._by_class(mass), self._by_class(other)
+        return left.keys() == right.keys() and all(left[code] * theirs == right[code] * mine for code in left)
+
+    def _by_class(self, measure: Sparse) -> Sparse:
+        totals: Sparse = {}
+        for state, amount in measure.items():
+            code = self._classes[state]
+            totals[code] = totals[code] + amount if code in totals else amount
+        return totals
+
+
+class _Search:
+    """The nodes of one pair, and the two sums."""
+
+    def __init__(self, rules: Bracketing, horizon: int | None) -> None:
+        self._rules = rules
+        self._horizon = horizon
+        self.nodes: dict[object, _Node] = {}
+        self.lower, self.upper = fmpq(0), fmpq(0)
+        self._start: list[tuple[_Node, fmpq]] = []
+        self._queue: list[tuple[float, int, _Node]] = []
+
+    def add(self, mass: Sparse, other: Sparse, weight: fmpq, *, depth: int) -> list[tuple[_Node, fmpq]]:
+        """Put weight on the nodes of (p; r), one for each label that can be seen now."""
+        added = []
+        for mine, theirs in self._rules.first_label(mass, other):
+            node, share = self._node(mine, theirs, depth)
+            added.append((node, share))
+            self._put(node, share * weight)
+        if depth == 0:
+            self._start = added
+        return added
+
+    def _node(self, mass: Sparse, other: Sparse, depth: int) -> tuple[_Node, fmpq]:
+        share = sum(mass.values(), start=fmpq(0)) + sum(other.values(), start=fmpq(0))
+        mass = {state: amount / share for state, amount in sorted(mass.items())}
+        other = {state: amount / share for state, amount in sorted(other.items())}
+        # with a horizon, nodes of different depths have different things ahead of them
+        key = (tuple(mass.items()), tuple(other.items()), depth if self._horizon is not None else 0)
+        node = self.nodes.get(key)
+        if node is None:
+            lower, upper, closed = self._rules.judge(mass, other)
+            node = _Node(mass, other, lower, upper, closed, depth, len(self.nodes))
+            self.nodes[key] = node
+        return node, share
+
+    def _put(self, node: _Node, weight: fmpq) -> None:
+        self.lower += weight * node.lower
+        self.upper += weight * node.upper
+        node.weight += weight
+        if not node.closed and (self._horizon is None or node.depth < self._horizon):
+            gap = node.weight * (node.upper - node.lower)
+            heapq.heappush(self._queue, (-float(int(gap.p) / int(gap.q)), node.number, node))
+
+    def widest(self) -> _Node | None:
+        """The node with the largest gap that can be extended."""
+        while self._queue:
+            node = heapq.heappop(self._queue)[2]
+            if node.weight != 0:
+                return node
+        return None
+
+    def extend(self, node: _Node) -> None:
+        """Read one more label: take the weight of the node away, and give it to those that follow."""
+        weight, node.weight = node.weight, fmpq(0)
+        self.lower -= weight * node.lower
+        self.upper -= weight * node.upper
+        if node.children is None:
+            rules = self._rules
+            mass, other = rules.step(node.mass), rules.step(node.other)
+            node.children = [self._node(*part, node.depth + 1) for part in rules.first_label(mass, other)]
+        # what comes straight back goes round for ever: a geometric series
+        back = sum((share for child, share in node.children if child is node), start=fmpq(0))
+        if back < 1:
+            weight /= 1 - back
+        for child, share in node.children:
+            if child is not node or back == 1:
+                self._put(child, share * weight)
+
+    # --- exact values --------------------------------------------------------------------------
+
+    @property
+    def complete(self) -> bool:
+        """Whether every node is closed or has been extended."""
+        return self._horizon is None and all(node.closed or node.children is not None for node in self.nodes.values())
+
+    def exact_values(self) -> tuple[fmpq, fmpq] | None:
+        """Both ends by linear systems over all nodes: equal, where α is known exactly."""
+        nodes = [node for node in self.nodes.values() if not node.closed]
+        place = {id(node): number for number, node in enumerate(nodes)}
+        rows, columns = [], []
+        for number, node in enumerate(nodes):
+            for child, _ in node.children or ():
+                if not child.closed:
+                    rows.append(number)
+                    columns.append(place[id(child)])
+        graph = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(nodes), len(nodes)))
+        count, component = connected_components(graph, directed=True, connection="strong")
+        leaves = np.zeros(count, dtype=np.bool_)  # components that are left with positive probability
+        for number, node in enumerate(nodes):
+            for child, _ in node.children or ():
+                if child.closed or component[place[id(child)]] != component[number]:
+                    leaves[component[number]] = True
+        passing = [node for number, node in enumerate(nodes) if leaves[component[number]]]
+        if len(passing) > _LARGEST_CLOSING:
+            return None
+        lower, upper = (self._solve(passing, at_above) for at_above in (True, False))
+        return lower, upper
+
+    def _solve(self, passing: list[_Node], at_above: bool) -> fmpq:
+        """The value at the start, with the lower bounds of α_above or those of α where nothing more is learned."""
+        rules = self._rules
+        alpha = rules._alpha_above if at_above else rules._alpha
+
+        def settled(node: _Node) -> fmpq:
+            if node.closed:
+                return node.lower if at_above else node.upper
+            mine, theirs = sum(node.mass.values(), start=fmpq(0)), sum(node.other.values(), start=fmpq(0))
+            return max(mine - alpha * theirs, fmpq(0))
+
+        place = {id(node): number for number, node in enumerate(passing)}
+        size = len(passing)
+        matrix, constant = fmpq_mat(size, size), fmpq_mat(size, 1)
+        for number, node in enumerate(passing):
+            matrix[number, number] += fmpq(1)
+            for child, share in node.children or ():
+                if id(child) in place:
+                    matrix[number, place[id(child)]] -= share
+                else:
+                    constant[number, 0] += share * settled(child)
+        solution = matrix.solve(constant) if size else constant
+        return sum(
+            (
+                share * (solution[place[id(node)], 0] if id(node) in place else settled(node))
+                for node, share in self._start
+            ),
+            start=fmpq(0),
+        )

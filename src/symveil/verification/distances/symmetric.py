@@ -1,0 +1,100 @@
+"""bd, the symmetric predecessor of ld (C19 §6, from Chistikov, Murawski and Purser 2018).
+
+bd is the least fixed point of d(s,t) = max(K(d)(s,t), K(d)(t,s)) on symmetric d. A *choice* takes one of
+the two directions for each pair; its fixed point is found like ld, and is at most bd, because taking
+one direction is less than taking the larger. Pairs whose other direction is strictly larger are turned
+until there are none: then the fixed point of the choice is one of the maximum too, hence at least bd.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpq
+
+from symveil.verification.distances.certificate import certify
+from symveil.verification.distances.distances import Distances, is_small, rounded_up
+from symveil.verification.distances.exact import ExactLifting, Pair, Shipment, policy_iteration
+from symveil.verification.distances.kernel import large_kernel, small_kernel
+from symveil.verification.distances.policy import Policy, Progress, improved_policy, iterate
+from symveil.verification.distances.tables import ChainTable, Floats, Integers, exact_matrix
+
+_MOST_CHOICES = 60
+_LARGER = 1e-11  # in floats, what counts as strictly larger
+
+
+def symmetric_distances(table: ChainTable, alpha: Fraction, *, progress: Progress | None = None) -> Distances:
+    """bd_α of all pairs of states."""
+    every = table.same_label_pairs
+    pairs = every[every[:, 0] < every[:, 1]]
+    if is_small(table, alpha):
+        return _small(table, alpha, [(s, t) for s, t in pairs.tolist()])
+    return _large(table, alpha, pairs, progress)
+
+
+def _small(table: ChainTable, alpha: Fraction, pairs: list[Pair]) -> Distances:
+    rational = fmpq(alpha.numerator, alpha.denominator)
+    chosen = set(pairs)
+    while True:
+        kernel = small_kernel(table, rational, chosen, mirrored=True)
+        values = exact_matrix(table.size, fmpq(1))
+        values[kernel] = fmpq(0)
+        policy_iteration(table, rational, [pair for pair in chosen if not kernel[pair]], values, mirrored=True)
+        lifting = ExactLifting(values, rational, table.members, relays=True)
+        turn = [pair for pair in chosen if _turned(lifting, table, rational, pair).cost(values) > values[pair]]
+        if not turn:
+            return Distances(table=table, alpha=alpha, kernel=kernel, upper=rounded_up(values), exact=values)
+        for s, t in turn:
+            chosen.remove((s, t))
+            chosen.add((t, s))
+
+
+def _turned(lifting: ExactLifting, table: ChainTable, alpha: fmpq, pair: Pair) -> Shipment:
+    return lifting.ship(table.exact_needs(alpha, pair[1], pair[0]))
+
+
+def _large(table: ChainTable, alpha: Fraction, pairs: Integers, progress: Progress | None) -> Distances:
+    rational, rounded = fmpq(alpha.numerator, alpha.denominator), float(alpha)
+    chosen = pairs.copy()
+    for _ in range(_MOST_CHOICES):
+        kernel = large_kernel(table, rational, chosen, mirrored=True)
+        left = chosen[~kernel[chosen[:, 0], chosen[:, 1]]]
+        start = np.where(kernel, 0.0, 1.0)
+        reached = iterate(table, rounded, left, start, mirrored=True, progress=progress)
+        flows = _cheapest(table, rounded, chosen[:, ::-1], reached.distance)
+        larger = _cost(flows, reached.distance) > reached.distance[chosen[:, 0], chosen[:, 1]] + _LARGER
+        if not larger.any():
+            break
+        chosen[larger] = chosen[larger][:, ::-1]
+    # the proof has to hold in both directions; a pair of this kernel may be above 0 in the other one
+    symmetric = _both_in_kernel(table, rational, pairs)
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    both = np.ascontiguousarray(both[~symmetric[both[:, 0], both[:, 1]]])
+    flows = _cheapest(table, rounded, both, reached.distance)
+    certificate = certify(table, rounded, reached.distance, flows, mirrored=True)
+    return Distances(table=table, alpha=alpha, kernel=symmetric, upper=certificate.distance, certificate=certificate)
+
+
+def _both_in_kernel(table: ChainTable, alpha: fmpq, pairs: Integers) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """The pairs at bd = 0: the largest symmetric relation that is kept in both directions."""
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    return large_kernel(table, alpha, np.ascontiguousarray(both), mirrored=True)
+
+
+def _cheapest(table: ChainTable, alpha: float, pairs: Integers, distance: Floats) -> Policy:
+    """A cheapest flow for each of these ordered pairs under `distance`."""
+    count = len(pairs)
+    nothing = Policy(
+        pairs=np.ascontiguousarray(pairs),
+        start=np.zeros(count + 1, dtype=np.int64),
+        arc=np.empty(0, dtype=np.int64),
+        amount=np.empty(0),
+        constant=np.full(count, np.inf),
+    )
+    return improved_policy(table, alpha, nothing, np.full(count, np.inf), distance)[0]
+
+
+def _cost(flows: Policy, distance: Floats) -> Floats:
+    sums = np.concatenate([[0.0], np.cumsum(flows.amount * distance.reshape(-1)[flows.arc])])
+    return np.asarray(flows.constant + sums[flows.start[1:]] - sums[flows.start[:-1]])

@@ -1,0 +1,113 @@
+"""A labelled chain as arrays: what the algorithms here work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from symveil.models.labelled_chain import LabelledChain
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChainTable:
+    """States 0 … n−1; the successors of s are `successor[first[s]:first[s+1]]`, in rising order."""
+
+    chain: LabelledChain
+    first: Integers = field(repr=False)
+    successor: Integers = field(repr=False)
+    exact_chance: tuple[fmpq, ...] = field(repr=False)
+    label: Integers = field(repr=False)
+
+    @classmethod
+    def of(cls, chain: LabelledChain) -> ChainTable:
+        """The table of a chain."""
+        number = chain.number
+        rows: list[list[tuple[int, Fraction]]] = [[] for _ in chain.states]
+        for source, target, chance in chain.transitions:
+            rows[number[source]].append((number[target], chance))
+        codes = {label: code for code, label in enumerate(dict.fromkeys(chain.labels))}
+        for row in rows:
+            row.sort()
+        return cls(
+            chain=chain,
+            first=np.cumsum([0, *map(len, rows)]).astype(np.int64),
+            successor=np.array([target for row in rows for target, _ in row], dtype=np.int64),
+            exact_chance=tuple(rational(chance) for row in rows for _, chance in row),
+            label=np.array([codes[label] for label in chain.labels], dtype=np.int64),
+        )
+
+    @property
+    def size(self) -> int:
+        """n."""
+        return len(self.label)
+
+    @cached_property
+    def chance(self) -> Floats:
+        """Probabilities as the nearest floats."""
+        return np.array([int(chance.p) / int(chance.q) for chance in self.exact_chance])
+
+    @cached_property
+    def members(self) -> list[Integers]:
+        """The states of each label."""
+        return [np.flatnonzero(self.label == code) for code in range(int(self.label.max()) + 1)]
+
+    @cached_property
+    def same_label_pairs(self) -> Integers:
+        """All ordered pairs of different states with one label, as rows (s, t)."""
+        pairs = [np.stack(np.meshgrid(group, group, indexing="ij"), axis=-1).reshape(-1, 2) for group in self.members]
+        every = np.concatenate(pairs)
+        return np.ascontiguousarray(every[every[:, 0] != every[:, 1]])
+
+    def row(self, state: int) -> list[tuple[int, fmpq]]:
+        """The successors of a state with their exact probabilities."""
+        places = range(int(self.first[state]), int(self.first[state + 1]))
+        return [(int(self.successor[place]), self.exact_chance[place]) for place in places]
+
+    def exact_needs(self, alpha: fmpq, source: int, target: int) -> dict[int, dict[int, fmpq]]:
+        """μ_i − αμ'_i at every state where it is not 0, by label."""
+        return needs_by_label(self.label, alpha, self.row(source), self.row(target))
+
+
+def needs_by_label(
+    label: Integers, alpha: fmpq, mass: list[tuple[int, fmpq]], other: list[tuple[int, fmpq]]
+) -> dict[int, dict[int, fmpq]]:
+    """p_i − αr_i at every state where it is not 0, by label, for two measures p and r."""
+    total: dict[int, fmpq] = dict(mass)
+    for state, chance in other:
+        total[state] = total.get(state, fmpq(0)) - alpha * chance
+    needs: dict[int, dict[int, fmpq]] = {}
+    for state, need in total.items():
+        if need != 0:
+            needs.setdefault(int(label[state]), {})[state] = need
+    return needs
+
+
+def rational(value: Fraction | int) -> fmpq:
+    """A Fraction as flint's rational, which is many times faster."""
+    return fmpq(value.numerator, value.denominator)
+
+
+def fraction(value: fmpq) -> Fraction:
+    """And back."""
+    return Fraction(int(value.p), int(value.q))
+
+
+def dyadic(value: float) -> fmpq:
+    """A float as the rational that it is."""
+    return fmpq(*value.as_integer_ratio())
+
+
+def exact_matrix(size: int, value: fmpq) -> NDArray[Any]:
+    """A square matrix of rationals."""
+    matrix = np.empty((size, size), dtype=object)
+    matrix[:] = value
+    return matrix

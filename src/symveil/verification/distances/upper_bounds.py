@@ -1,0 +1,68 @@
+"""K(d)(p, r) for the brackets: exactly on small chains, rounded upwards in compiled floats on large ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from flint import fmpq
+
+from symveil.verification.distances.bracket import Sparse
+from symveil.verification.distances.certificate import LESS, STEEP
+from symveil.verification.distances.distances import Distances
+from symveil.verification.distances.exact import ExactLifting
+from symveil.verification.distances.late import sweeps
+from symveil.verification.distances.policy import relay_lists
+from symveil.verification.distances.tables import dyadic, needs_by_label, rational
+
+_LONGEST = 400  # bits: beyond, a rounded distance is quicker to work with and nearly as good
+
+
+class ExactBound:
+    """K(d) in rationals."""
+
+    def __init__(self, distances: Distances, *, relays: bool = True) -> None:
+        table = distances.table
+        exact = distances.exact
+        if exact is None or max(int(value.q).bit_length() for value in exact.reshape(-1)) > _LONGEST:
+            rows = distances.upper.tolist()
+            exact = np.array([[dyadic(value) for value in row] for row in rows], dtype=object)
+        self._distance = exact
+        self._label = table.label
+        self._alpha = rational(distances.alpha)
+        self._lifting = ExactLifting(exact, self._alpha, table.members, relays=relays)
+
+    def __call__(self, mass: Sparse, other: Sparse) -> fmpq:
+        """The cost of a cheapest flow."""
+        needs = needs_by_label(self._label, self._alpha, list(mass.items()), list(other.items()))
+        return self._lifting.ship(needs).cost(self._distance)
+
+
+class CompiledBound:
+    """An upper bound on K(d) by a flow found in floats, whose cost is rounded upwards."""
+
+    def __init__(self, distances: Distances, *, relays: bool = True) -> None:
+        self._table = distances.table
+        self._distance = np.ascontiguousarray(distances.upper)
+        self._alpha = float(distances.alpha)
+        self._exact_alpha = rational(distances.alpha)
+        self._less = LESS if self._alpha >= STEEP else 1.0
+        self._first, self._relays = relay_lists(self._table, self._alpha, self._distance, relays=relays)
+
+    def __call__(self, mass: Sparse, other: Sparse) -> fmpq:
+        """The cost of a nearly cheapest flow."""
+        total = fmpq(0)
+        needs = needs_by_label(self._table.label, self._exact_alpha, list(mass.items()), list(other.items()))
+        for group in needs.values():
+            states = np.array(list(group), dtype=np.int64)
+            need = np.array([int(value.p) / int(value.q) for value in group.values()])
+            bound = sweeps().flow_cost(
+                states, need, self._distance, self._alpha, self._first, self._relays, 1e-13, self._less
+            )
+            total += dyadic(float(bound))
+        return total
+
+
+def upper_bound(distances: Distances, *, relays: bool = True) -> ExactBound | CompiledBound:
+    """What suits the chain."""
+    if distances.certificate is None:
+        return ExactBound(distances, relays=relays)
+    return CompiledBound(distances, relays=relays)

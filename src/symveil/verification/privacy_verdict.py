@@ -1,0 +1,189 @@
+"""The verdict on the privacy of a labelled chain: what is printed, drawn and written as JSON."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symveil.numerics.rationals import spelled
+from symveil.verification.distances.bracket import Bracket
+
+_LONGEST_EXACT = 2000  # digits of a fraction that is still written out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A proved upper bound; `exact` where it is the distance itself."""
+
+    value: Fraction
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairVerdict:
+    """What is known about telling `source` from `target`: lv lies in the bracket, and below each distance."""
+
+    source: str
+    target: str
+    lv: Bracket
+    ld: Bound | None
+    bd: Bound | None
+    support_only: Bound | None = None
+
+    @property
+    def lgd(self) -> Bound | None:
+        """The greatest fixed point: equal to ld (docs/theory/labelled-chains.md)."""
+        return self.ld
+
+    def document(self) -> dict[str, object]:
+        """The JSON form of the contract."""
+        lv: dict[str, object] = {"lower": rounded_down(self.lv.lower), "upper": rounded_up(self.lv.upper)}
+        entry: dict[str, object] = {"from": self.source, "to": self.target, "lv": lv}
+        if self.lv.exact and (text := written(self.lv.lower)) is not None:
+            lv |= {"lower_exact": text, "upper_exact": text}
+            entry["lv_exact"] = text
+        for name, bound in (("ld", self.ld), ("lgd", self.lgd), ("bd", self.bd)):
+            _enter(entry, name, bound)
+        if self.support_only is not None:
+            _enter(entry, "support_only", self.support_only)
+        return entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyVerdict:
+    """δ at e^ε = α for each pair, as a bracket with both ends proved, and the distances above it.
+
+    `alpha` is exact, or None where ε was given: then e^ε lies between `alpha_below`, at which upper bounds
+    are proved, and `alpha_above`, at which lower bounds are. `holds` answers whether the pairs are
+    (ε, δ)-private for the `asked` δ: None where nothing was asked, or where the bracket does not decide it.
+    """
+
+    alpha_below: Fraction
+    alpha_above: Fraction
+    epsilon: Fraction | None
+    pairs: tuple[PairVerdict, ...]
+    asked: Fraction | None = None
+    lumped: bool = False
+
+    @property
+    def alpha(self) -> Fraction | None:
+        """α, where it is a rational."""
+        return self.alpha_below if self.alpha_below == self.alpha_above else None
+
+    @property
+    def delta(self) -> Bracket:
+        """The largest δ over the pairs."""
+        return Bracket(
+            lower=max(pair.lv.lower for pair in self.pairs),
+            upper=max(pair.lv.upper for pair in self.pairs),
+            nodes=sum(pair.lv.nodes for pair in self.pairs),
+        )
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether δ is at most the asked one: True and False are proved, None is undecided or not asked."""
+        if self.asked is None:
+            return None
+        if self.delta.upper <= self.asked:
+            return True
+        return False if self.delta.lower > self.asked else None
+
+    def document(self) -> dict[str, object]:
+        """The JSON form of the contract."""
+        document: dict[str, object] = {"alpha": float(self.alpha_above)}
+        if self.alpha is not None:
+            document["alpha_exact"] = _ratio(self.alpha)
+        document["epsilon"] = float(self.epsilon) if self.epsilon is not None else log_up(self.alpha_above)
+        if self.epsilon is not None:
+            document["epsilon_exact"] = _ratio(self.epsilon)
+        document["pairs"] = [pair.document() for pair in self.pairs]
+        delta = self.delta
+        bounds: dict[str, object] = {"lower": rounded_down(delta.lower), "upper": rounded_up(delta.upper)}
+        if delta.exact and (text := written(delta.lower)) is not None:
+            bounds |= {"lower_exact": text, "upper_exact": text}
+            document["delta_exact"] = text
+        document["delta"] = bounds
+        document["holds"] = self.holds
+        if self.lumped:
+            document["lumped"] = True
+        return document
+
+    def __str__(self) -> str:
+        alpha = f"alpha = {spelled(self.alpha)}" if self.alpha else f"epsilon = {spelled(self.epsilon or Fraction(0))}"
+        asked = "" if self.asked is None else f"; at most {spelled(self.asked)}: {said(self.holds)}"
+        return f"delta {shown(self.delta)} at {alpha} over {len(self.pairs)} pairs{asked}"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(pair.source)}</td><td>{html.escape(pair.target)}</td><td>{shown(pair.lv)}</td>"
+            f"<td>{shown_bound(pair.ld or pair.support_only)}</td><td>{shown_bound(pair.bd)}</td></tr>"
+            for pair in self.pairs
+        )
+        return (
+            f"<table><caption>{html.escape(str(self))}</caption><tr><th>from</th><th>to</th><th>δ (lv)</th>"
+            f"<th>ld = lgd</th><th>bd</th></tr>{rows}</table>"
+        )
+
+
+def said(holds: bool | None) -> str:
+    """The answer in words."""
+    return {True: "yes", False: "NO", None: "undecided"}[holds]
+
+
+def shown(bracket: Bracket) -> str:
+    """A bracket for a reader: a short fraction where it is exact, decimals rounded outwards otherwise."""
+    if bracket.exact:
+        return _short(bracket.lower)
+    return f"[{_decimal(bracket.lower, up=False)}, {_decimal(bracket.upper, up=True)}]"
+
+
+def shown_bound(bound: Bound | None) -> str:
+    """A bound for a reader."""
+    if bound is None:
+        return "—"
+    return _short(bound.value) if bound.exact else f"≤ {_decimal(bound.value, up=True)}"
+
+
+def _short(value: Fraction) -> str:
+    text = spelled(value) if max(value.numerator, value.denominator) < 10**7 else ""
+    return text or f"{float(value):.9g}"
+
+
+def _decimal(value: Fraction, *, up: bool) -> str:
+    """Six places, rounded outwards."""
+    scaled = value * 10**6
+    return f"{(math.ceil(scaled) if up else math.floor(scaled)) / 10**6:.6f}"
+
+
+def _enter(entry: dict[str, object], name: str, bound: Bound | None) -> None:
+    entry[name] = None if bound is None else rounded_up(bound.value)
+    if bound is not None and bound.exact and (text := written(bound.value)) is not None:
+        entry[f"{name}_exact"] = text
+
+
+def written(value: Fraction) -> str | None:
+    """`p/q`, unless nobody would read it."""
+    return _ratio(value) if value.denominator < 10**_LONGEST_EXACT else None
+
+
+def _ratio(value: Fraction) -> str:
+    return f"{value.numerator}/{value.denominator}"
+
+
+def rounded_up(value: Fraction) -> float:
+    """A float that is not below `value`."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def rounded_down(value: Fraction) -> float:
+    """A float that is not above `value`."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+
+
+def log_up(value: Fraction) -> float:
+    """ln of a rational, rounded upwards; 0.0 for 1."""
+    return 0.0 if value == 1 else math.nextafter(math.log(value), math.inf)

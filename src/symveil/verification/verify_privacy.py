@@ -1,0 +1,174 @@
+"""Is a labelled chain (ε, δ)-differentially private? Proved from the chain alone (C19 Definition 7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+
+from symveil.errors import ModelError, ParameterError
+from symveil.models.labelled_chain import LabelledChain, Pair
+from symveil.numerics.exponentials import exp_enclosure
+from symveil.numerics.rationals import Number, exact
+from symveil.privacy.parameters import read_epsilon
+from symveil.privacy.release_chain import ReleaseChain
+from symveil.verification.distances.bisimulation import lumped
+from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracket, Bracketing, Progress
+from symveil.verification.distances.distances import Distances, skewed_distances
+from symveil.verification.distances.symmetric import symmetric_distances
+from symveil.verification.distances.tables import ChainTable
+from symveil.verification.distances.upper_bounds import upper_bound
+from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict
+
+LARGEST_ALPHA = 10**12
+MOST_PAIRS_FOR_BD = 60_000
+
+
+def verify_privacy(
+    chain: LabelledChain | ReleaseChain,
+    *,
+    alpha: Number | None = None,
+    epsilon: Number | None = None,
+    pairs: Iterable[Pair] | None = None,
+    delta: Number | None = None,
+    width: Number = DEFAULT_WIDTH,
+    nodes: int = DEFAULT_NODES,
+    horizon: int | None = None,
+    symmetric: bool | None = None,
+    on_lumped: bool = False,
+    support_only: bool = False,
+    progress: Progress | None = None,
+) -> PrivacyVerdict:
+    """Brackets on δ, and the distances ld = lgd and bd above it, for the pairs asked for or the related ones.
+
+    Give α, or ε = ln α. Pairs are ordered: (s, t) asks how much likelier an event can be from s; related
+    states are taken in both directions. The bracket stops at `width`, at `nodes`, or after `horizon`
+    labels. `symmetric` says whether bd is wanted; if not said, it is left out of large chains, where it takes
+    several times as long as ld. `on_lumped` works on the quotient by bisimilarity, where δ
+    is the same and ld may differ; `support_only` replaces ld by the larger bound without relays.
+
+    A mechanism's `release_chain` may be given too; then the bounds are proved for the mechanism's true law,
+    from which the rational chain differs by a tiny known factor e^κ: P(E|w) − αP(E|v) is at most
+    e^κ (P'(E|w) − αe^(−2κ) P'(E|v)), and at least the same with the signs of κ turned.
+
+    >>> rows = [("A", "yes", "2/3"), ("A", "no", "1/3"), ("B", "yes", "1/3"), ("B", "no", "2/3"),
+    ...         ("yes", "yes", 1), ("no", "no", 1)]
+    >>> answers = LabelledChain.from_transitions(
+    ...     rows, labels={"A": "?", "B": "?", "yes": "yes", "no": "no"}, related=[("A", "B")])
+    >>> verdict = verify_privacy(answers, alpha="6/5", delta="4/15")
+    >>> verdict.holds, verdict.delta.upper
+    (True, Fraction(4, 15))
+    """
+    below, above, read = read_alpha(alpha, epsilon)
+    asked = None if delta is None else read_share(delta, name="delta")
+    goal = read_share(width, name="width")
+    _require_count(nodes, name="nodes")
+    if horizon is not None:
+        _require_count(horizon, name="horizon", at_least=0)
+    slack = Fraction(0)
+    if isinstance(chain, ReleaseChain):
+        slack, chain = chain.log_error, chain.chain
+        below, above = _widened(below, above, slack)
+    if not isinstance(chain, LabelledChain):
+        raise ParameterError("chain", expected="a labelled chain", found=type(chain).__name__)
+    wanted = chain.pairs(pairs)
+    if not wanted:
+        raise ModelError("pairs", expected="at least one pair of states, or related states in the chain", found="none")
+    work, home = lumped(chain) if on_lumped else (chain, {state: state for state in chain.states})
+    table = ChainTable.of(work)
+    # an α that only encloses e^ε has no exact distance worth writing down
+    exactness = "auto" if below == above else "never"
+    skewed = skewed_distances(table, below, relays=not support_only, exactness=exactness, progress=progress)  # type: ignore[arg-type]
+    if symmetric is None:
+        symmetric = len(table.same_label_pairs) <= MOST_PAIRS_FOR_BD
+    both = symmetric_distances(table, below, progress=progress) if symmetric else None
+    bound = upper_bound(skewed, relays=not support_only)
+    rules = Bracketing(table, bound, alpha=below, alpha_above=above)
+    verdicts = []
+    for source, target in wanted:
+        s, t = work.number[home[source]], work.number[home[target]]
+        one_step = _bound(skewed, s, t, known=below == above)
+        verdicts.append(
+            PairVerdict(
+                source=source,
+                target=target,
+                lv=_loosened(rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, progress=progress), slack),
+                ld=None if support_only else _stretched(one_step, slack),
+                bd=None if both is None else _stretched(_bound(both, s, t, known=below == above), slack),
+                support_only=_stretched(one_step, slack) if support_only else None,
+            )
+        )
+    return PrivacyVerdict(
+        alpha_below=below, alpha_above=above, epsilon=read, pairs=tuple(verdicts), asked=asked, lumped=on_lumped
+    )
+
+
+def _widened(below: Fraction, above: Fraction, slack: Fraction) -> tuple[Fraction, Fraction]:
+    """α e^(−2κ) from below and α e^(2κ) from above, as floats exactly; never below 1."""
+    factor = 1 + 4 * slack  # ≥ e^(2κ), since κ is far below 1/2
+    low, high = float(below / factor), float(above * factor)
+    return max(Fraction(1), Fraction(math.nextafter(low, 0.0))), Fraction(math.nextafter(high, math.inf))
+
+
+def _loosened(bracket: Bracket, slack: Fraction) -> Bracket:
+    """The bracket of the true law: e^κ further up, e^(−κ) further down."""
+    factor = 1 + 2 * slack
+    return replace(bracket, lower=bracket.lower / factor, upper=min(Fraction(1), bracket.upper * factor))
+
+
+def _stretched(bound: Bound, slack: Fraction) -> Bound:
+    if not slack:
+        return bound
+    return Bound(value=min(Fraction(1), bound.value * (1 + 2 * slack)), exact=False)
+
+
+def _bound(distances: Distances, s: int, t: int, *, known: bool) -> Bound:
+    found = distances.exact_value(s, t) if known else None
+    if found is None:
+        # on the kernel and between labels the bound is the distance whatever the rest is
+        settled = known and bool(distances.kernel[s, t] or distances.table.label[s] != distances.table.label[t])
+        return Bound(value=distances.value(s, t), exact=settled)
+    return Bound(value=found, exact=True)
+
+
+def read_alpha(alpha: Number | None, epsilon: Number | None) -> tuple[Fraction, Fraction, Fraction | None]:
+    """Rationals below and above e^ε, and ε where it was given: δ falls in α, so each bound has its end."""
+    if (alpha is None) == (epsilon is None):
+        raise ParameterError(
+            "alpha", expected="either alpha or epsilon", found="both" if alpha is not None else "neither"
+        )
+    if alpha is not None:
+        expected = "a number, 1 or more, such as 1.2 or 6/5"
+        value = exact(alpha, name="alpha", expected=expected)
+        if value < 1:
+            raise ParameterError("alpha", expected=expected, found=alpha)
+        _require_moderate(value, "alpha", alpha)
+        return value, value, None
+    assert epsilon is not None  # noqa: S101 - just checked
+    read = read_epsilon(epsilon)
+    if read > 28:
+        raise ParameterError("epsilon", expected="at most 27.6, where e^epsilon is 10^12", found=epsilon)
+    below, above = exp_enclosure(read)
+    _require_moderate(above, "epsilon", epsilon)
+    return below, above, read
+
+
+def _require_moderate(alpha: Fraction, name: str, found: Number) -> None:
+    if alpha > LARGEST_ALPHA:
+        limit = "10^12" if name == "alpha" else "27.6, where e^epsilon is 10^12"
+        raise ParameterError(name, expected=f"at most {limit}", found=found)
+
+
+def read_share(value: Number, *, name: str) -> Fraction:
+    """A δ or a width: between 0 and 1."""
+    expected = "a number from 0 to 1 such as 0.01 or 1/100"
+    share = exact(value, name=name, expected=expected)
+    if not 0 <= share <= 1:
+        raise ParameterError(name, expected=expected, found=value)
+    return share
+
+
+def _require_count(value: object, *, name: str, at_least: int = 1) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+        raise ParameterError(name, expected=f"a whole number, {at_least} or more", found=value)

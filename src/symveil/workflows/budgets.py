@@ -1,0 +1,101 @@
+"""The ledger's commands: granting budget, looking at it, and taking it out as a file."""
+
+from __future__ import annotations
+
+import csv
+import heapq
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from symveil.io.aside import AsideFile
+from symveil.io.reading import read_lines
+from symveil.ledger.accounts import Account, Entry, Totals, account, accounts, grant, history, totals
+from symveil.ledger.store import Database
+from symveil.numerics.rationals import Number, exact
+
+
+@contextmanager
+def _open(ledger: str | Path, *, create: bool = False) -> Iterator[Database]:
+    database = Database(str(ledger), create=create)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def grant_budget(
+    ledger: str | Path,
+    epsilon: Number,
+    *,
+    persons: Iterable[str] = (),
+    persons_file: str | Path | None = None,
+    everyone: bool = False,
+    delta: Number | None = None,
+) -> int:
+    """Add ε to the budgets of some persons, or of everybody; the ledger is made where there is none.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Path(folder, "budgets.db")
+    ...     _ = grant_budget(ledger, "0.1", everyone=True), grant_budget(ledger, "0.2", persons=["alice"])
+    ...     person_status(ledger, "alice").left, person_status(ledger, "bob").left
+    ('0.3', '0.1')
+    """
+    with _open(ledger, create=True) as database:
+        if persons_file is None:
+            return grant(database, epsilon, names=persons, everyone=everyone, delta=delta)
+        lines = (line.rstrip("\r\n") for line in read_lines(Path(persons_file), what="file of persons"))
+        named = (line for line in lines if line)
+        return grant(database, epsilon, names=[*persons, *named], everyone=everyone, delta=delta)
+
+
+def ledger_status(ledger: str | Path) -> Totals:
+    """The ledger as a whole."""
+    with _open(ledger) as database:
+        return totals(database)
+
+
+def person_status(ledger: str | Path, person: str) -> Account:
+    """One person's budget."""
+    with _open(ledger) as database:
+        return account(database, person)
+
+
+def ledger_history(ledger: str | Path, person: str | None = None) -> list[Entry]:
+    """Every grant and every release, or those that concern one person."""
+    with _open(ledger) as database:
+        return history(database, person)
+
+
+def export_ledger(ledger: str | Path, out: str | Path) -> int:
+    """Everybody's budget as a CSV file, for its owner only; how many persons there are."""
+    with _open(ledger) as database, AsideFile(Path(out), "export") as file:
+        count = 0
+        text = io.TextIOWrapper(cast("BinaryIO", file), encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["person", "granted", "spent", "left"])
+        for each in accounts(database):
+            writer.writerow([each.person, each.granted, each.spent, each.left])
+            count += 1
+        text.flush()
+        text.detach()
+        file.finish()
+        file.publish(for_everybody=False)  # it names people
+    return count
+
+
+def ledger_accounts(ledger: str | Path, *, most: int) -> list[Account]:
+    """The budgets of those who have spent most, so many of them; nothing is changed.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Path(folder, "budgets.db")
+    ...     _ = grant_budget(ledger, 2, persons=["alice", "bob"])
+    ...     [(each.person, each.left) for each in ledger_accounts(ledger, most=1)]
+    [('alice', '2')]
+    """
+    with _open(ledger) as database:
+        return heapq.nlargest(most, accounts(database), key=lambda each: exact(each.spent))

@@ -1,0 +1,212 @@
+"""A file of sequences in, a private file of the same form out, and a manifest that says what was promised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from symveil.engines.batch import OnUnknown
+from symveil.errors import ParameterError
+from symveil.io.columns import ColumnOptions
+from symveil.io.model_files import load_word_model
+from symveil.io.reading import MOST_TIMES
+from symveil.io.records import LONGEST
+from symveil.io.sequence_files import open_sequences
+from symveil.io.symbols import check_separable
+from symveil.languages.graph import Model
+from symveil.ledger.charging import OverBudget
+from symveil.ledger.store import Database
+from symveil.mechanisms.ragged_edits import Family, mechanism_for_files
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.numerics.rationals import Number
+from symveil.privacy.parameters import Adjacency, read_epsilon
+from symveil.workflows.releasing.job import Job, Progress
+from symveil.workflows.releasing.local_job import LocalJob
+from symveil.workflows.releasing.promise import manifest, parameters, price
+from symveil.workflows.releasing.protocol import Finished, Protocol
+
+_LONGEST_ID = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileRelease:
+    """A private file, its manifest, and what there is to say about them."""
+
+    out: Path
+    manifest_file: Path
+    manifest: dict[str, Any] = field(repr=False)
+    already_done: bool = False
+    """Whether an earlier run had finished this release: nothing was drawn and nobody charged."""
+    notes: tuple[str, ...] = ()
+    true_error: dict[str, float] | None = field(default=None, repr=False)
+    """How many symbols were really changed. It depends on the secret words: do not publish it."""
+
+    def document(self) -> dict[str, object]:
+        """The JSON form: the manifest, and where it and the output are."""
+        told: dict[str, object] = {
+            **self.manifest,
+            "out": str(self.out),
+            "manifest": str(self.manifest_file),
+            "already_done": self.already_done,
+        }
+        if self.true_error is not None:
+            told["unsafe_true_error"] = self.true_error
+        return told
+
+
+def privatize_file(
+    path: str | Path,
+    out: str | Path,
+    *,
+    epsilon: Number,
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+    model: Model | str | Path | None = None,
+    mechanism: str = "auto",
+    adjacency: Adjacency = 1,
+    calibration: str = "tight",
+    prior: str = "uniform",
+    utility: str = "distance",
+    offset: Number = 1,
+    public_start: bool = False,
+    metric: str = "hamming",
+    max_length: int | None = None,
+    cutoff: int | None = None,
+    sequence: str | None = None,
+    separator: str | None = None,
+    identifier: str | None = None,
+    case: str | None = None,
+    order: str | None = None,
+    symbol: str | None = None,
+    person: str | None = None,
+    keep: Iterable[str] = (),
+    on_unknown: OnUnknown = "error",
+    ledger: str | Path | None = None,
+    over_budget: OverBudget = "error",
+    release_id: str | None = None,
+    engine: Literal["local", "spark"] = "local",
+    master: str | None = None,
+    unsafe_report_true_error: bool = False,
+    longest: int = LONGEST,
+    gzip_ratio: int = MOST_TIMES,
+    progress: Progress | None = None,
+) -> FileRelease:
+    """Privatise a file of sequences (CSV, JSON Lines, Parquet, XES; long or wide; each also gzipped).
+
+    The alphabet or the model is public and given; the columns are named, or found where there is only
+    one reading. With a `ledger` (a file, or postgresql://…) every person is charged before anything is
+    drawn; a run that was killed goes on under the same charge. docs/files.md tells the rest.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = Path(folder, "trips.csv")
+    ...     _ = source.write_text("trip_id,links\\n1,a b a\\n2,b\\n")
+    ...     release = privatize_file(source, Path(folder, "private.csv"), alphabet="ab", epsilon=2)
+    ...     release.manifest["counts"]["released"], release.manifest["how"]
+    (2, 'exact')
+    """
+    notes: list[str] = []
+    model_file = Path(model) if isinstance(model, str | Path) else None
+    loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
+    family = mechanism_for_files(
+        metric=metric,
+        max_length=max_length,
+        cutoff=cutoff,
+        alphabet=alphabet,
+        model=loaded,
+        public_start=public_start,
+        epsilon=read_epsilon(epsilon),
+        mechanism=mechanism,
+        adjacency=adjacency,
+        calibration=calibration,
+        prior=prior,
+        utility=utility,
+        offset=offset,
+    )
+    if unsafe_report_true_error and not family.keeps_lengths:
+        raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=family.metric)
+    if over_budget not in ("error", "drop"):
+        raise ParameterError("over_budget", expected="error or drop", found=over_budget)
+    _check_release_id(release_id)
+    columns = ColumnOptions(
+        sequence=sequence,
+        separator=separator,
+        identifier=identifier,
+        case=case,
+        order=order,
+        symbol=symbol,
+        person=person,
+        keep=tuple(keep),
+    )
+    source, target = Path(path), Path(out)
+    job: Job
+    if engine == "spark":
+        # imported when asked for: it needs pyspark, and starting a JVM takes its time
+        from symveil.workflows.releasing.spark_job import SparkJob  # noqa: PLC0415
+
+        if unsafe_report_true_error:
+            raise ParameterError("unsafe_report_true_error", expected="the local engine", found="spark")
+        job = SparkJob(source, target, columns, family, on_unknown=on_unknown, master=master)
+    elif engine == "local":
+        file = open_sequences(source, columns, longest=longest, most_times=gzip_ratio)
+        if file.separator is not None:
+            check_separable(family.alphabet, file.separator)
+        job = LocalJob(
+            file,
+            target,
+            family,
+            on_unknown=on_unknown,
+            true_error=unsafe_report_true_error,
+            progress=progress or _silent,
+        )
+    else:
+        raise ParameterError("engine", expected="local or spark", found=engine)
+    protocol = Protocol(
+        job=job,
+        target=target,
+        manifest_text=lambda name, written: manifest(
+            family, job, name, written, model_file=model_file, charged=ledger is not None
+        ).text(),
+        parameters=parameters(family, on_unknown=on_unknown, columns=str(columns), over_budget=over_budget),
+        release_id=release_id,
+    )
+    if ledger is not None and not job.has_ids and person is None:
+        notes.append(
+            f"each {job.unit} counts as a person of its own, known to the ledger by its number only; name --person "
+            "or --id where the same people come again"
+        )
+    finished = _through(protocol, family, ledger, over_budget)
+    return FileRelease(
+        out=target,
+        manifest_file=finished.manifest_file,
+        manifest=finished.manifest,
+        already_done=finished.already_done,
+        notes=tuple(notes),
+        true_error=None if finished.written is None else finished.written.true_error,
+    )
+
+
+def _through(protocol: Protocol, family: Family, ledger: str | Path | None, over_budget: OverBudget) -> Finished:
+    if ledger is None:
+        return protocol.without_ledger()
+    database = Database(str(ledger))
+    try:
+        return protocol.with_ledger(database, price(family), over_budget)
+    finally:
+        database.close()
+
+
+def _check_release_id(release_id: str | None) -> None:
+    """A release id becomes part of a file's name."""
+    if release_id is None:
+        return
+    plain = all(character.isalnum() or character in "._-" for character in release_id)
+    if not plain or not 0 < len(release_id) <= _LONGEST_ID or release_id.startswith("."):
+        raise ParameterError(
+            "release_id", expected=f"1 to {_LONGEST_ID} letters, digits, dots, dashes or underscores", found=release_id
+        )
+
+
+def _silent(_what: str, _done: float, _records: int) -> None:
+    return

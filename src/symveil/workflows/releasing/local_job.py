@@ -1,0 +1,210 @@
+"""The local engine's job: one file through all cores of this machine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from symveil.engines.batch import OnUnknown, ReleasePlan, check_batch
+from symveil.engines.local import release_batches
+from symveil.errors import FileError, ParameterError
+from symveil.io.aside import AsideFile, digest_of
+from symveil.io.duplicates import SeenNames
+from symveil.io.reading import suffix
+from symveil.io.records import ID, PLACE, SYMBOLS
+from symveil.io.sequence_files import FORMATS, SequenceFile
+from symveil.mechanisms.ragged import RaggedMechanism
+from symveil.workflows.releasing.job import Ask, Job, Output, Progress, Written
+
+
+class LocalJob(Job):
+    """A file of sequences, read and written here."""
+
+    def __init__(
+        self,
+        file: SequenceFile,
+        target: Path,
+        mechanism: RaggedMechanism,
+        *,
+        on_unknown: OnUnknown,
+        true_error: bool,
+        progress: Progress,
+    ) -> None:
+        _check_target(file.file, target)
+        self._file, self._target, self._mechanism = file, target, mechanism
+        self._on_unknown, self._true_error, self._progress = on_unknown, true_error, progress
+        self.unit, self.has_ids = file.unit, file.has_ids
+        self.facts = {
+            "file": target.name,
+            "format": FORMATS[suffix(target)],
+            "form": file.form,
+            "columns": file.names(),
+        }
+
+    def plan(self, release_id: str, key: bytes) -> ReleasePlan:
+        """How this release is drawn."""
+        return ReleasePlan(
+            mechanism=self._mechanism,
+            release_id=release_id,
+            release_key=key,
+            sequence=SYMBOLS,
+            identifier=ID if self.has_ids else None,
+            place=PLACE,
+            on_unknown=self._on_unknown,
+            unit=f"{self._file.file}: {self.unit}",
+        )
+
+    def fingerprint(self) -> bytes:
+        """The file's bytes, as a digest."""
+        return bytes.fromhex(digest_of(self._file.file) or hashlib.sha256().hexdigest())
+
+    def survey(self, plan: ReleasePlan, ask: Ask) -> None:
+        """Read the file once: what is wrong with it, and whose it is."""
+        ids, records = _Ids(self._file, plan), 0
+        for batch in self._file.records():
+            check_batch(batch, plan)
+            ids.add(batch)
+            counted = self._file.persons(batch).value_counts()
+            ask(counted.field(0).to_pylist(), counted.field(1).to_pylist())
+            records += len(batch)
+            self._progress("charging", self._file.done(), records)
+        ids.check()
+
+    @contextmanager
+    def output(self, tag: str) -> Iterator[Output]:
+        """A file aside, locked."""
+        with AsideFile(self._target, tag) as aside:
+            yield _LocalOutput(self, aside)
+
+    def digest_in_place(self) -> str | None:
+        """The digest of the file in the output's place."""
+        return digest_of(self._target)
+
+    def write(self, aside: AsideFile, plan: ReleasePlan, left_out: list[str]) -> Written:
+        """Everything through the core and into the file."""
+        file, told = self._file, _Told(self._true_error)
+        ids = _Ids(file, plan)
+        outside = pa.array(left_out, type=pa.string())
+
+        def admitted() -> Iterator[pa.RecordBatch]:
+            for batch in file.records():
+                ids.add(batch)
+                stays = batch
+                if len(outside):
+                    stays = batch.filter(pc.invert(pc.is_in(file.persons(batch), value_set=outside)))
+                told.sequences += len(batch)
+                told.over_budget += len(batch) - len(stays)
+                yield stays
+
+        writer = file.writer(aside, packed=self._target.name.lower().endswith(".gz"))  # type: ignore[arg-type]
+        for source, released in release_batches(admitted(), plan):
+            told.add(source, released)
+            if len(released):
+                writer.write(released)
+            self._progress("releasing", file.done(), told.sequences)
+        writer.close()
+        ids.check()
+        return told.written(aside.finish())
+
+
+class _LocalOutput(Output):
+    def __init__(self, job: LocalJob, aside: AsideFile) -> None:
+        self._job, self._aside = job, aside
+
+    def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
+        return self._job.write(self._aside, plan, left_out)
+
+    def publish(self) -> None:
+        self._aside.publish()
+
+
+class _Ids:
+    """Refuses an id that occurs twice: two records would share their noise."""
+
+    def __init__(self, file: SequenceFile, plan: ReleasePlan) -> None:
+        self._file, self._plan = file, plan
+        self._seen = SeenNames()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if self._file.has_ids:
+            self._seen.add(self._plan.names(batch), batch.column(PLACE).to_numpy())
+
+    def check(self) -> None:
+        place = self._seen.first_repeated()
+        self._seen.close()
+        if place is not None:
+            raise FileError(
+                f"{self._file.file}: {self._file.unit} {place}",
+                expected="each id once",
+                found="one again; where each row is one event, name --case and --symbol",
+            )
+
+
+class _Told:
+    """What is counted on the way."""
+
+    def __init__(self, true_error: bool) -> None:
+        self.sequences = self.over_budget = 0
+        self._released = self._symbols = 0
+        self._lengths: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._true_error = true_error
+        self._changed = self._compared = 0
+
+    def add(self, source: pa.RecordBatch, released: pa.RecordBatch) -> None:
+        lengths = pc.list_value_length(released.column(SYMBOLS)).to_numpy(zero_copy_only=False).astype(np.int64)
+        self._released += len(released)
+        self._symbols += int(lengths.sum())
+        self._lengths = np.union1d(self._lengths, lengths)
+        if self._true_error:
+            self._compare(source, released)
+
+    def _compare(self, source: pa.RecordBatch, released: pa.RecordBatch) -> None:
+        kept = pc.is_in(source.column(PLACE), value_set=released.column(PLACE))
+        before, after = (_values(batch) for batch in (source.filter(kept), released))
+        if len(before) != len(after):
+            raise ParameterError("true error", expected="a mechanism that keeps lengths", found="another")
+        self._changed += int(pc.sum(pc.not_equal(before, after)).as_py() or 0)
+        self._compared += len(after)
+
+    def written(self, digest: str) -> Written:
+        return Written(
+            digest=digest,
+            sequences=self.sequences,
+            released=self._released,
+            over_budget=self.over_budget,
+            symbols=self._symbols,
+            lengths=self._lengths,
+            true_error={
+                "changed_symbols": self._changed,
+                "changed_fraction": self._changed / self._compared if self._compared else 0.0,
+            }
+            if self._true_error
+            else None,
+        )
+
+
+def _values(batch: pa.RecordBatch) -> Any:
+    values = batch.column(SYMBOLS).flatten()
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def _check_target(source: Path, target: Path) -> None:
+    """Refuse an output that cannot be written, before anything is read."""
+    kind = FORMATS[suffix(source)]
+    if FORMATS.get(suffix(target)) != kind or suffix(target) != suffix(source):
+        raise FileError(
+            str(target), expected=f"a name that ends like the input's, in {suffix(source)} or {suffix(source)}.gz",
+            found="another one",
+        )  # fmt: skip
+    if target.is_dir():
+        raise FileError(str(target), expected="a file to write", found="a folder")
+    if target.exists() and source.exists() and target.samefile(source):
+        raise FileError(str(target), expected="another file than the input", found="the same")

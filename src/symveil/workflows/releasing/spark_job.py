@@ -1,0 +1,361 @@
+"""Spark's job: a Parquet folder or a table in, the same out, charged by the driver before any task draws."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symveil.engines.batch import OnUnknown, ReleasePlan
+from symveil.engines.spark import check_frame, release_frame
+from symveil.errors import FileError, ParameterError
+from symveil.io.aside import AsideFile, aside_of, sync_folder
+from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns
+from symveil.io.folder_digest import digest_of_folder
+from symveil.io.symbols import check_separable
+from symveil.mechanisms.ragged import RaggedMechanism
+from symveil.workflows.releasing.job import Ask, Job, Output, Written
+
+TABLE = "table:"
+"""In front of a name: a table of the session's catalogue instead of a Parquet folder."""
+
+_NAMES_AT_ONCE = 50_000
+
+
+class SparkJob(Job):
+    """Rows of a cluster. An id column is required: rows have no number there."""
+
+    unit = "row"
+    has_ids = True
+
+    def __init__(
+        self,
+        source: Path,
+        target: Path,
+        columns: ColumnOptions,
+        mechanism: RaggedMechanism,
+        *,
+        on_unknown: OnUnknown,
+        master: str | None,
+    ) -> None:
+        self._session = session(master)
+        self._source, self._target = str(source), str(target)
+        self._mechanism, self._on_unknown = mechanism, on_unknown
+        self._separator = columns.separator
+        self._read(columns)
+        if self._target == self._source:
+            raise FileError(self._target, expected="another place than the input", found="the same")
+        self.facts = {
+            "file": target.name,
+            "format": "table" if self._target.startswith(TABLE) else "Parquet",
+            "form": "wide" if isinstance(self._columns, WideColumns) else "long",
+            "columns": self._names(),
+        }
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def _read(self, options: ColumnOptions) -> None:
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - as everybody calls it; needs pyspark
+        from pyspark.sql.types import ArrayType  # noqa: PLC0415
+
+        frame = self._frame(self._source)
+        lists = [field.name for field in frame.schema.fields if isinstance(field.dataType, ArrayType)]
+        self._columns = columns = choose_columns(Path(self._source), options, frame.columns, lists)
+        if isinstance(columns, WideColumns):
+            if columns.identifier is None:
+                raise FileError(self._source, expected="a column of ids (--id) with --engine spark", found="none")
+            self._id, self._sequence = columns.identifier, columns.sequence
+            if columns.sequence not in lists:
+                check_separable(self._mechanism.alphabet, self._separator or " ")
+            chosen = columns.written(frame.columns)
+            person = F.col(_quoted(columns.person or columns.identifier)).cast("string").alias(_PERSON)
+            self._records = frame.select(*map(_quoted, chosen), person)
+            return
+        if columns.order is None or columns.keep:
+            raise FileError(
+                self._source,
+                expected="--order and no --keep for events on Spark, where rows have no order of their own",
+                found="--keep" if columns.keep else "no --order",
+            )
+        self._id, self._sequence = columns.case, columns.symbol
+        person = F.col(_quoted(columns.person or columns.case)).cast("string")
+        event = F.struct(F.col(_quoted(columns.order)).alias("o"), F.col(_quoted(columns.symbol)).alias("s"))
+        self._records = (
+            frame.groupBy(_quoted(columns.case))
+            .agg(F.sort_array(F.collect_list(event)).alias("e"), F.min(person).alias(_PERSON))
+            .select(_quoted(columns.case), F.col("e.s").alias(columns.symbol), _PERSON)
+        )
+
+    def _frame(self, place: str) -> Any:
+        from pyspark.errors import PySparkException  # noqa: PLC0415
+
+        try:
+            if place.startswith(TABLE):
+                return self._session.table(place.removeprefix(TABLE))
+            return self._session.read.parquet(place)
+        except PySparkException as error:
+            found = (error.getCondition() or type(error).__name__).replace("_", " ").lower()
+            raise FileError(place, expected="a Parquet folder or table:NAME that Spark can read", found=found) from None
+
+    def _names(self) -> dict[str, str]:
+        columns = self._columns
+        if isinstance(columns, LongColumns):
+            return {"case": columns.case, "symbol": columns.symbol, "order": str(columns.order)}
+        told = {"sequence": columns.sequence, "id": str(columns.identifier)}
+        return told if self._separator is None else told | {"separator": self._separator}
+
+    # --- the protocol --------------------------------------------------------------------------
+
+    def plan(self, release_id: str, key: bytes) -> ReleasePlan:
+        """How this release is drawn."""
+        return ReleasePlan(
+            mechanism=self._mechanism,
+            release_id=release_id,
+            release_key=key,
+            sequence=self._sequence,
+            identifier=self._id,
+            on_unknown=self._on_unknown,
+            unit=f"{self._source}: row of a batch",
+        )
+
+    def fingerprint(self) -> bytes:
+        """A sum over all rows, whatever their order: a changed input is noticed."""
+        return repr(self._sum(self._records)).encode()
+
+    def survey(self, plan: ReleasePlan, ask: Ask) -> None:
+        """Every row once: what is wrong with it, whether its id is its own, and whose it is."""
+        with _plain_errors():
+            self._refuse_repeated()
+            check_frame(self._records.drop(_PERSON), plan, separator=self._separator)
+            names: list[str] = []
+            counts: list[int] = []
+            for row in self._records.groupBy(_PERSON).count().toLocalIterator():
+                if row[0] is None:
+                    raise FileError(self._source, expected="a person in every row", found="none in some row")
+                names.append(row[0])
+                counts.append(row[1])
+                if len(names) == _NAMES_AT_ONCE:
+                    ask(names, counts)
+                    names, counts = [], []
+            ask(names, counts)
+
+    def _refuse_repeated(self) -> None:
+        if self._records.groupBy(_quoted(self._id)).count().where("count > 1").limit(1).collect():
+            raise FileError(self._source, expected="each id once", found="one again")
+
+    @contextmanager
+    def output(self, tag: str) -> Iterator[Output]:
+        """A folder of the owner's beside the target, or a table with another name."""
+        with _plain_errors():
+            if self._target.startswith(TABLE):
+                yield _TableOutput(self, self._target.removeprefix(TABLE), tag)
+                return
+            if Path(self._target).exists():
+                raise FileError(self._target, expected="a folder that is not there yet", found="one")
+            output = _FolderOutput(self, Path(self._target), tag)
+            try:
+                yield output
+            finally:
+                output.clear()
+
+    def digest_in_place(self) -> str | None:
+        """The digest of the folder, or of the table's rows."""
+        if not self._target.startswith(TABLE):
+            return digest_of_folder(Path(self._target))
+        name = self._target.removeprefix(TABLE)
+        return self.table_digest(name) if self._session.catalog.tableExists(name) else None
+
+    def released(self, plan: ReleasePlan, left_out: list[str]) -> Any:
+        """The private rows, lazily."""
+        self._refuse_repeated()
+        records = self._records
+        if left_out:
+            outside = self._session.createDataFrame([(name,) for name in left_out], f"{_PERSON} string")
+            records = records.join(outside, on=_PERSON, how="left_anti")
+        private = release_frame(records.drop(_PERSON), plan, separator=self._separator)
+        if isinstance(self._columns, WideColumns):
+            return private
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        case, symbol = _quoted(self._columns.case), _quoted(self._columns.symbol)
+        exploded = private.select(case, F.posexplode(symbol).alias("p", "s"))
+        return exploded.select(
+            case, (F.col("p") + 1).cast("long").alias(str(self._columns.order)), F.col("s").alias(self._columns.symbol)
+        )
+
+    def written(self, frame: Any, digest: str, left_out: list[str]) -> Written:
+        """What there is to tell about rows that were written: from them, and from how many there were."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        sequences = self._records.count()
+        over = 0
+        if left_out:
+            outside = self._session.createDataFrame([(name,) for name in left_out], f"{_PERSON} string")
+            over = self._records.join(outside, on=_PERSON, how="left_semi").count()
+        if isinstance(self._columns, LongColumns):
+            size = frame.groupBy(_quoted(self._columns.case)).agg(F.count("*").alias("n"))
+        elif isinstance(frame.schema[self._sequence].dataType, _array_type()):
+            size = frame.select(F.size(_quoted(self._sequence)).alias("n"))
+        else:
+            text = F.col(_quoted(self._sequence))
+            pieces = F.size(F.split(text, _literal(self._separator or " "), -1))
+            size = frame.select(F.when(F.length(text) == 0, 0).otherwise(pieces).alias("n"))
+        lengths = {int(row[0]): int(row[1]) for row in size.groupBy("n").count().collect()}
+        released = sum(lengths.values())
+        return Written(
+            digest=digest,
+            sequences=sequences,
+            released=released,
+            over_budget=over,
+            symbols=sum(length * count for length, count in lengths.items()),
+            lengths=np.array(sorted(lengths), dtype=np.int64),
+        )
+
+    def table_digest(self, name: str) -> str:
+        """A table's rows as a sum that does not depend on their order."""
+        return "rows:" + ":".join(map(str, self._sum(self._session.table(name))))
+
+    def _sum(self, frame: Any) -> tuple[Any, ...]:
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        row_hash = F.xxhash64(*map(_quoted, frame.columns)).cast("decimal(38,0)")
+        return tuple(frame.agg(F.count("*"), F.sum(row_hash), F.sum(row_hash % 1_000_003)).collect()[0])
+
+    @property
+    def session(self) -> Any:
+        """The Spark session."""
+        return self._session
+
+
+class _FolderOutput(Output):
+    """Parquet files in a folder that only its owner can enter, until it is renamed."""
+
+    def __init__(self, job: SparkJob, target: Path, tag: str) -> None:
+        self._job, self._target = job, target
+        self._aside = aside_of(target, tag)
+        try:
+            self._aside.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._aside.chmod(0o700)
+        except OSError as error:
+            raise FileError(str(target), expected="a place to write to", found=error.strerror or "none") from None
+        # the lock of the release: dropped by the system when this process ends
+        self._lock = AsideFile(self._aside / "lock", tag)
+        self._data = self._aside / "data"
+        if self._data.exists():
+            shutil.rmtree(self._data)
+
+    def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
+        self._job.released(plan, left_out).write.mode("error").parquet(str(self._data))
+        for file in self._data.rglob("*"):
+            number = os.open(file, os.O_RDONLY)
+            os.fsync(number)
+            os.close(number)
+        frame = self._job.session.read.parquet(str(self._data))
+        return self._job.written(frame, digest_of_folder(self._data) or "", left_out)
+
+    def publish(self) -> None:
+        self._data.rename(self._target)
+        sync_folder(self._target.parent)
+
+    def clear(self) -> None:
+        self._lock.__exit__()
+        shutil.rmtree(self._aside, ignore_errors=True)
+
+
+class _TableOutput(Output):
+    """A table under another name until it is renamed."""
+
+    def __init__(self, job: SparkJob, name: str, tag: str) -> None:
+        self._job, self._name = job, name
+        self._aside = f"{name}_aside_{''.join(letter if letter.isalnum() else '_' for letter in tag)}"
+        if job.session.catalog.tableExists(name):
+            raise FileError(f"{TABLE}{name}", expected="a table that is not there yet", found="one")
+
+    def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
+        self._job.session.sql(f"DROP TABLE IF EXISTS {self._aside}")
+        self._job.released(plan, left_out).write.mode("error").saveAsTable(self._aside)
+        frame = self._job.session.table(self._aside)
+        return self._job.written(frame, self._job.table_digest(self._aside), left_out)
+
+    def publish(self) -> None:
+        self._job.session.sql(f"ALTER TABLE {self._aside} RENAME TO {self._name}")
+
+
+_PERSON = "symveil_person"
+
+
+def session(master: str | None) -> Any:
+    """The session that is active, or a new one on `master` (this machine's cores by default)."""
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "engine", expected="pyspark to be installed for spark (pip install symveil[spark])", found="none"
+        ) from None
+    active = SparkSession.getActiveSession()
+    if active is not None and master is None:
+        return active
+    if (master or "local").startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # tasks run here: with this Python
+    try:
+        with _quiet():
+            return (
+                SparkSession.builder.appName("symveil")
+                .master(master or "local[*]")
+                .config("spark.ui.enabled", "false")
+                .config("spark.ui.showConsoleProgress", "false")
+                .getOrCreate()
+            )
+    except Exception as error:  # no Java, no cluster: Spark raises almost anything here
+        found = str(error).strip().splitlines() or [type(error).__name__]
+        raise ParameterError("engine", expected="a Spark that starts", found=found[0]) from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Standard error belongs to the command: a JVM that is started here inherits none of it."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """An error of the core comes back from a task as Spark's; only our own line of it is told."""
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        text = str(error)
+        ours = [line for line in text.splitlines() if line.strip().startswith("symveil.errors.")]
+        found = ours[0].partition(": ")[2].strip() if ours else type(error).__name__
+        raise ParameterError("spark", expected="every task to end well", found=found) from None
+
+
+def _array_type() -> type:
+    from pyspark.sql.types import ArrayType  # noqa: PLC0415
+
+    return ArrayType
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _literal(separator: str) -> str:
+    """A separator as the regular expression that Spark's split takes."""
+    return "".join(f"\\{letter}" if not letter.isalnum() and letter != " " else letter for letter in separator)

@@ -1,0 +1,96 @@
+"""Pictures that are made while somebody waits: well-formed, complete, and nothing in them is taken for markup."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from symveil.drawing.curves import Band, Curve
+from symveil.drawing.heat_grid import Cell, heat_grid_svg
+from symveil.drawing.road_map import road_map_svg
+from symveil.drawing.svg_plots import bars_svg, curves_svg, ticks
+from symveil.errors import FileError
+from symveil.io.coordinates import read_coordinates
+
+HOSTILE = "<script>alert(1)</script>&\x00"
+
+
+def texts(svg: str) -> list[str]:
+    root = ET.fromstring(svg)  # noqa: S314 - our own
+    return [element.text or "" for element in root.iter() if element.tag.endswith(("text", "title"))]
+
+
+def test_bars_have_a_height_and_a_number_each() -> None:
+    svg = bars_svg([0, 1, 2], [0.5, 0.25, 0.25], title=HOSTILE, x_label="x", y_label="y", mark=0.75, mark_label="mean")
+    assert {"0: 0.5", "1: 0.25", "2: 0.25", "mean"} <= set(texts(svg))
+    rects = [each for each in ET.fromstring(svg).iter() if each.get("fill") == "#86b6d9"]  # noqa: S314
+    heights = [float(each.get("height", "0")) for each in rects]
+    assert heights[0] == pytest.approx(2 * heights[1], abs=0.2) and heights[1] == heights[2]
+    assert "<script" not in svg
+
+
+def test_many_bars_are_cut_to_what_can_be_seen() -> None:
+    svg = bars_svg(range(1000), [0.0] * 500 + [0.1] * 10 + [0.0] * 490, title="", x_label="", y_label="")
+    assert svg.count("<title>") == 11
+
+
+def test_curves_and_bands() -> None:
+    curves = [Curve(HOSTILE, [0, 1, 2], [3, float("nan"), 1]), Curve("dots", [1], [2], "points")]
+    svg = curves_svg(curves, [Band("", [0, 1], [0, 1], [1, 2])], title="t", x_label="x", y_label="y", mark=1)
+    assert "dots" in texts(svg) and "<script" not in svg and "nan" not in svg
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1e-9), (0, 1), (-3, 4), (0, 123456), (0.5, 10), (5, 5)])
+def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
+    found = ticks(low, high, most=6)
+    assert 1 <= len(found) <= 8
+    assert all(low - 1e-9 * (high - low) <= each <= high + 1e-9 * (high - low) for each in found)
+
+
+def test_a_grid_says_what_each_cell_is() -> None:
+    cells = [Cell(column=0, row=0, heat=1, value="100%", annotation=HOSTILE, told="start")]
+    svg = heat_grid_svg(
+        cells, title="t", columns=["0"], rows=["0"], x_label="x", y_label="y", value_meaning="P", annotation_meaning="μ"
+    )
+    assert {"start", "100%", "x", "y", "P", "μ"} <= set(texts(svg)) and "<script" not in svg
+
+
+def test_a_trip_on_roads_and_places() -> None:
+    roads = {"a": ((0.0, 0.0), (1.0, 0.0)), "b": ((1.0, 0.0), (1.0, 1.0)), "place": ((2.0, 2.0), (2.0, 2.0))}
+    svg = road_map_svg(roads, ["a", "b", "a", "place"], title=HOSTILE, original=["a", "b", "b", "place"])
+    assert {"1, 3", "2", "4"} <= set(texts(svg))
+    assert svg.count('stroke-dasharray="') == 1 and "<script" not in svg
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("state,x,y\na,1,2\n", ((1.0, 2.0), (1.0, 2.0))),
+        ("id,x1,y1,x2,y2\na,1,2,3,4\n", ((1.0, 2.0), (3.0, 4.0))),
+        ("link_id,u_lon,u_lat,v_lon,v_lat\na,2,60,4,60\n", ((1.0, 60.0), (2.0, 60.0))),  # cos 60° = 1/2
+    ],
+)
+def test_coordinates_are_read(tmp_path: Path, text: str, expected: tuple[tuple[float, float], ...]) -> None:
+    file = tmp_path / "places.csv"
+    file.write_text(text)
+    one, other = read_coordinates(file)["a"]
+    assert (*one, *other) == pytest.approx((*expected[0], *expected[1]))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a,b\n1,2\n", "expected a column state"),
+        ("state,x,y\na,1,north\n", "line 2: expected numbers"),
+        ("state,x,y\na,1,inf\n", "line 2: expected numbers"),
+        ("state,x,y\n", "expected at least one row"),
+        ("", "expected a table of coordinates with a header line"),
+    ],
+)
+def test_wrong_coordinates_are_refused(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "places.csv"
+    file.write_text(text)
+    with pytest.raises(FileError, match=told):
+        read_coordinates(file)

@@ -1,0 +1,91 @@
+"""Grouping events by case: in memory and by way of the disk, against a dictionary."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symveil.errors import FileError
+from symveil.io import event_groups
+from symveil.io.columns import LongColumns
+from symveil.io.event_groups import Grouping
+
+COLUMNS = LongColumns(case="case", symbol="symbol", order="order", person="person", keep=("extra",))
+EVENTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.sampled_from("abc")), min_size=1, max_size=60)
+
+
+def batches(events, size: int):
+    for start in range(0, len(events), size):
+        part = events[start : start + size]
+        yield pa.record_batch(
+            {
+                "place": pa.array(range(start + 2, start + 2 + len(part)), type=pa.int64()),
+                "case": [f"case {case}" for case, _, _ in part],
+                "symbol": [symbol for _, _, symbol in part],
+                "order": [str(order) for _, order, _ in part],
+                "person": [f"p{case % 3}" for case, _, _ in part],
+                "extra": [str(start + number) for number in range(len(part))],
+            }
+        )
+
+
+def grouped(events, *, in_memory: int, size: int = 7) -> list[tuple]:
+    grouping = Grouping(file=Path("log.csv"), unit="line", columns=COLUMNS, in_memory=in_memory)
+    return [
+        (row["place"], row["id"], row["person"], row["symbols"], row["keep.0"])
+        for batch in grouping.records(batches(events, size))
+        for row in batch.to_pylist()
+    ]
+
+
+def by_hand(events) -> list[tuple]:
+    cases: dict[int, list[tuple[int, int, str]]] = {}
+    for number, (case, order, symbol) in enumerate(events):
+        cases.setdefault(case, []).append((order, number, symbol))
+    return [
+        (
+            min(number for _, number, _ in rows) + 2,
+            f"case {case}",
+            f"p{case % 3}",
+            [symbol for _, _, symbol in sorted(rows)],
+            [str(number) for _, number, _ in sorted(rows)],
+        )
+        for case, rows in cases.items()
+    ]
+
+
+@given(EVENTS)
+@settings(deadline=None, max_examples=60)
+def test_in_memory_and_on_disk_as_by_hand(events):
+    expected = by_hand(events)
+    assert grouped(events, in_memory=1 << 30) == expected
+    assert grouped(events, in_memory=0) == expected
+
+
+def test_many_cases_by_way_of_the_disk(monkeypatch):
+    """Small pieces everywhere, so that every buffer is flushed and every source of the merge runs dry."""
+    monkeypatch.setattr(event_groups, "_PART_BUFFER", 2000)
+    monkeypatch.setattr(event_groups, "_RECORDS_AT_ONCE", 48)
+    events = [((number * 7919) % 997, number % 5, "abc"[number % 3]) for number in range(6000)]
+    assert grouped(events, in_memory=10_000, size=500) == by_hand(events)
+
+
+def test_nothing_is_left_and_nothing_has_a_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    events = [(number % 50, 0, "a") for number in range(2000)]
+    grouping = Grouping(file=Path("log.csv"), unit="line", columns=COLUMNS, in_memory=0)
+    for _ in grouping.records(batches(events, 100)):
+        assert os.listdir(tmp_path) == []  # files that nobody else can find
+
+
+def test_a_case_that_never_ends_is_refused():
+    events = [(1, 0, "a")] + [(2, 0, "a")] * 30
+    for in_memory in (0, 1 << 30):
+        grouping = Grouping(file=Path("log.csv"), unit="line", columns=COLUMNS, in_memory=in_memory, longest=20)
+        with pytest.raises(FileError, match="log.csv: the case of line 3: expected at most 20 symbols"):
+            list(grouping.records(batches(events, 10)))

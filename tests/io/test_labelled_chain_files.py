@@ -1,0 +1,141 @@
+"""Labelled chains in JSON and in PRISM's explicit files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import symveil as sv
+from symveil.errors import FileError, ModelError, SymveilError
+from symveil.io.model_files import load_labelled_chain, load_model, load_word_model, save_model
+from symveil.models.labelled_chain import LabelledChain
+from symveil.workflows.reproduce.chistikov2019 import pin_checker, randomised_response
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "pin_checker.json"
+
+TRA = "3 5\n0 1 0.5\n0 2 0.5\n1 1 1\n2 0 0.25\n2 2 0.75\n"
+LAB = '0="init" 1="deadlock" 2="heads" 3="odd"\n0: 0\n1: 2 3\n2: 3\n'
+
+
+def test_json_there_and_back(tmp_path: Path) -> None:
+    for chain in (pin_checker(), randomised_response()):
+        save_model(chain, tmp_path / "chain.json")
+        assert load_model(tmp_path / "chain.json") == chain
+    assert load_labelled_chain(EXAMPLE) == pin_checker()
+
+
+def document(**changes: object) -> str:
+    base: dict[str, object] = {
+        "format": "symveil/1",
+        "kind": "labelled-chain",
+        "labels": {"a": "x", "b": "x"},
+        "related": [["a", "b"]],
+        "transitions": [["a", "b", 1], ["b", "a", "1/2"], ["b", "b", 0.5]],
+    }
+    return json.dumps({key: value for key, value in {**base, **changes}.items() if value is not None})
+
+
+def test_probabilities_are_read_as_they_are_spelled(tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text(document())
+    chain = load_labelled_chain(tmp_path / "m.json")
+    assert chain.transitions[1:] == (("b", "a", Fraction(1, 2)), ("b", "b", Fraction(1, 2)))
+    assert chain.related == (("a", "b"),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"transitions": [["a", "b", 1], ["b", "a", 0.4]]},
+            "$.transitions: expected the probabilities of state 'b' to sum to 1, found 0.4",
+        ),
+        ({"labels": {"a": "x"}}, "$.labels: expected a label for state 'b', found none"),
+        ({"labels": None}, "$: expected the key 'labels', found none"),
+        ({"labels": ["x"]}, "$.labels: expected an object {state: label}, found an array of 1"),
+        ({"labels": {"a": "x", "b": 1}}, "$.labels.b: expected a name, a string, found 1"),
+        (
+            {"labels": {"a": "x", "b": "x", "c": "x"}},
+            "$.labels['c']: expected a state that occurs in the model, found 'c'",
+        ),
+        ({"related": [["a", "c"]]}, "$.related[0][1]: expected a state that occurs in the model, found 'c'"),
+        ({"related": [["a"]]}, "$.related[0]: expected [state, state], found an array of 1"),
+        ({"related": "ab"}, "$.related: expected an array of [state, state], found 'ab'"),
+        (
+            {"initial": "a"},
+            "$.initial: expected one of the keys format, kind, transitions, labels, related, states, found another one",
+        ),
+    ],
+)  # fmt: skip
+def test_refused_json(changes: dict[str, object], message: str, tmp_path: Path) -> None:
+    file = tmp_path / "m.json"
+    file.write_text(document(**changes))
+    with pytest.raises(ModelError) as error:
+        load_model(file)
+    assert str(error.value) == f"{file}: {message}"
+
+
+def test_prism(tmp_path: Path) -> None:
+    (tmp_path / "coin.tra").write_text(TRA)
+    (tmp_path / "coin.lab").write_text(LAB)
+    chain = load_labelled_chain(tmp_path / "coin.tra")
+    assert chain.states == ("0", "1", "2")
+    assert chain.labels == ("", "heads+odd", "odd")
+    assert chain.transitions[3] == ("2", "0", Fraction(1, 4))
+    assert load_model(tmp_path / "coin.lab") == chain
+    (tmp_path / "other.lab").write_text(LAB)
+    (tmp_path / "coin.lab").unlink()
+    assert load_labelled_chain(tmp_path / "coin.tra", labels=tmp_path / "other.lab") == chain
+    (tmp_path / "coin.lab.gz").write_bytes(gzip.compress(LAB.encode()))
+    assert load_labelled_chain(tmp_path / "coin.tra") == chain
+
+
+def test_deadlocks_stay_where_they_are(tmp_path: Path) -> None:
+    (tmp_path / "d.tra").write_text("2 1\n0 1 1\n")
+    (tmp_path / "d.lab").write_text('0="init" 1="deadlock" 2="a"\n0: 0 2\n1: 1\n')
+    notes: list[str] = []
+    chain = load_labelled_chain(tmp_path / "d.tra", notes=notes)
+    assert chain.transitions[1] == ("1", "1", 1)
+    assert "deadlock" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("tra", "lab", "message"),
+    [
+        ("", LAB, "line 1: expected the number of states and of transitions of a Markov chain, found an empty file"),
+        ("3 5 7\n", LAB, "line 1: expected the number of states and of transitions of a Markov chain, found '3 5 7'"),
+        ("3 4\n" + TRA[4:], LAB, "expected 4 transitions, as its first line says, found 5"),
+        (TRA.replace("2 0 0.25", "2 7 0.25"), LAB, "line 5: expected a state below 3, found 7"),
+        (TRA.replace("2 0 0.25", "2 0"), LAB, "line 5: expected source, target and probability, found '2 0'"),
+        (TRA.replace("0.25", "x"), LAB, "line 5: expected a probability such as 0.5 or \"1/2\", found 'x'"),
+        (TRA.replace("0.25", "0.2"), LAB, "expected the probabilities of state '2' to sum to 1, found 0.95"),
+        (TRA, "nothing", "line 1: expected labels such as 0=\"init\" 1=\"heads\", found 'nothing'"),
+        (TRA, LAB + "9: 2\n", "line 5: expected a state below 3, found 9"),
+        (TRA, LAB + "1: 8\n", "line 5: expected labels of its first line, found 8"),
+        (TRA, '0="init"\n0: 0\n', "expected a label besides init and deadlock, so that something is seen, found none"),
+    ],
+)  # fmt: skip
+def test_refused_prism(tra: str, lab: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "m.tra").write_text(tra)
+    (tmp_path / "m.lab").write_text(lab)
+    with pytest.raises(SymveilError) as error:
+        load_labelled_chain(tmp_path / "m.tra")
+    assert message in str(error.value)
+    assert str(error.value).startswith(str(tmp_path / "m."))
+
+
+def test_files_that_are_missing_or_something_else(tmp_path: Path) -> None:
+    (tmp_path / "m.tra").write_text(TRA)
+    with pytest.raises(FileError, match="expected its labels beside it, in m.lab, found no such file"):
+        load_model(tmp_path / "m.tra")
+    (tmp_path / "m.json").write_text(document())
+    with pytest.raises(FileError, match="expected a markov-chain, transition-system or automaton, which has words"):
+        load_word_model(tmp_path / "m.json")
+    with pytest.raises(FileError, match="expected a labelled-chain, found a transition-system"):
+        load_labelled_chain(Path(__file__).parents[2] / "examples" / "robot.json")
+    with pytest.raises(ModelError, match="which has words, found a labelled-chain"):
+        sv.runs(load_model(tmp_path / "m.json"), 3)  # type: ignore[arg-type]
+    assert isinstance(load_model(tmp_path / "m.json"), LabelledChain)

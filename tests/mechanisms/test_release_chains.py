@@ -1,0 +1,160 @@
+"""Mechanisms as chains: the chain's law is the mechanism's, and verifiers reach the same verdicts on it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symveil as sv
+from symveil.errors import ParameterError, TooLargeError
+from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.mechanism import WordMechanism
+from symveil.models.labelled_chain import LabelledChain
+from symveil.verification.audit_by_chain import audit_by_chain, branches_of, largest_ratio
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def free() -> sv.FreeLanguage:
+    return sv.words("abc", 3)
+
+
+def roads(*, public_start: bool = False) -> sv.RunLanguage:
+    return sv.runs(sv.load_model(EXAMPLES / "roads.json"), 3, public_start=public_start)  # type: ignore[arg-type]
+
+
+def robot() -> sv.RunLanguage:
+    return sv.runs(sv.load_model(EXAMPLES / "robot.json"), 3)  # type: ignore[arg-type]
+
+
+MECHANISMS = {
+    "exponential": lambda: sv.Exponential(free(), epsilon=1),
+    "exponential, b = 2": lambda: sv.Exponential(free(), epsilon=2, adjacency=2),
+    "inverse utility": lambda: sv.Exponential(free(), epsilon=1, utility="inverse"),
+    "permute-and-flip": lambda: sv.PermuteAndFlip(free(), epsilon=1),
+    "staircase": lambda: sv.Staircase(free(), epsilon=1, adjacency=2),
+    "as printed": lambda: Jones2019Printed(free(), epsilon=1),
+    "exponential on a chain": lambda: sv.Exponential(roads(), epsilon=1),
+    "exponential with a prior": lambda: sv.Exponential(roads(), epsilon=1, prior="chain"),
+    "public start": lambda: sv.Exponential(roads(public_start=True), epsilon=1),
+    "staircase on a chain": lambda: sv.Staircase(roads(), epsilon=1),
+    "permute-and-flip on a system": lambda: sv.PermuteAndFlip(robot(), epsilon=1),
+    "online": lambda: sv.Online(roads(), epsilon=1),
+    "online, public start": lambda: sv.Online(roads(public_start=True), epsilon=1),
+}
+
+
+@pytest.fixture(params=MECHANISMS)
+def mechanism(request: pytest.FixtureRequest) -> WordMechanism:
+    return MECHANISMS[request.param]()
+
+
+def released_law(chain: LabelledChain, start: str) -> dict[tuple[str, ...], Fraction]:
+    """P(released word) by following the chain from a start to its end."""
+    rows: dict[str, list[tuple[str, Fraction]]] = {}
+    for source, target, chance in chain.transitions:
+        rows.setdefault(source, []).append((target, chance))
+    law: dict[tuple[str, ...], Fraction] = {}
+    stack: list[tuple[str, tuple[str, ...], Fraction]] = [(start, (), Fraction(1))]
+    while stack:
+        state, word, mass = stack.pop()
+        for target, chance in rows[state]:
+            if target == "end":
+                assert word not in law  # a word is one path
+                law[word] = mass * chance
+            else:
+                stack.append((target, (*word, chain.label(target)), mass * chance))
+    return law
+
+
+def test_the_law_of_the_chain_is_that_of_the_mechanism(mechanism: WordMechanism) -> None:
+    words = mechanism.language.enumerate_codes(at_most=500)
+    compiled = mechanism.compile_chain(words[[0, -1]])
+    assert 0 < compiled.log_error < Fraction(1, 10**30)
+    symbols = mechanism.language.alphabet.symbols
+    for start, word in zip(compiled.starts, words[[0, -1]], strict=True):
+        law = released_law(compiled.chain, start)
+        assert sum(law.values()) == 1
+        logs = mechanism.log_probabilities(word, words)
+        assert len(law) == np.isfinite(logs).sum()
+        for row, log in zip(words, logs, strict=True):
+            if np.isfinite(log):
+                chance = law[tuple(str(symbols[code]) for code in row)]
+                assert float(chance) == pytest.approx(np.exp(log), rel=1e-12)
+
+
+def test_the_audit_on_the_chain_agrees_with_the_audit_by_enumeration(mechanism: WordMechanism) -> None:
+    by_chain, by_words = audit_by_chain(mechanism), sv.audit(mechanism)
+    assert by_chain.worst_epsilon == pytest.approx(by_words.worst_epsilon, abs=1e-12)
+    assert by_chain.worst_epsilon >= by_words.worst_epsilon  # proved from above, attained from below
+    assert (by_chain.private, by_chain.pairs_checked) == (by_words.private, by_words.pairs_checked)
+    assert by_chain.witness is not None
+    loss = mechanism.log_probability(by_chain.witness.word, by_chain.witness.released) - mechanism.log_probability(
+        by_chain.witness.neighbour, by_chain.witness.released
+    )
+    assert loss == pytest.approx(by_chain.worst_epsilon, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["exponential", "staircase", "permute-and-flip", "exponential on a chain", "online"])
+def test_the_verifier_confirms_the_guarantee(name: str) -> None:
+    mechanism = MECHANISMS[name]()
+    words = mechanism.language.enumerate_codes(at_most=500)
+    near = np.flatnonzero(np.count_nonzero(words != words[0], axis=1) == 1)
+    compiled = mechanism.compile_chain(words[[0, near[0]]])
+    promised = Fraction(mechanism.guarantee.epsilon)
+    just_above = sv.verify_privacy(compiled, epsilon=promised + Fraction(1, 10**6), delta=0, symmetric=False)
+    assert just_above.holds is True
+    at = sv.verify_privacy(compiled, epsilon=promised, symmetric=False)
+    assert at.delta.upper < Fraction(1, 10**12)
+    # and δ(ε) below is the δ that enumeration finds
+    half = sv.verify_privacy(compiled, epsilon=promised / 2, symmetric=False, width="1e-9")
+    mine, theirs = (np.exp(mechanism.log_probabilities(words[place], words)) for place in (0, near[0]))
+    counted = max(
+        np.maximum(mine - np.exp(float(promised) / 2) * theirs, 0).sum(),
+        np.maximum(theirs - np.exp(float(promised) / 2) * mine, 0).sum(),
+    )
+    assert float(half.delta.lower) - 1e-12 <= counted <= float(half.delta.upper) + 1e-12
+
+
+def test_the_verifier_finds_the_hole_of_the_printed_mechanism() -> None:
+    printed = Jones2019Printed(free(), epsilon=1)
+    verdict = sv.verify_privacy(printed.release_chain(["abc", "abb"]), epsilon=1, delta="0.1", symmetric=False)
+    assert verdict.holds is False
+    assert not audit_by_chain(printed).private
+
+
+def test_a_word_that_only_one_of_two_can_release() -> None:
+    left = LabelledChain.from_transitions(
+        [("word 1", "a", "1/2"), ("word 1", "b", "1/2"), ("a", "end", 1), ("b", "end", 1), ("end", "end", 1)],
+        labels={"word 1": "⊢", "a": "a", "b": "b", "end": "$"},
+    )
+    right = LabelledChain.from_transitions(
+        [("word 1", "a", 1), ("a", "end", 1), ("end", "end", 1)], labels={"word 1": "⊢", "a": "a", "end": "$"}
+    )
+    assert largest_ratio(branches_of(left), branches_of(right), "word 1") == (None, ["b"])
+    ratio, word = largest_ratio(branches_of(right), branches_of(left), "word 1")
+    assert (str(ratio), word) == ("2", ["a"])
+
+
+def test_longer_words_than_enumeration_can_list() -> None:
+    """3^12 released words, and a chain of a hundred states."""
+    mechanism = sv.Exponential(sv.words("abc", 12), epsilon=1)
+    compiled = mechanism.release_chain(["abcabcabcabc", "abcabcabcabb"])
+    assert len(compiled.chain.states) < 100
+    verdict = sv.verify_privacy(compiled, epsilon="1.000001", delta=0, symmetric=False)
+    assert verdict.holds is True
+
+
+def test_refused() -> None:
+    with pytest.raises(TooLargeError, match="audit by chain: expected at most 50000 pairs"):
+        audit_by_chain(sv.Exponential(sv.words("ab", 12), epsilon=1, adjacency=6))
+
+    class Whole(sv.Exponential):
+        def _moves(self, codes: np.ndarray) -> object:  # type: ignore[override]
+            return WordMechanism._moves(self, codes)
+
+    with pytest.raises(ParameterError, match="one that releases symbol by symbol"):
+        Whole(free(), epsilon=1).release_chain(["abc"])

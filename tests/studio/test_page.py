@@ -1,0 +1,101 @@
+"""What every panel has: downloads, a report, errors where they happen, a cancel that stops, use by keyboard."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from .running import Watched
+
+
+def downloaded(page: Page, selector: str) -> tuple[str, bytes]:
+    with page.expect_download() as waiting:
+        page.click(selector)
+    return waiting.value.suggested_filename, Path(waiting.value.path()).read_bytes()
+
+
+def test_everything_can_be_downloaded(tab: Watched) -> None:
+    page = tab.open("/release")
+    name, svg = downloaded(page, "#panel-release [data-save=svg] >> nth=0")
+    assert name == "symveil-law.svg" and svg.startswith(b"<svg") and b"Law of the distance" in svg
+    name, png = downloaded(page, "#panel-release [data-save=png] >> nth=1")
+    assert name == "symveil-automaton.png" and png.startswith(b"\x89PNG") and len(png) > 10_000
+    name, text = downloaded(page, "#panel-release [data-act=json]")
+    document = json.loads(text)
+    assert name == "symveil-release.json" and document["explain"]["length"] == 8
+    name, text = downloaded(page, "#panel-release [data-act=csv]")
+    rows = list(csv.reader(io.StringIO(text.decode())))
+    assert rows[0] == ["distance", "words", "probability"] and len(rows) == 10
+    assert sum(float(row[2]) for row in rows[1:]) == pytest.approx(1, abs=1e-12)
+    name, report = downloaded(page, "#panel-release [data-act=html]")
+    assert name == "symveil-release.html" and report.startswith(b"<!doctype html>")
+    # self-contained: nothing in it is fetched
+    fetched = re.findall(rb"""(?:src|href)\s*=\s*["']?([^"'\s>]+)|url\(([^)]+)\)|@import""", report)
+    assert fetched == [] and report.count(b"<svg") == 2 and b"for its holder only" in report
+
+
+def test_errors_are_shown_where_they_happen_and_go_away(tab: Watched) -> None:
+    page = tab.open("/release")
+    page.fill("#release-word", "abxd")
+    error = page.locator("#release-word-error")
+    error.wait_for(state="visible")
+    assert "position 3" in error.inner_text() and page.get_attribute("#release-word", "aria-invalid") == "true"
+    page.fill("#release-word", "abcd")
+    error.wait_for(state="hidden")
+    assert page.get_attribute("#release-word", "aria-invalid") is None
+    page.fill("#release-alphabet", "aa")
+    page.locator("#release-alphabet-error").wait_for(state="visible")
+
+
+def test_a_wrong_file_is_refused_in_its_field(tab: Watched, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text('{"format": "symveil/1", "kind": "markov-chain", "transitions": [["a", "b", 0.5]]}')
+    page = tab.open("/release")
+    page.select_option("#release-source", "file")
+    page.set_input_files("#release-model", wrong)
+    error = page.locator("#release-model-error")
+    error.get_by_text("sum to 1").wait_for()
+    assert "wrong.json" in error.inner_text() and "/" not in error.inner_text()
+
+
+def test_a_long_job_shows_progress_and_really_stops(tab: Watched) -> None:
+    page = tab.open("/compare")
+    page.select_option("#compare-source", "network")
+    page.fill("[data-of=compare-adjacency]", "3")  # minutes, if nobody stopped it
+    page.wait_for_selector("#panel-compare .working progress", timeout=60_000)
+    page.wait_for_timeout(400)
+    began = time.monotonic()
+    page.click("#panel-compare [data-act=cancel]")
+    page.get_by_text("Stopped.").wait_for()
+    # the worker is free again at once
+    page.select_option("#compare-source", "alphabet")
+    page.fill("#compare-word", "abc")
+    page.wait_for_function(
+        "document.querySelector('#panel-compare .answer').innerText.includes('of 3')", timeout=60_000
+    )
+    assert time.monotonic() - began < 30
+
+
+def test_the_page_works_without_a_mouse(tab: Watched) -> None:
+    page = tab.open("/release")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    reached: list[str] = []
+    for _ in range(25):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.id || document.activeElement.innerText"))
+    for wanted in ("Compare", "release-source", "release-word", "release-epsilon", "release-mechanism", "SVG"):
+        assert wanted in reached, reached
+    page.focus("nav a[data-open=opacity]")
+    page.keyboard.press("Enter")
+    tab.answered("opacity")
+    page.focus('#panel-opacity [data-act=observe][data-value="a"]')
+    page.keyboard.press("Enter")
+    tab.answered("opacity", estimate="1")

@@ -1,0 +1,171 @@
+"""A walk through all six panels in a real browser: the numbers on the page are those of the API."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser
+
+import symveil as sv
+from symveil.workflows.curves import error_curves
+from symveil.workflows.opacity import judge_opacity
+from symveil.workflows.reproduce.benvenuti2026_roads import network_language
+from symveil.workflows.reproduce.chistikov2019 import pin_checker
+from symveil.workflows.reproduce.road_network import TRIP
+from symveil.workflows.reproduce.zhao2025_systems import example_4, medical
+
+from .running import Running, Watched, watched
+
+PANELS = ("release", "compare", "map", "opacity", "proofs", "ledger")
+
+
+def text_of(tab: Watched, panel: str) -> str:
+    return tab.page.locator(f"#panel-{panel} .answer").inner_text()
+
+
+def test_release_says_what_the_api_says(tab: Watched) -> None:
+    page = tab.open("/release")
+    page.fill("#release-alphabet", "abc")
+    page.fill("#release-word", "abcab")
+    page.select_option("#release-mechanism", "permute-and-flip")
+    marks = tab.answered("release", mechanism="permute-and-flip", epsilon="2")
+    page.wait_for_function("document.querySelector('#panel-release .word.true')?.innerText === 'abcab'")
+    mechanism = sv.PermuteAndFlip(sv.words("abc", 5), epsilon=2)
+    marks = tab.answered("release")
+    assert float(marks["error"]) == mechanism.distances().expected_error
+    assert (float(marks["guarantee"]), marks["how"]) == (mechanism.guarantee.epsilon, mechanism.guarantee.how)
+    released = page.locator("#panel-release td.word").all_inner_texts()
+    assert len(released) == 10 and all(len(word) == 5 and set(word) <= set("abc") for word in released)
+    # what is underlined is what differs
+    for row in page.locator("#panel-release tbody tr").all():
+        word, changed = row.locator("td.word").inner_text(), int(row.locator("td").nth(1).inner_text())
+        differing = sum(new != old for new, old in zip(word, "abcab", strict=True))
+        assert changed == differing == len("".join(row.locator("b").all_inner_texts()))
+    assert "V counts the ways to finish" in text_of(tab, "release")
+
+
+def test_the_slider_redraws_on_a_road_network(tab: Watched) -> None:
+    page = tab.open("/release?source=network&epsilon=3")
+    language = network_language()
+    for epsilon in ("3", "3.1"):
+        marks = tab.answered("release", epsilon=epsilon)
+        mechanism = sv.select_mechanism(language, epsilon=epsilon)
+        assert float(marks["error"]) == mechanism.distances(TRIP).expected_error
+        assert float(marks["guarantee"]) == mechanism.guarantee.epsilon
+        page.focus("#release-epsilon")
+        page.keyboard.press("ArrowRight")  # the slider works from the keyboard
+    assert "3,421 states" in text_of(tab, "release")  # too many to draw: summed up
+    assert page.url.endswith("epsilon=3.2&adjacency=1&mechanism=auto&calibration=tight&distance=auto")
+
+
+def test_compare_says_what_the_api_says(tab: Watched) -> None:
+    page = tab.open("/compare?epsilon=5")
+    with page.expect_download() as waiting:
+        page.click("#panel-compare [data-act=json]")
+    document = json.loads(Path(waiting.value.path()).read_text())
+    curves = error_curves(sv.words("abcd", 8))
+    assert [each["mechanism"] for each in document["curves"]] == [each.mechanism for each in curves]
+    assert [each["expected_error"] for each in document["curves"]] == [list(each.errors) for each in curves]
+    shown = text_of(tab, "compare")
+    assert f"{curves[0].errors[9]:.4g}" in shown
+    assert "of a private word is wrong" in shown and "Benvenuti 2026, Mechanism 2" in shown
+
+
+def test_the_map_shows_trips_that_can_be_driven(tab: Watched) -> None:
+    page = tab.open("/map?epsilon=2&samples=3")
+    marks = tab.answered("map", epsilon="2")
+    mechanism = sv.select_mechanism(network_language(), epsilon=2)
+    assert float(marks["error"]) == mechanism.distances(TRIP).expected_error
+    assert page.locator("#panel-map figure svg").count() == 5  # the true one, three private ones, one without the map
+    assert "3 of 3 private trips below can be driven" in text_of(tab, "map")
+
+
+def test_opacity_steps_through_an_observation(tab: Watched) -> None:
+    page = tab.open("/opacity")
+    marks = tab.answered("opacity")
+    report = judge_opacity(example_4(), "1")
+    assert Fraction(marks["violation"]) == Fraction(report.document()["violation_probability"]) == Fraction(1, 3)
+    assert marks["estimate"] == "0"
+    for observed, estimate in (("b", "8"), ("ba", "9"), ("bac", "11")):
+        page.click(f'#panel-opacity [data-act=observe][data-value="{observed[-1]}"]')
+        assert tab.answered("opacity", estimate=estimate)["estimate"] == ",".join(
+            sv.delayed_estimate(example_4(), observed)
+        )
+    page.click("#panel-opacity [data-act=back]")
+    tab.answered("opacity", estimate="9")
+    private = sv.enforce_opacity(example_4(), 1, policy="private", epsilon="2")
+    assert f"{private.expected_distance:.4g}" in text_of(tab, "opacity")
+    page.select_option("#opacity-source", "medical")
+    tab.answered("opacity", violation=str(judge_opacity(medical(), "1").document()["violation_probability"]))
+
+
+def test_proofs_bracket_delta(tab: Watched) -> None:
+    page = tab.open("/proofs?epsilon=0.1")
+    marks = tab.answered("proofs", epsilon="0.1")
+    verdict = sv.verify_privacy(pin_checker(), epsilon="0.1").document()
+    assert float(marks["lower"]) == verdict["delta"]["lower"]  # type: ignore[index]
+    assert float(marks["upper"]) == verdict["delta"]["upper"]  # type: ignore[index]
+    page.fill("#proofs-delta", "0.01")
+    page.get_by_text("At most 1/100, as asked: NO").wait_for()
+
+
+def test_the_ledger_is_read(tab: Watched) -> None:
+    page = tab.open("/ledger")
+    assert tab.answered("ledger")["persons"] == "2"
+    assert "3.25" in text_of(tab, "ledger") and "ada" in text_of(tab, "ledger")
+    page.fill("#ledger-person", "somebody new")
+    page.wait_for_function("document.querySelector('#panel-ledger tbody').innerText.includes('somebody new')")
+    assert "2.5" in text_of(tab, "ledger")
+
+
+def test_what_was_typed_stays_when_another_panel_is_looked_at(tab: Watched) -> None:
+    page = tab.open("/release")
+    page.fill("#release-word", "dcba")
+    page.wait_for_function("document.querySelector('#panel-release .word.true')?.innerText === 'dcba'")
+    page.click("nav >> text=Opacity")
+    tab.answered("opacity")
+    assert page.url.startswith(f"{tab.studio.address}opacity") and not page.is_visible("#panel-release")
+    page.go_back()
+    page.wait_for_selector("#panel-release", state="visible")
+    assert page.input_value("#release-word") == "dcba"
+
+
+def barriers(tab: Watched) -> list[tuple[str, str, str]]:
+    """What axe-core calls serious or critical."""
+    return [
+        (each["impact"], each["id"], each["nodes"][0]["html"])
+        for each in Axe().run(tab.page).response["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+def test_axe_does_find_barriers(tab: Watched) -> None:
+    """A check that cannot fail would prove nothing."""
+    tab.open("/release")
+    tab.page.evaluate("document.querySelector('label[for=release-word]').remove()")
+    assert ("critical", "label") in [found[:2] for found in barriers(tab)]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_panel_fits_the_screen_and_has_no_barriers(
+    browser: Browser, studio: Running, tmp_path: Path, width: int, theme: str
+) -> None:
+    with watched(browser, studio, width=width, theme=theme) as tab:
+        tab.open("/release")
+        for panel in PANELS:
+            tab.page.click(f"nav >> text={panel.capitalize()}")
+            tab.answered(panel)
+            assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, panel
+            if width == 1280:
+                assert barriers(tab) == [], panel
+            picture = tmp_path / f"{panel}-{width}-{theme}.png"
+            tab.page.screenshot(path=picture, full_page=True)
+            assert picture.stat().st_size > 20_000
+        assert tab.external() == [] and tab.complaints == []
+        ground = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (ground == "rgb(15, 20, 26)") == (theme == "dark")

@@ -1,0 +1,93 @@
+"""The worker process: results and errors come back, progress on the way, and cancelling really ends the work."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from symveil.errors import ParameterError
+from symveil.studio.worker import BrokenError, Job, Progress, StoppedError, Worker
+
+
+def double(number: int, progress: Progress) -> int:
+    progress(1, 2, "doubling")
+    return 2 * number
+
+
+def refuse(progress: Progress) -> None:
+    raise ParameterError("epsilon", expected="more", found="less")
+
+
+def stumble(secret: str, progress: Progress) -> None:
+    raise KeyError(secret)
+
+
+def spin(file: str, progress: Progress) -> None:
+    """Never ends by itself, and holds the interpreter: a thread could not be stopped."""
+    Path(file).write_text(str(os.getpid()))
+    while True:
+        pass
+
+
+def die(progress: Progress) -> None:
+    os._exit(3)
+
+
+def in_a_loop(coroutine: Coroutine[None, None, None]) -> None:
+    """In a thread: the browser of other tests may have a loop of its own in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, coroutine).result()
+
+
+def test_results_errors_and_progress() -> None:
+    async def run() -> None:
+        worker, told = Worker(), []
+        try:
+            assert await worker.run(double, 4, job=Job(lambda *step: told.append(step))) == 8
+            assert told == [(1, 2, "doubling")]
+            with pytest.raises(ParameterError, match="epsilon: expected more, found less"):
+                await worker.run(refuse)
+            with pytest.raises(BrokenError) as broken:
+                await worker.run(stumble, "hunter2")
+            assert "hunter2" not in str(broken.value) and "KeyError in test_worker.py, line" in str(broken.value)
+            with pytest.raises(BrokenError, match="the worker process ended"):
+                await worker.run(die)
+            assert await worker.run(double, 5) == 10  # a new process took over
+        finally:
+            worker.close()
+
+    in_a_loop(run())
+
+
+def test_cancelling_ends_the_process_and_the_next_job_runs(tmp_path: Path) -> None:
+    async def run() -> None:
+        worker, job, waiting = Worker(), Job(None), Job(None)
+        file = tmp_path / "process"
+        try:
+            endless = asyncio.create_task(worker.run(spin, str(file), job=job))
+            queued = asyncio.create_task(worker.run(double, 1, job=waiting))
+            while not file.exists() or not file.read_text():
+                await asyncio.sleep(0.02)
+            number = int(file.read_text())
+            waiting.cancel()  # what only waits is dropped, and does not end what runs
+            await asyncio.sleep(0.1)
+            assert Path(f"/proc/{number}").exists() and not endless.done()
+            began = time.monotonic()
+            job.cancel()
+            with pytest.raises(StoppedError):
+                await endless
+            with pytest.raises(StoppedError):
+                await queued
+            assert time.monotonic() - began < 2
+            assert not Path(f"/proc/{number}").exists()
+            assert await worker.run(double, 3) == 6
+        finally:
+            worker.close()
+
+    in_a_loop(run())

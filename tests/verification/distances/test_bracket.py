@@ -1,0 +1,123 @@
+"""Brackets on the true δ, against words counted out one by one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+
+from symveil.models.labelled_chain import LabelledChain
+from symveil.verification.distances import distances as module
+from symveil.verification.verify_privacy import verify_privacy
+from symveil.workflows.reproduce.chistikov2019 import pin_checker
+
+from . import oracle
+from .chains import ALPHAS, labelled_chains
+
+
+def ordered_pairs(chain: LabelledChain) -> list[tuple[str, str]]:
+    names = [state for state in chain.states if state not in ("x", "y")][:3]
+    return [(s, t) for s in names for t in names if s != t]
+
+
+@settings(max_examples=25, deadline=None)
+@given(chain=labelled_chains(most=6, ending=True), alpha=ALPHAS)
+def test_the_truth_lies_in_every_bracket(chain: LabelledChain, alpha: Fraction) -> None:
+    """Half of the mass stops in each step, so after T steps lv is known to within 2^−T by counting."""
+    steps = 7
+    wide = verify_privacy(chain, alpha=alpha, pairs=ordered_pairs(chain), horizon=2, symmetric=False)
+    narrow = verify_privacy(chain, alpha=alpha, pairs=ordered_pairs(chain), symmetric=False)
+    for verdict in (wide, narrow):
+        for pair in verdict.pairs:
+            seen = oracle.seen_difference(chain, pair.source, pair.target, alpha, steps)
+            assert pair.ld is not None
+            assert pair.lv.lower <= seen + Fraction(1, 2**steps)
+            assert seen <= pair.lv.upper <= pair.ld.value
+    for outer, inner in zip(wide.pairs, narrow.pairs, strict=True):
+        assert outer.lv.lower <= inner.lv.lower <= inner.lv.upper <= outer.lv.upper
+        assert inner.lv.upper - inner.lv.lower <= Fraction(1, 10**4)
+
+
+@settings(max_examples=20, deadline=None)
+@given(chain=labelled_chains(most=6), alpha=ALPHAS)
+def test_chains_that_never_end(chain: LabelledChain, alpha: Fraction) -> None:
+    """What the first labels tell is a lower bound, whatever follows."""
+    verdict = verify_privacy(chain, alpha=alpha, pairs=ordered_pairs(chain), nodes=300, symmetric=False)
+    for pair in verdict.pairs:
+        assert pair.ld is not None
+        assert oracle.seen_difference(chain, pair.source, pair.target, alpha, 6) <= pair.lv.upper <= pair.ld.value
+        assert 0 <= pair.lv.lower <= pair.lv.upper <= 1
+
+
+@settings(max_examples=12, deadline=None)
+@given(chain=labelled_chains(most=6, ending=True), alpha=ALPHAS)
+def test_the_compiled_bound_is_sound_and_close(chain: LabelledChain, alpha: Fraction) -> None:
+    pairs = ordered_pairs(chain)
+    exact = verify_privacy(chain, alpha=alpha, pairs=pairs, horizon=3, symmetric=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_SMALL", -1)
+        compiled = verify_privacy(chain, alpha=alpha, pairs=pairs, horizon=3, symmetric=False)
+    for one, other in zip(exact.pairs, compiled.pairs, strict=True):
+        assert one.lv.lower == other.lv.lower
+        assert one.lv.upper <= other.lv.upper <= one.lv.upper + Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("depth", [3, 5])
+def test_chains_that_end_are_exact(depth: int) -> None:
+    """A tree with two kinds of coins, and an end: the bracket closes on what counting gives."""
+    rows, labels = [], {"s": "?", "t": "?", "end": "$"}
+    for start, fair in (("s", Fraction(1, 2)), ("t", Fraction(2, 3))):
+        layer = [start]
+        for level in range(depth):
+            following = []
+            for state in layer:
+                for side, chance in (("h", fair), ("t", 1 - fair)):
+                    name = f"{state}{side}{level}"
+                    labels[name] = side
+                    rows.append((state, name, chance))
+                    following.append(name)
+            layer = following
+        rows += [(state, "end", Fraction(1)) for state in layer]
+    rows.append(("end", "end", Fraction(1)))
+    chain = LabelledChain.from_transitions(rows, labels=labels, related=[("s", "t")])
+    for alpha in (Fraction(1), Fraction(5, 4), Fraction(2)):
+        verdict = verify_privacy(chain, alpha=alpha, symmetric=False)
+        for pair in verdict.pairs:
+            assert pair.lv.exact
+            assert pair.lv.lower == oracle.seen_difference(chain, pair.source, pair.target, alpha, depth + 1)
+
+
+def test_where_nodes_go_round_for_ever() -> None:
+    """Two states that swap under one label beside one that stays: no more is learned, so lv = 0 at once."""
+    rows = [("p", "q", 1), ("q", "p", 1), ("r", "r", 1)]
+    chain = LabelledChain.from_transitions(rows, labels=dict.fromkeys("pqr", "a"))
+    assert verify_privacy(chain, alpha=1, pairs=[("p", "r")]).delta.upper == 0
+    # and with something to learn first: the same loop after one coin that differs
+    rows += [("s", "p", "1/3"), ("s", "x", "2/3"), ("t", "q", "2/3"), ("t", "x", "1/3"), ("x", "x", 1)]
+    labels = {**dict.fromkeys("pqr", "a"), "s": "?", "t": "?", "x": "x"}
+    chain = LabelledChain.from_transitions(rows, labels=labels)
+    verdict = verify_privacy(chain, alpha=1, pairs=[("s", "t")])
+    assert verdict.delta.exact
+    assert verdict.delta.upper == Fraction(1, 3)
+
+
+def test_finitely_many_nodes_that_are_left_now_and_then() -> None:
+    """The odds of the PIN checker come back every second label: a linear system gives lv exactly."""
+    verdict = verify_privacy(pin_checker(), alpha=1, width="0.01")
+    assert verdict.delta.upper - verdict.delta.lower <= Fraction(1, 100)
+    narrow = verify_privacy(pin_checker(), alpha=1)
+    assert narrow.delta.lower == narrow.delta.upper == Fraction(200, 2503)
+
+
+def test_limits() -> None:
+    chain = pin_checker()
+    ends = [verify_privacy(chain, alpha="6/5", pairs=[("1", "0")], horizon=steps).delta for steps in range(8)]
+    assert [end.lower for end in ends] == sorted(end.lower for end in ends)
+    assert [end.upper for end in ends] == sorted((end.upper for end in ends), reverse=True)
+    assert ends[0].lower == 0
+    assert ends[0].upper == Fraction(200, 2597)  # U starts at ld
+    few = verify_privacy(chain, alpha="6/5", pairs=[("1", "0")], nodes=2, width=0)
+    assert few.delta.lower <= Fraction(791, 37545) <= few.delta.upper
+    after_14 = verify_privacy(chain, alpha="6/5", pairs=[("1", "0")], horizon=14, width=0).delta
+    assert Fraction(21, 1000) < after_14.lower < Fraction(791, 37545) < after_14.upper < Fraction(2112, 10**5)
