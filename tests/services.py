@@ -57,10 +57,10 @@ def install() -> None:
         print(f"services: {', '.join(absent)} missing and not installed ({why}): their tests will be skipped")
         return
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    quiet = {"env": environment, "check": False, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(["apt-get", "update"], **quiet)
+    quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(["apt-get", "update"], check=False, **quiet)
     for name, package in absent.items():
-        done = subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", package], **quiet)
+        done = subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", package], check=False, **quiet)
         print(f"services: {name} {'installed' if done.returncode == 0 else 'could not be installed: tests skipped'}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -67,7 +66,7 @@ def test_a_ledger_from_beginning_to_end(trips, tmp_path):
     exported = symveil("ledger", "export", "--ledger", ledger, "--out", str(tmp_path / "b.csv"), "--json")
     assert exported.document["persons"] == 30
     assert (tmp_path / "b.csv").read_text().splitlines()[0] == "person,granted,spent,left"
-    assert os.stat(tmp_path / "b.csv").st_mode & 0o077 == 0
+    assert (tmp_path / "b.csv").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize(
@@ -88,13 +87,15 @@ def test_a_ledger_from_beginning_to_end(trips, tmp_path):
 )
 def test_one_line_and_nothing_left(trips, tmp_path, arguments):
     symveil("privatize", str(trips), "--out", str(tmp_path / "o.csv"), *arguments).assert_one_error_line()
-    assert sorted(os.listdir(tmp_path)) == ["trips.csv"]
+    assert [path.name for path in tmp_path.iterdir()] == ["trips.csv"]
 
 
 def test_grants_are_for_somebody(tmp_path):
     ledger = str(tmp_path / "l.db")
     symveil("ledger", "grant", "--ledger", ledger, "--epsilon", "1").assert_one_error_line()
-    symveil("ledger", "grant", "--ledger", ledger, "--epsilon", "1", "--everyone", "--person", "x").assert_one_error_line()
+    symveil(
+        "ledger", "grant", "--ledger", ledger, "--epsilon", "1", "--everyone", "--person", "x"
+    ).assert_one_error_line()
     (tmp_path / "names.txt").write_text("alice\r\nbob\n\n")
     done = symveil("ledger", "grant", "--ledger", ledger, "--epsilon", "1", "--persons", str(tmp_path / "names.txt"))
     assert done.status == 0 and "2 persons" in done.out
@@ -109,13 +110,13 @@ def test_an_interrupted_run_leaves_nothing(tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     for _ in range(600):
-        if [name for name in os.listdir(tmp_path) if name.endswith(".aside")]:
+        if [path for path in tmp_path.iterdir() if path.name.endswith(".aside")]:
             break
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and out == "" and "Traceback" not in err
-    assert sorted(os.listdir(tmp_path)) == ["in.csv"]
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
 
 def test_no_manifest(tmp_path):

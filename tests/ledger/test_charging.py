@@ -145,7 +145,9 @@ def test_sums_beyond_64_bits_are_over_budget_not_wrapped(database):
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.sampled_from(["0.1", "0.25", "1/3"])), max_size=12))
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.sampled_from(["0.1", "0.25", "1/3"])), max_size=12)
+)
 def test_books_agree_with_fractions(tmp_path_factory, charges):
     database = Database(str(tmp_path_factory.mktemp("l") / "l.db"))
     grant(database, "1", everyone=True)

@@ -29,7 +29,8 @@ import sys
 from symveil.workflows.privatize_file import privatize_file
 print("ready", flush=True)
 sys.stdin.readline()
-release = privatize_file(sys.argv[1], sys.argv[2], alphabet="abc", epsilon=1, ledger=sys.argv[3], release_id=sys.argv[4])
+source, out, ledger, name = sys.argv[1:]
+release = privatize_file(source, out, alphabet="abc", epsilon=1, ledger=ledger, release_id=name)
 print("done", release.already_done, flush=True)
 """
 
@@ -180,13 +181,12 @@ def test_a_disk_that_fills_up(tmp_path):
     grant_budget(ledger, 1, everyone=True)
     privatize_file(source, tmp_path / "whole.parquet", alphabet="abc", epsilon=1)
     size = (tmp_path / "whole.parquet").stat().st_size
-    code = f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nfrom symveil.cli.entry import main\nmain()"
+    code = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nfrom symveil.cli.entry import main\nmain()"
     arguments = ["privatize", str(source), "--out", str(out), "--alphabet", "abc", "--epsilon", "1"]
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))  # noqa: E731
     for extra in ([], ["--ledger", str(ledger)]):
-        done = subprocess.run(
-            [sys.executable, "-c", code, *arguments, *extra], preexec_fn=limit, capture_output=True, text=True
-        )  # fmt: skip
+        command = [sys.executable, "-c", code, *arguments, *extra]
+        done = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True, check=False)
         assert done.returncode == 2 and done.stdout == ""
         assert done.stderr.count("\n") == 1 and done.stderr.startswith("symveil: error: ")
         assert not out.exists() and not aside_of(out, "x").exists()
