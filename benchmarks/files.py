@@ -95,15 +95,23 @@ def _memory(source: Path, folder: Path, what: str) -> Iterator[Row]:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     fresh = str(folder / "fresh.db")
     grant_budget(fresh, 2, everyone=True)
-    command = [sys.executable, "-c", _IN_A_NEW_PROCESS, str(source), str(folder / "m.parquet"), ",".join(ALPHABET), fresh]
+    command = [
+        sys.executable,
+        "-c",
+        _IN_A_NEW_PROCESS,
+        str(source),
+        str(folder / "m.parquet"),
+        ",".join(ALPHABET),
+        fresh,
+    ]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     megabytes = int(done.stdout) / 1024
     yield Row(
-        name=f"privatize {what}: peak memory in MB",
+        name=f"privatize {what}: peak memory",
         ours=megabytes,
         peer="this process",
         peer_time=before / 1024,
-        quantity="symbols",
+        quantity="megabytes",
         limit=float(_LARGEST_MEMORY),
         unit="file",
         note="a new process, with a new SQLite ledger",
