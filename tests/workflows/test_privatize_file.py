@@ -310,3 +310,37 @@ def test_what_is_no_manifest(tmp_path, text):
     (tmp_path / "m.json").write_text(text)
     with pytest.raises(FileError):
         check_manifest(tmp_path / "m.json")
+
+
+EVENTS = "".join(
+    f"<trace><string key='concept:name' value='t{n}'/>"
+    + "".join(f"<event><string key='concept:name' value='{letter}'/></event>" for letter in "abcab"[: n % 6])
+    + "</trace>"
+    for n in range(30)
+)
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "ndjson", "parquet", "xes"])
+def test_every_format_there_and_checked(tmp_path, kind, packed):
+    words = [list("abcab"[: n % 6]) for n in range(30)]
+    plain = tmp_path / f"plain.{kind}"
+    if kind in ("csv", "tsv"):
+        comma = "," if kind == "csv" else "\t"
+        plain.write_text(f"id{comma}s\n" + "".join(f"{n}{comma}{' '.join(word)}\n" for n, word in enumerate(words)))
+    elif kind in ("jsonl", "ndjson"):
+        plain.write_text("".join(json.dumps({"id": n, "s": word}) + "\n" for n, word in enumerate(words)))
+    elif kind == "parquet":
+        pq.write_table(pa.table({"id": list(range(30)), "s": pa.array(words, pa.list_(pa.string()))}), plain)
+    else:
+        plain.write_text(f"<log>{EVENTS}</log>")
+    source = tmp_path / f"in.{kind}{packed}"
+    source.write_bytes(gzip.compress(plain.read_bytes()) if packed else plain.read_bytes())
+    grant_budget(tmp_path / "l.db", 1, everyone=True)
+    told = sv.privatize_file(source, tmp_path / f"out.{kind}{packed}", alphabet="abc", epsilon=1, ledger=tmp_path / "l.db")
+    assert told.manifest["counts"]["released"] == 30
+    assert told.manifest["counts"]["symbols"] == sum(map(len, words))
+    assert check_manifest(told.manifest_file).holds
+    assert (told.out.read_bytes()[:2] == b"\x1f\x8b") == bool(packed)
+    name = "t7" if kind == "xes" else "7"
+    assert person_status(tmp_path / "l.db", name).spent == "1"  # known by what the id says, not how it is spelled
