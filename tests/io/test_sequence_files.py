@@ -22,7 +22,8 @@ XES = """<?xml version="1.0" encoding="UTF-8" ?>
  <trace><string key="concept:name" value="NA"/><int key="age" value="7"/>
   <event><string key="concept:name" value="b"/><date key="time:timestamp" value="2020-01-02T00:00:00Z"/>
          <list key="x"><values><string key="concept:name" value="inner"/></values></list></event>
-  <event><date key="time:timestamp" value="2020-01-01T00:00:00+00:00"/><string key="concept:name" value="a &amp; ü"/></event>
+  <event><date key="time:timestamp" value="2020-01-01T00:00:00+00:00"/>
+         <string key="concept:name" value="a &amp; ü"/></event>
  </trace>
  <trace><string key="concept:name" value="2"/></trace>
 </log>

@@ -145,9 +145,9 @@ def _report(
     total = " + ".join(str(row.epsilon) for row in rows)
     return page(
         "symveil demo: private trips",
-        f"{len(originals)} synthetic trips on a generated network of {len(town().states)} streets. Each released trip is "
-        "one that the network allows, drawn near the true one, so that trips that differ in one street are hard to tell "
-        "apart. This report shows originals only because nobody made them.",
+        f"{len(originals)} synthetic trips on a generated network of {len(town().states)} streets. Each released trip "
+        "is one that the network allows, drawn near the true one, so that trips that differ in one street are hard to "
+        "tell apart. This report shows originals only because nobody made them.",
         [
             (
                 "What is promised",

@@ -23,6 +23,7 @@ from symveil.workflows.releasing.protocol import Price
 
 _LARGEST_FOR_PROTECTION = 200_000
 """Length × transitions up to which the protection is worked out."""
+_LONGEST_FOR_PROTECTION = 500
 _WEAKNESS = {"exact": 0, "certified": 1, "classic": 2}
 
 
@@ -132,6 +133,7 @@ def middle_protection(family: Family, lengths: NDArray[np.int64]) -> Protection 
     mechanism = family.of_length(length)
     if mechanism is None or not isinstance(mechanism.language, RunLanguage):
         return None
-    if length * mechanism.language.graph.edge_count > _LARGEST_FOR_PROTECTION:
+    too_large = length * mechanism.language.graph.edge_count > _LARGEST_FOR_PROTECTION
+    if too_large or length > _LONGEST_FOR_PROTECTION:
         return None
     return protection(mechanism.language, mechanism.adjacency)
