@@ -4,6 +4,7 @@ from pathlib import Path
 
 import symveil as sv
 from symveil.drawing.plots import Curve, draw_curves
+from symveil.workflows.verify import privacy_curve
 
 FOLDER = Path(__file__).parent / "pictures"
 
@@ -30,6 +31,9 @@ def main() -> None:
     )
     automaton = sv.hamming_automaton("abc", alphabet="abc", exactly=2)
     (FOLDER / "hamming_automaton.svg").write_text(automaton.to_svg(), encoding="utf-8")
+    pin_checker = sv.load_model(FOLDER.parents[1] / "examples" / "pin_checker.json")
+    curve = privacy_curve(pin_checker, alphas=[f"{100 + step}/100" for step in range(31)])  # type: ignore[arg-type]
+    curve.draw(FOLDER / "pin_checker_privacy.svg", title="Privacy of the PIN checker (C19 Fig. 4b)")
 
 
 if __name__ == "__main__":

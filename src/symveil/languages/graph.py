@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from symveil.errors import ModelError, TooLargeError
 from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton, Transition, TransitionSystem
+from symveil.models.labelled_chain import LabelledChain
 from symveil.models.markov_chain import MarkovChain
 
 _MOST_SUBSETS = 1_000_000
@@ -68,7 +69,7 @@ class WordGraph:
         return int(self.target[place]) if place < high and self.symbol[place] == symbol else None
 
 
-def word_graph(model: Model) -> WordGraph:
+def word_graph(model: Model | LabelledChain) -> WordGraph:
     """The graph of a model's words. A hidden start: a chain without `initial` may begin anywhere.
 
     >>> from symveil.models.markov_chain import MarkovChain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.graph import Model, WordGraph, word_graph
 from symveil.models.alphabet import Alphabet
+from symveil.models.labelled_chain import LabelledChain
 from symveil.models.word import Codes, Word, check_code_range, encode, read_length
 
 States = NDArray[np.int32]
@@ -196,7 +197,7 @@ def sum_over_edges(graph: WordGraph, values: NDArray[Any]) -> NDArray[Any]:
     return sums
 
 
-def runs(model: Model, length: int, *, public_start: bool = False) -> RunLanguage:
+def runs(model: Model | LabelledChain, length: int, *, public_start: bool = False) -> RunLanguage:
     """The feasible words of `length` symbols of a model.
 
     A chain's words are its trajectories after `initial`, or from any state where it has none (the
@@ -207,7 +208,8 @@ def runs(model: Model, length: int, *, public_start: bool = False) -> RunLanguag
     >>> runs(chain, length=3).size           # aaa aab aba baa bab
     5
     """
-    return RunLanguage(graph=word_graph(model), length=length, public_start=public_start, model=model)
+    graph = word_graph(model)  # refuses a labelled chain, which a model file may hold too but which has no words
+    return RunLanguage(graph=graph, length=length, public_start=public_start, model=cast(Model, model))
 
 
 def endless(graph: WordGraph) -> NDArray[np.bool_]:

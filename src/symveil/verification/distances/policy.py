@@ -85,7 +85,7 @@ def iterate(
         detours = False
         before = value
         value = evaluate(policy, value, distance, mirrored=mirrored)
-        value = np.minimum(value, before)  # exact values never rise; rounding might
+        value = np.clip(value, 0.0, before)  # exact values never rise; rounding might
         gap = float(np.max(before - value, initial=0.0))
         if progress:
             # from 1 down to the threshold on a logarithmic scale: how far there is to go
