@@ -117,19 +117,29 @@ def _ship_nothing(table: ChainTable, alpha: float, pairs: Integers) -> Policy:
     )
 
 
-def relay_lists(table: ChainTable, alpha: float, distance: Floats, *, relays: bool) -> tuple[Integers, Integers]:
-    """For each state, the states that may be worth a detour (see `lifting`)."""
-    if not relays or alpha == 1.0:  # for α = 1 detours change neither the gain nor the optimum of a fixed point
-        return np.zeros(table.size + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
+@dataclass(frozen=True, slots=True, eq=False)
+class Relays:
+    """For each state the states that may be worth a detour, nearest first (see `lifting`)."""
+
+    first: Integers
+    state: Integers
+    spread: Floats
+
+
+def find_relays(table: ChainTable, alpha: float, distance: Floats, *, relays: bool) -> Relays:
+    """The relays of all states under `distance`; none if `relays` says so."""
+    if not relays or alpha == 1.0:  # for α = 1 a fixed point obeys the triangle inequality: no detour is shorter
+        return Relays(np.zeros(table.size + 1, dtype=np.int64), np.empty(0, dtype=np.int64), np.zeros((1, 1)))
     loops = sweeps()
     parts = in_threads(
         lambda begin, end: loops.relay_table(distance, table.label, alpha, 1e-12, begin, end),
         parts_of(table.size, worth=100),
     )
-    source, relay = np.nonzero(np.concatenate(parts))
+    source, relay = np.nonzero(np.concatenate([useful for useful, _ in parts]))
     nearest_first = np.lexsort((distance[source, relay], source))
     first = np.searchsorted(source, np.arange(table.size + 1))
-    return first.astype(np.int64), relay[nearest_first].astype(np.int64)
+    spread = np.concatenate([part for _, part in parts])
+    return Relays(first.astype(np.int64), relay[nearest_first].astype(np.int64), spread)
 
 
 def improved_policy(
@@ -139,17 +149,19 @@ def improved_policy(
     if not len(policy.pairs):
         return policy, 0
     loops = sweeps()
-    first, detours = relay_lists(table, alpha, distance, relays=relays)
+    detours = find_relays(table, alpha, distance, relays=relays)
 
     def part(begin: int, end: int) -> Any:
         own = slice(int(policy.start[begin]), int(policy.start[end]))
         return loops.improve(
-            table.first, table.successor, table.chance, table.label, alpha, distance, first, detours,
+            table.first, table.successor, table.chance, table.label, alpha, distance,
+            detours.first, detours.state, detours.spread,
             policy.pairs[begin:end], value[begin:end], policy.start[begin : end + 1] - policy.start[begin],
             policy.arc[own], policy.amount[own], policy.constant[begin:end], _TOLERANCE, _THRESHOLD,
         )  # fmt: skip
 
-    parts = in_threads(part, parts_of(len(policy.pairs), worth=10_000))
+    worth = 1_000 if len(detours.state) > table.size else 10_000
+    parts = in_threads(part, parts_of(len(policy.pairs), worth=worth))
     starts = np.cumsum([0, *(result[0][-1] for result in parts)])
     start = np.concatenate([[0], *(result[0][1:] + base for result, base in zip(parts, starts, strict=False))])
     return Policy(

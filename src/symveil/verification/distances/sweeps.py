@@ -23,19 +23,23 @@ _MORE_NODES = 24  # relays of one pair, beyond which its bound is left a little 
 
 @compiled
 def relay_table(distance, label, alpha, slack, begin, end):
-    """For states begin … end−1: which states x have d_ij > d_ix + αd_xj + slack for some j of that label."""
+    """For i = begin … end−1 and all x: whether d_ij > d_ix + αd_xj + slack for some j, and the largest d_ij − d_xj."""
     size = len(label)
     useful = np.zeros((end - begin, size), dtype=np.bool_)
+    spread = np.zeros((end - begin, size))
     for i in range(begin, end):
         for x in range(size):
             if x == i or label[x] != label[i] or distance[i, x] >= 1.0:
                 continue
             bound = distance[i, x] + slack
+            widest, violated = 0.0, False
             for j in range(size):
-                if distance[i, j] > bound + alpha * distance[x, j] and j not in (i, x) and label[j] == label[i]:
-                    useful[i - begin, x] = True
-                    break
-    return useful
+                if label[j] == label[i] and j != i and j != x:  # noqa: PLR1714 - compiled
+                    widest = max(widest, distance[i, j] - distance[x, j])
+                    violated = violated or distance[i, j] > bound + alpha * distance[x, j]
+            useful[i - begin, x] = violated
+            spread[i - begin, x] = widest
+    return useful, spread
 
 
 @compiled
@@ -65,7 +69,7 @@ def _merge(first, successor, chance, alpha, source, target, state, need, scale):
 
 @compiled
 def improve(
-    first, successor, chance, label, alpha, distance, relay_first, relays,
+    first, successor, chance, label, alpha, distance, relay_first, relays, spread,
     pairs, value, old_start, old_column, old_amount, old_constant, tolerance, threshold,
 ):  # fmt: skip
     """Better flows for some pairs: the policy with each row replaced where that is strictly cheaper.
@@ -114,7 +118,7 @@ def improve(
             if not supply:
                 continue
             solved = lift(
-                members, nodes, own_need, distance, alpha, relay_first, relays, 0.0, 1.0, tolerance,
+                members, nodes, own_need, distance, alpha, relay_first, relays, spread, 0.0, 1.0, tolerance,
                 cost, gain, tail, head, inverse, amount, price, column, height, parent, queue,
             )  # fmt: skip
             if solved < 0:
@@ -319,25 +323,40 @@ def shortfall(first, successor, chance, label, alpha, distance, pairs, start, co
 
 @compiled
 def hop_counts(inside):
-    """The smallest number of arcs of the relation that lead from i to j; 0 where none do."""
+    """The smallest number of arcs of the relation that lead from i to j; 0 where none do. Rows are sets of bits."""
     size = len(inside)
-    counts = np.zeros((size, size), np.int64)
-    queue = np.empty(size, np.int64)
-    for source in range(size):
-        taken, waiting = 0, 0
+    words = (size + 63) // 64
+    rows = np.zeros((size, words), np.uint64)
+    for i in range(size):
         for j in range(size):
-            if inside[source, j] and j != source:
-                counts[source, j] = 1
-                queue[waiting] = j
-                waiting += 1
-        while taken < waiting:
-            i = queue[taken]
-            taken += 1
-            for j in range(size):
-                if inside[i, j] and j != source and counts[source, j] == 0:
-                    counts[source, j] = counts[source, i] + 1
-                    queue[waiting] = j
-                    waiting += 1
+            if inside[i, j] and i != j:
+                rows[i, j // 64] |= np.uint64(1) << np.uint64(j % 64)
+    counts = np.zeros((size, size), np.int32)
+    frontier, seen = np.empty(size, np.int64), np.empty(words, np.uint64)
+    fresh = np.empty(words, np.uint64)
+    for source in range(size):
+        seen[:] = np.uint64(0)
+        seen[source // 64] = np.uint64(1) << np.uint64(source % 64)
+        frontier[0] = source
+        waiting, hop = 1, 0
+        while waiting:
+            hop += 1
+            fresh[:] = np.uint64(0)
+            for place in range(waiting):
+                for word in range(words):
+                    fresh[word] |= rows[frontier[place], word]
+            waiting = 0
+            for word in range(words):
+                left = fresh[word] & ~seen[word]
+                seen[word] |= left
+                bit = 0
+                while left:
+                    if left & np.uint64(1):
+                        counts[source, 64 * word + bit] = hop
+                        frontier[waiting] = 64 * word + bit
+                        waiting += 1
+                    left >>= np.uint64(1)
+                    bit += 1
     return counts
 
 
@@ -439,7 +458,7 @@ def kernel_round(first, successor, chance, label, alpha, pairs, inside, hops, po
 
 
 @compiled
-def flow_cost(states, need, distance, alpha, relay_first, relays, tolerance, less):
+def flow_cost(states, need, distance, alpha, relay_first, relays, spread, tolerance, less):
     """The cost of a cheap flow for one label, rounded upwards: at least K(d) of these needs.
 
     `need` is the nearest float to each exact need; as in `shortfall`, what the flow fails to take away
@@ -456,7 +475,7 @@ def flow_cost(states, need, distance, alpha, relay_first, relays, tolerance, les
     height, parent, queue = np.empty(size), np.full(size, -2, np.int64), np.empty(size, np.int64)
     solved = abs(
         lift(
-            members, nodes, own_need, distance, alpha, relay_first, relays, 0.0, 1.0, tolerance,
+            members, nodes, own_need, distance, alpha, relay_first, relays, spread, 0.0, 1.0, tolerance,
             cost, gain, tail, head, inverse, amount, price, column, height, parent, queue,
         )
     )  # fmt: skip
