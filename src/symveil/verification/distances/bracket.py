@@ -14,9 +14,10 @@ When no new nodes appear, the value is known exactly. The values of nodes are li
 where the nodes go round for ever, the odds |p| : |r| are a martingale that visits finitely many values
 for ever, hence stay the same, so that nothing more is learned there and the lower bound is the value.
 
-All weights are exact rationals, and (p; r) are until their denominators grow long: then they are rounded down, and
-the mass that this drops is counted against both ends (p may have had that much more, r too). α may be known between two rationals only: then the lower
-bounds use the larger one and the upper bounds the smaller one, which is where their d belongs.
+All weights are exact rationals, and so are (p; r) until they take up too much room: then they are rounded down, and
+the mass that this drops is counted against both ends (p may have had that much more, and r too). α may be known between
+two rationals only: then the lower bounds use the larger one and the upper bounds the smaller one, which is where their
+d belongs.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ Sparse = dict[int, fmpq]
 DEFAULT_WIDTH = Fraction(1, 10**4)
 DEFAULT_NODES = 20_000
 _LARGEST_CLOSING = 400  # nodes in one linear system
-_LONGEST = 320  # bits of a denominator, before (p; r) is rounded to multiples of 2^−_ROUNDED
+_MOST_BITS = 100_000  # of all denominators together, before (p; r) is rounded to multiples of 2^−_ROUNDED
 _ROUNDED = 128
 _NARROW = 12  # states: a node with k times as many counts k² times, because its flow takes that much longer
 _VISITS = 40  # extensions per allowed node
@@ -207,7 +208,7 @@ class _Search:
         mass = {state: amount / share for state, amount in sorted(mass.items())}
         other = {state: amount / share for state, amount in sorted(other.items())}
         dropped = (fmpq(0), fmpq(0))
-        if max(int(amount.q).bit_length() for measure in (mass, other) for amount in measure.values()) > _LONGEST:
+        if sum(int(amount.q).bit_length() for measure in (mass, other) for amount in measure.values()) > _MOST_BITS:
             before = (_total(mass), _total(other))
             mass, other = _rounded_down(mass), _rounded_down(other)
             dropped = (before[0] - _total(mass), before[1] - _total(other))
