@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from symveil.verification.distances.bisimulation import bisimulation
 from symveil.verification.distances.exact import ExactLifting, Pair
-from symveil.verification.distances.late import sweeps
+from symveil.verification.distances.late import kernel_loops
 from symveil.verification.distances.simplex import UNSHIPPED, solve
 from symveil.verification.distances.tables import ChainTable, exact_matrix
 
@@ -52,7 +52,7 @@ def large_kernel(
     table: ChainTable, alpha: fmpq, pairs: NDArray[np.int64], *, mirrored: bool = False, relays: bool = True
 ) -> Relation:
     """The same for large chains: in floats with margins, and in rationals where they are too close to call."""
-    loops = sweeps()
+    loops = kernel_loops()
     float_alpha = int(alpha.p) / int(alpha.q)
     classes = bisimulation(table)
     inside = np.zeros((table.size, table.size), dtype=np.bool_)

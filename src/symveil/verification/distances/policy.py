@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from symveil.verification.distances.late import sweeps
+from symveil.verification.distances.late import linear_loops, sweeps
 from symveil.verification.distances.tables import ChainTable, Floats, Integers
 
 Progress = Callable[[int, int], None]
@@ -99,14 +99,8 @@ def _write(distance: Floats, pairs: Integers, value: Floats, *, mirrored: bool) 
 
 
 def _ship_nothing(table: ChainTable, alpha: float, pairs: Integers) -> Policy:
-    """d = Σ (μ_i − αμ'_i)⁺, a row of a dense matrix at a time."""
-    dense = np.zeros((table.size, table.size))
-    source = np.repeat(np.arange(table.size), np.diff(table.first))
-    dense[source, table.successor] = table.chance
-    constant = np.empty(len(pairs))
-    for part in np.array_split(np.arange(len(pairs)), 1 + len(pairs) * table.size // 10_000_000):
-        left, right = dense[pairs[part, 0]], dense[pairs[part, 1]]
-        constant[part] = np.maximum(left - alpha * right, 0.0).sum(axis=1)
+    """The policy that leaves everything where it is: d is the one-step skewed total variation."""
+    constant = sweeps().unshipped(table.first, table.successor, table.chance, table.label, alpha, pairs)
     empty = np.empty(0, dtype=np.int64)
     return Policy(
         pairs=pairs,
@@ -181,7 +175,7 @@ def evaluate(policy: Policy, guess: Floats, distance: Floats, *, mirrored: bool,
     start, column, amount = _linear_system(policy, len(distance), mirrored=mirrored)
     constant = policy.constant
     value = guess.copy()
-    loops = sweeps()
+    loops = linear_loops()
     if loops.relax(start, column, amount, constant, value, goal, _SWEEPS) <= goal:
         return value
     if loops.krylov(start, column, amount, constant, value, goal, _RESTARTS, _MOST_STEPS) > max(goal, _FINE):

@@ -17,7 +17,7 @@ solve = register_jitable(simplex.solve)
 lift = register_jitable(lifting.lift)
 
 UNSHIPPED = simplex.UNSHIPPED
-_UNIT = 2.0**-52
+UNIT = 2.0**-52
 _MORE_NODES = 24  # relays of one pair, beyond which its bound is left a little loose
 
 
@@ -43,7 +43,7 @@ def relay_table(distance, label, alpha, slack, begin, end):
 
 
 @compiled
-def _merge(first, successor, chance, alpha, source, target, state, need, scale):
+def merge(first, successor, chance, alpha, source, target, state, need, scale):
     """μ_i − αμ'_i at all states of both supports, and μ_i + αμ'_i, which bounds its rounding; how many."""
     a, a_end = first[source], first[source + 1]
     b, b_end = first[target], first[target + 1]
@@ -65,6 +65,20 @@ def _merge(first, successor, chance, alpha, source, target, state, need, scale):
         scale[count] = here + there
         count += 1
     return count
+
+
+@compiled
+def unshipped(first, successor, chance, label, alpha, pairs):
+    """What each pair costs when nothing is shipped: Σ (μ_i − αμ'_i)⁺."""
+    widest = 0
+    for place in range(len(label)):
+        widest = max(widest, first[place + 1] - first[place])
+    state, need, scale = np.empty(2 * widest, np.int64), np.empty(2 * widest), np.empty(2 * widest)
+    total = np.zeros(len(pairs))
+    for k in range(len(pairs)):
+        for place in range(merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)):
+            total[k] += max(need[place], 0.0)
+    return total
 
 
 @compiled
@@ -96,7 +110,7 @@ def improve(
     constants = np.empty(count)
     improved, loose, written = 0, 0, 0
     for k in range(count):
-        merged = _merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)
+        merged = merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)
         begin = written
         unshipped, total = 0.0, 0.0
         done = 0
@@ -162,110 +176,6 @@ def improve(
 
 
 @compiled
-def relax(start, column, amount, constant, value, goal, most):
-    """Gauss–Seidel for d = A d + constant, there and back; returns the largest change of the last sweep."""
-    count = len(constant)
-    change = np.inf
-    for sweep in range(most):
-        change = 0.0
-        for step in range(count):
-            k = step if sweep % 2 == 0 else count - 1 - step
-            total, own = constant[k], 0.0
-            for place in range(start[k], start[k + 1]):
-                if column[place] == k:
-                    own += amount[place]
-                else:
-                    total += amount[place] * value[column[place]]
-            if own < 1.0:
-                total /= 1.0 - own
-                change = max(change, abs(total - value[k]))
-                value[k] = total
-        if change <= goal:
-            break
-    return change
-
-
-@compiled
-def _remaining(start, column, amount, value, constant, out):
-    """out = constant + A value − value, and its largest entry."""
-    largest = 0.0
-    for k in range(len(constant)):
-        total = constant[k] - value[k]
-        for place in range(start[k], start[k + 1]):
-            total += amount[place] * value[column[place]]
-        out[k] = total
-        largest = max(largest, abs(total))
-    return largest
-
-
-@compiled
-def krylov(start, column, amount, constant, value, goal, restarts, most):
-    """BiCGSTAB (van der Vorst 1992) for (I − A) d = constant, restarted from its own residual; returns that residual.
-
-    `value` is improved in place and never made worse. In one compiled loop: the vectors are long enough for
-    threads to be started for every product of two, and too short for that to pay.
-    """
-    count = len(constant)
-    residual, shadow, direction = np.empty(count), np.empty(count), np.empty(count)
-    image, half, other, trial = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
-    zero = np.zeros(count)
-    size = _remaining(start, column, amount, value, constant, residual)
-    for _ in range(restarts):
-        if size <= goal:
-            return size
-        before = size
-        shadow[:] = residual
-        direction[:] = residual
-        trial[:] = value
-        correlation = 0.0
-        for k in range(count):
-            correlation += residual[k] * shadow[k]
-        for _ in range(most):
-            _remaining(start, column, amount, direction, zero, image)  # = −(I − A) direction
-            along = 0.0
-            for k in range(count):
-                image[k] = -image[k]
-                along += shadow[k] * image[k]
-            if along == 0.0 or correlation == 0.0:
-                break
-            step = correlation / along
-            for k in range(count):
-                half[k] = residual[k] - step * image[k]
-            _remaining(start, column, amount, half, zero, other)
-            up, down = 0.0, 0.0
-            for k in range(count):
-                other[k] = -other[k]
-                up += other[k] * half[k]
-                down += other[k] * other[k]
-            if down == 0.0:
-                for k in range(count):
-                    trial[k] += step * direction[k]
-                break
-            smooth = up / down
-            following, largest = 0.0, 0.0
-            for k in range(count):
-                trial[k] += step * direction[k] + smooth * half[k]
-                residual[k] = half[k] - smooth * other[k]
-                following += residual[k] * shadow[k]
-                largest = max(largest, abs(residual[k]))
-            if not largest > max(goal, 1e-6 * before) or smooth == 0.0:
-                break
-            beta = following / correlation * (step / smooth)
-            correlation = following
-            for k in range(count):
-                direction[k] = residual[k] + beta * (direction[k] - smooth * image[k])
-        left = _remaining(start, column, amount, trial, constant, residual)
-        if left < size:
-            value[:] = trial
-            size = left
-        else:
-            size = _remaining(start, column, amount, value, constant, residual)
-        if not size < 0.5 * before:
-            break
-    return size
-
-
-@compiled
 def shortfall(first, successor, chance, label, alpha, distance, pairs, start, column, amount):
     """How far each pair's bound d(s,t) falls short of what its flow proves: Γ(d) − d, rounded upwards.
 
@@ -285,7 +195,7 @@ def shortfall(first, successor, chance, label, alpha, distance, pairs, start, co
         claimed = distance[pairs[k, 0], pairs[k, 1]]
         if claimed >= 1.0:
             continue
-        merged = _merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)
+        merged = merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)
         many = 0
         for place in range(merged):
             x = state[place]
@@ -311,150 +221,14 @@ def shortfall(first, successor, chance, label, alpha, distance, pairs, start, co
         terms = start[k + 1] - start[k] + 8.0
         for place in range(many):
             x = touched[place]
-            lacking = balance[x] + terms * _UNIT * weight[x]
+            lacking = balance[x] + terms * UNIT * weight[x]
             if lacking > 0.0:
                 total += lacking
             balance[x] = 0.0
             weight[x] = 0.0
             is_touched[x] = False
-        lacking_of[k] = total * (1.0 + (terms + many) * _UNIT) - claimed
+        lacking_of[k] = total * (1.0 + (terms + many) * UNIT) - claimed
     return lacking_of
-
-
-@compiled
-def hop_counts(inside):
-    """The smallest number of arcs of the relation that lead from i to j; 0 where none do. Rows are sets of bits."""
-    size = len(inside)
-    words = (size + 63) // 64
-    rows = np.zeros((size, words), np.uint64)
-    for i in range(size):
-        for j in range(size):
-            if inside[i, j] and i != j:
-                rows[i, j // 64] |= np.uint64(1) << np.uint64(j % 64)
-    counts = np.zeros((size, size), np.int32)
-    frontier, seen = np.empty(size, np.int64), np.empty(words, np.uint64)
-    fresh = np.empty(words, np.uint64)
-    for source in range(size):
-        seen[:] = np.uint64(0)
-        seen[source // 64] = np.uint64(1) << np.uint64(source % 64)
-        frontier[0] = source
-        waiting, hop = 1, 0
-        while waiting:
-            hop += 1
-            fresh[:] = np.uint64(0)
-            for place in range(waiting):
-                for word in range(words):
-                    fresh[word] |= rows[frontier[place], word]
-            waiting = 0
-            for word in range(words):
-                left = fresh[word] & ~seen[word]
-                seen[word] |= left
-                bit = 0
-                while left:
-                    if left & np.uint64(1):
-                        counts[source, 64 * word + bit] = hop
-                        frontier[waiting] = 64 * word + bit
-                        waiting += 1
-                    left >>= np.uint64(1)
-                    bit += 1
-    return counts
-
-
-@compiled
-def kernel_round(first, successor, chance, label, alpha, pairs, inside, hops, powers, mirrored, tolerance):
-    """One round of C19 Proposition 24 in floats, with a margin: +1 proved to stay, −1 proved to go, 0 too close.
-
-    `inside` is the relation so far, from which what goes is removed at once. All its arcs are free, so a
-    detour of h arcs (`hops`) is a gain α^h = `powers[h]` and nothing else. Beyond the end of that table the
-    last power is used: too small, which is fine for a proof that a pair goes, and is not used otherwise.
-    """
-    size, widest = len(label), 0
-    for place in range(size):
-        widest = max(widest, first[place + 1] - first[place])
-    wide = 2 * widest
-    state, need, scale = np.empty(wide, np.int64), np.empty(wide), np.empty(wide)
-    nodes, own, own_scale = np.empty(wide, np.int64), np.empty(wide), np.empty(wide)
-    cost, gain, inverse = np.empty((wide, wide)), np.empty((wide, wide)), np.empty((wide, wide))
-    tail, head = np.empty(wide, np.int64), np.empty(wide, np.int64)
-    amount, price, column = np.empty(wide), np.empty(wide), np.empty(wide)
-    answer = np.ones(len(pairs), np.int8)
-    for k in range(len(pairs)):
-        merged = _merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)
-        done = 0
-        while done < merged and answer[k] >= 0:
-            code = label[state[done]]
-            members, supply = 0, False
-            for place in range(done, merged):
-                if label[state[place]] == code:
-                    here, much, large = state[place], need[place], scale[place]
-                    state[place], need[place], scale[place] = state[done], need[done], scale[done]
-                    state[done], need[done], scale[done] = here, much, large
-                    done += 1
-                    nodes[members] = here
-                    own[members] = much
-                    own_scale[members] = large
-                    members += 1
-                    supply = supply or much > -8 * _UNIT * large
-            if not supply:
-                continue
-            for i in range(members):
-                for j in range(members):
-                    hop = hops[nodes[i], nodes[j]]
-                    gain[i, j] = powers[min(hop, len(powers) - 1)] if hop > 0 else 0.0
-                    cost[i, j] = 0.0 if hop > 0 else 1.0
-            if not solve(members, cost, gain, own, 0.0, 1.0, tolerance, tail, head, inverse, amount, price, column):
-                answer[k] = 0
-                continue
-            # prices lowered until they are feasible for certain; if they still earn something, the pair goes
-            for _ in range(4 * members):
-                changed = False
-                for i in range(members):
-                    price[i] = min(max(price[i], 0.0), 1.0)
-                    for j in range(members):
-                        if j != i and gain[i, j] > 0.0:
-                            bound = gain[i, j] * price[j] * (1.0 - 64 * _UNIT)
-                            if price[i] > bound:
-                                price[i] = bound * (1.0 - 4 * _UNIT)
-                                changed = True
-                if not changed:
-                    break
-            feasible = True
-            for i in range(members):
-                for j in range(members):
-                    if j != i and gain[i, j] > 0.0 and price[i] > gain[i, j] * price[j] * (1.0 - 32 * _UNIT):
-                        feasible = feasible and price[i] == 0.0
-            earned, doubt = 0.0, 0.0
-            for i in range(members):
-                earned += own[i] * price[i]
-                doubt += own_scale[i] * price[i]
-            if feasible and earned > (members + 16.0) * _UNIT * doubt:
-                answer[k] = -1
-                continue
-            # a flow that takes away a little more than is needed: then rounding cannot matter, the pair stays
-            for i in range(members):
-                own[i] += 1e-12 * own_scale[i]
-                for j in range(members):
-                    if hops[nodes[i], nodes[j]] >= len(powers):
-                        cost[i, j] = 1.0
-            stays = solve(members, cost, gain, own, 0.0, 1.0, tolerance, tail, head, inverse, amount, price, column)
-            for i in range(members):
-                own[i] -= 5e-13 * own_scale[i]
-            for row in range(members):
-                if head[row] >= 0 and amount[row] > 0.0:
-                    brought = gain[tail[row], head[row]] * amount[row] * (1.0 + 64 * _UNIT)
-                    own[tail[row]] -= amount[row]
-                    own_scale[tail[row]] += amount[row]
-                    own[head[row]] += brought
-                    own_scale[head[row]] += brought
-            for i in range(members):
-                stays = stays and own[i] <= -16 * (members + 4.0) * _UNIT * own_scale[i]
-            if not stays:
-                answer[k] = 0
-        if answer[k] < 0:
-            inside[pairs[k, 0], pairs[k, 1]] = False
-            if mirrored:
-                inside[pairs[k, 1], pairs[k, 0]] = False
-    return answer
 
 
 @compiled
@@ -494,5 +268,5 @@ def flow_cost(states, need, distance, alpha, relay_first, relays, spread, tolera
             balance[head[row]] += brought
             weight[head[row]] += brought
     for place in range(solved):
-        total += max(0.0, balance[place] + terms * _UNIT * weight[place])
-    return total * (1.0 + (terms + solved) * _UNIT)
+        total += max(0.0, balance[place] + terms * UNIT * weight[place])
+    return total * (1.0 + (terms + solved) * UNIT)
