@@ -4,6 +4,7 @@ from pathlib import Path
 
 import symveil as sv
 from symveil.drawing.plots import Curve, draw_curves
+from symveil.workflows.verify import privacy_curve
 
 FOLDER = Path(__file__).parent / "pictures"
 
@@ -34,6 +35,9 @@ def main() -> None:
     (FOLDER / "medical.svg").write_text(medical.to_svg(), encoding="utf-8")
     levenshtein = sv.levenshtein_automaton("abc", 2)
     (FOLDER / "levenshtein_automaton.svg").write_text(levenshtein.to_svg(), encoding="utf-8")
+    pin_checker = sv.load_model(FOLDER.parents[1] / "examples" / "pin_checker.json")
+    curve = privacy_curve(pin_checker, alphas=[f"{100 + step}/100" for step in range(31)])  # type: ignore[arg-type]
+    curve.draw(FOLDER / "pin_checker_privacy.svg", title="Privacy of the PIN checker (C19 Fig. 4b)")
     draw_price_of_hiding_the_length()
 
 

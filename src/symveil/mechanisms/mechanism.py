@@ -139,7 +139,7 @@ class WordMechanism(Unchangeable, ABC):
         >>> mechanism = sv.Exponential(sv.words("ab", 2), epsilon=1)
         >>> compiled = mechanism.release_chain(["ab", "aa"])
         >>> compiled.chain
-        LabelledChain(11 states, 19 transitions, 4 labels, 1 related pair)
+        LabelledChain(11 states, 17 transitions, 4 labels, 1 related pair)
         >>> sv.verify_privacy(compiled, epsilon="1.0001", delta=0).holds
         True
         """
