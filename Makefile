@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench soak lint clean
+.PHONY: demo test bench soak lint services clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,15 +23,18 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
-	sh tests/system_packages.sh
-	$(BIN)/pytest -n 2
+# Chromium, PostgreSQL and Java for the tests that use them: installed where that is allowed, else said
+services: $(VENV)/.ready
+	$(BIN)/python tests/services.py
+
+test: lint services
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 bench: $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks
 
-soak: $(VENV)/.ready
-	$(BIN)/pytest -n 2 -m "soak or not soak"
+soak: $(VENV)/.ready services
+	$(BIN)/pytest -n 2 --dist loadgroup -m "soak or not soak"
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Distances between the states of labelled chains: against linear programmes, by size, and on chains that mix slowly."""
+"""Distances between states of labelled chains: against linear programmes, by size, and on chains that mix slowly."""
 
 from __future__ import annotations
 

@@ -95,4 +95,6 @@ def _verdict(row: Row) -> str:
 
 def _amount(row: Row, value: float | None) -> str:
     """A time, or a number of symbols in the rows that are about errors."""
+    if value is not None and row.quantity == "megabytes":
+        return f"{value:.0f} MB"
     return f"{value:.3g}" if row.quantity == "symbols" and value is not None else duration(value)

@@ -8,10 +8,12 @@ from typing import Literal
 
 from benchmarks.measure import Effort
 
-Quantity = Literal["cost", "speed-up", "exponent", "seconds", "symbols"]
+Quantity = Literal["cost", "speed-up", "exponent", "seconds", "symbols", "megabytes"]
 
 # How the figure must stand to the bar.
-_RELATION: dict[Quantity, str] = {"cost": "≤", "speed-up": "≥", "exponent": "≤", "seconds": "<", "symbols": "≤"}
+_RELATION: dict[Quantity, str] = {
+    "cost": "≤", "speed-up": "≥", "exponent": "≤", "seconds": "<", "symbols": "≤", "megabytes": "≤"
+}  # fmt: skip
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
@@ -21,7 +23,8 @@ class Row:
 
     `quantity` says what the row is about: "cost" is ours/peer and must stay at or below `limit`,
     "speed-up" is peer/ours and must reach it, "exponent" is how our time grows, "seconds" is our time
-    itself, "symbols" is an expected error (then nothing in the row is a time). Without a limit the row only informs.
+    itself, "symbols" is an expected error and "megabytes" is memory (then nothing in the row is a time).
+    Without a limit the row only informs.
     """
 
     name: str
@@ -48,7 +51,7 @@ class Row:
         """The number that the bar judges."""
         if self.quantity == "exponent":
             return self.exponent
-        return self.ours if self.quantity in ("seconds", "symbols") else self.ratio
+        return self.ours if self.quantity in ("seconds", "symbols", "megabytes") else self.ratio
 
     @property
     def passed(self) -> bool | None:
@@ -67,6 +70,8 @@ class Row:
         relation = _RELATION[self.quantity]
         if self.quantity == "seconds":
             return f"{relation} {self.limit:g} s"
+        if self.quantity == "megabytes":
+            return f"{relation} {self.limit:g} MB"
         if self.quantity == "symbols":
             return f"{relation} {self.limit:g}"
         if self.quantity == "exponent":

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import symveil as sv
 from symveil.drawing.plots import Curve, draw_curves
+from symveil.workflows.verify import privacy_curve
 
 FOLDER = Path(__file__).parent / "pictures"
 
@@ -32,6 +33,35 @@ def main() -> None:
     (FOLDER / "hamming_automaton.svg").write_text(automaton.to_svg(), encoding="utf-8")
     medical = sv.load_model(Path(__file__).parents[1] / "examples" / "medical.json")
     (FOLDER / "medical.svg").write_text(medical.to_svg(), encoding="utf-8")
+    levenshtein = sv.levenshtein_automaton("abc", 2)
+    (FOLDER / "levenshtein_automaton.svg").write_text(levenshtein.to_svg(), encoding="utf-8")
+    pin_checker = sv.load_model(FOLDER.parents[1] / "examples" / "pin_checker.json")
+    curve = privacy_curve(pin_checker, alphas=[f"{100 + step}/100" for step in range(31)])  # type: ignore[arg-type]
+    curve.draw(FOLDER / "pin_checker_privacy.svg", title="Privacy of the PIN checker (C19 Fig. 4b)")
+    draw_price_of_hiding_the_length()
+
+
+def draw_price_of_hiding_the_length() -> None:
+    """What it costs to hide insertions and deletions too, on one word of 14 letters."""
+    word = "abcdabcdabcdab"
+    epsilons = [step / 4 for step in range(4, 31)]
+    hamming, channel, truncated = [], [], []
+    for epsilon in epsilons:
+        hamming.append(sv.Exponential(sv.words("abcd", 14), epsilon=epsilon).distances().expected_error)
+        channel.append(sv.EditChannel("abcd", epsilon=epsilon, max_length=16).expected_edits(len(word)))
+        law = sv.TruncatedLevenshtein(sv.words_up_to("abcd", 16), epsilon=epsilon).distances(word)
+        truncated.append(law.bounds.upper if law.bounds else law.expected_error)
+    draw_curves(
+        [
+            Curve("Hamming: the length is public, substitutions are hidden", epsilons, hamming, "dashed"),
+            Curve("edit channel: insertions and deletions too", epsilons, channel),
+            Curve("truncated Levenshtein: the same, at most 16 letters", epsilons, truncated),
+        ],
+        title="Price of hiding the length: a word of 14 over 4 letters",
+        x_label="ε (smaller is more private)",
+        y_label="expected edits",
+        path=FOLDER / "price_of_hiding_the_length.svg",
+    )
 
 
 if __name__ == "__main__":

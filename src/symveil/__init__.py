@@ -23,15 +23,19 @@ if TYPE_CHECKING:
     from symveil.io.model_files import load_model, save_model
     from symveil.io.networkx_graphs import from_networkx
     from symveil.io.sequences import read_sequences
+    from symveil.languages.bounded import runs_up_to, words_up_to
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
+    from symveil.languages.levenshtein_automaton import LevenshteinAutomaton, levenshtein_automaton
     from symveil.languages.observation import delayed_estimate, observer
     from symveil.languages.runs import RunLanguage, runs
+    from symveil.mechanisms.edit_channel import EditChannel
     from symveil.mechanisms.exponential import Exponential
     from symveil.mechanisms.online import Online
     from symveil.mechanisms.permute_and_flip import PermuteAndFlip
     from symveil.mechanisms.selection import select_mechanism
     from symveil.mechanisms.staircase import Staircase
+    from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
     from symveil.models.alphabet import Alphabet
     from symveil.models.automaton import Automaton, TransitionSystem
     from symveil.models.labelled_chain import LabelledChain
@@ -60,10 +64,12 @@ _HOME = {
     "Alphabet": "symveil.models.alphabet",
     "Automaton": "symveil.models.automaton",
     "DistanceLaw": "symveil.privacy.law",
+    "EditChannel": "symveil.mechanisms.edit_channel",
     "Exponential": "symveil.mechanisms.exponential",
     "FreeLanguage": "symveil.languages.free",
     "Guarantee": "symveil.privacy.guarantee",
     "HammingAutomaton": "symveil.languages.hamming_automaton",
+    "LevenshteinAutomaton": "symveil.languages.levenshtein_automaton",
     "LabelledChain": "symveil.models.labelled_chain",
     "MarkovChain": "symveil.models.markov_chain",
     "Online": "symveil.mechanisms.online",
@@ -72,30 +78,36 @@ _HOME = {
     "Staircase": "symveil.mechanisms.staircase",
     "SymveilError": "symveil.errors",
     "TransitionSystem": "symveil.models.automaton",
+    "TruncatedLevenshtein": "symveil.mechanisms.truncated_levenshtein",
     "audit": "symveil.verification.audit",
-    "hamming_automaton": "symveil.languages.hamming_automaton",
     "from_networkx": "symveil.io.networkx_graphs",
+    "hamming_automaton": "symveil.languages.hamming_automaton",
     "learn_chain": "symveil.workflows.learn",
+    "levenshtein_automaton": "symveil.languages.levenshtein_automaton",
     "load_model": "symveil.io.model_files",
     "privatize": "symveil.workflows.privatize",
     "privatize_file": "symveil.workflows.privatize_file",
     "read_sequences": "symveil.io.sequences",
     "runs": "symveil.languages.runs",
+    "runs_up_to": "symveil.languages.bounded",
     "save_model": "symveil.io.model_files",
     "select_mechanism": "symveil.mechanisms.selection",
     "verify_privacy": "symveil.verification.verify_privacy",
     "words": "symveil.languages.free",
+    "words_up_to": "symveil.languages.bounded",
 }
 
 __all__ = [
     "Alphabet",
     "Automaton",
     "DistanceLaw",
+    "EditChannel",
     "Exponential",
     "FreeLanguage",
     "Guarantee",
     "HammingAutomaton",
     "LabelledChain",
+    "LevenshteinAutomaton",
     "LogicalSystem",
     "MarkovChain",
     "Online",
@@ -105,6 +117,7 @@ __all__ = [
     "StochasticSystem",
     "SymveilError",
     "TransitionSystem",
+    "TruncatedLevenshtein",
     "__version__",
     "audit",
     "delayed_estimate",
@@ -112,12 +125,14 @@ __all__ = [
     "from_networkx",
     "hamming_automaton",
     "learn_chain",
+    "levenshtein_automaton",
     "load_model",
     "observer",
     "privatize",
     "privatize_file",
     "read_sequences",
     "runs",
+    "runs_up_to",
     "save_model",
     "select_mechanism",
     "sensitive_strings",
@@ -125,6 +140,7 @@ __all__ = [
     "verify_privacy",
     "violation_probability",
     "words",
+    "words_up_to",
 ]
 
 

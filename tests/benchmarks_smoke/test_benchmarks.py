@@ -25,7 +25,7 @@ from benchmarks.row import Row, duration
 import symveil as sv
 
 ROOT = Path(__file__).resolve().parents[2]
-SUBJECTS = {"enumeration", "exactness", "growth", "jones2019", "sampling", "startup", "studio"}
+SUBJECTS = {"enumeration", "exactness", "files", "growth", "jones2019", "levenshtein", "sampling", "startup", "studio"}
 
 
 def run_quick(out: Path, *names: str) -> dict[str, object]:

@@ -79,7 +79,7 @@ def test_every_mechanism(mechanism: str, calibration: str) -> None:
         (("abc", *ABC, "--count", "0"), "count"),
         (("abc", *ABC, "--count", "many"), "--count"),
         (("abc", *ABC, "--mechanism", "magic"), "magic"),
-        (("abc", *ABC, "--metric", "levenshtein"), "levenshtein"),
+        (("abc", *ABC, "--metric", "euclid"), "levenshtein"),
         (("abc", "--alphabet", "abca", "--epsilon", "1"), "positions 1 and 4"),
         (("abc", "--alphabet", "", "--epsilon", "1"), "at least one symbol"),
         (("abc", "--alphabet", "a,,c", "--epsilon", "1"), "position 2"),

@@ -51,6 +51,17 @@ def test_epsilon_and_a_page_for_people() -> None:
     assert "epsilon = 0.1" in done.out
 
 
+def test_named_options() -> None:
+    plain = symveil("verify", PIN, "--alpha", "6/5", "--no-bd", "--lumped", "--json").document
+    assert plain["lumped"] is True
+    assert plain["pairs"][0]["bd"] is None
+    assert plain["delta_exact"] == "791/37545"
+    support = symveil("verify", PIN, "--alpha", "6/5", "--support-only", "--width", "0.01", "--json").document
+    assert support["pairs"][1]["ld"] is None
+    assert support["pairs"][1]["support_only"] >= 200 / 2597
+    assert "without relays" in symveil("verify", PIN, "--alpha", "6/5", "--support-only").out
+
+
 def test_smallest_epsilon() -> None:
     done = symveil("verify", PIN, "--smallest-epsilon", "--delta", "0", "--json")
     assert done.status == 0

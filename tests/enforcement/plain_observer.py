@@ -394,14 +394,15 @@ def _seeded(seed: int, *, loops: bool, most_states: int) -> sv.StochasticSystem:
 def _layered(seed: int) -> sv.StochasticSystem:
     """In layers, with one secret: all runs are observed equally long, and often there is something safe to show."""
     source = random.Random(seed)
-    shape = source.choice([(1, 2, 2, 1), (1, 3, 2), (1, 3, 1, 1), (1, 2, 3), (1, 2, 1, 2)])
+    shape = source.choice([(1, 2, 2, 1), (1, 3, 2), (1, 3, 1, 1), (1, 2, 3), (1, 2, 1, 2), (2, 2, 2), (2, 2, 1, 1)])
+    often = source.choice((0.2, 1.0))  # unobservable moves: what was passed is often known only later
     layers = [[*range(sum(shape[:depth]), sum(shape[: depth + 1]))] for depth in range(len(shape))]
     moves: dict[int, list[tuple[str, int, int]]] = {}
     for layer, following in itertools.pairwise(layers):
         for number in layer:
             events = source.sample(OBSERVABLE, source.choice((1, 2, 2, 3)))
             moves[number] = [(event, source.choice(following), source.randint(1, 4)) for event in events]
-            if number < layer[-1] and source.random() < 0.2:
+            if number < layer[-1] and source.random() < often:
                 moves[number].append(("u", number + 1, 1))
     return _system(sum(shape), moves, OBSERVABLE, [source.choice(layers[source.randint(1, len(layers) - 1)])])
 
@@ -422,6 +423,23 @@ def _system(
         secret=[str(number) for number in secret],
         states=[str(number) for number in range(size)],
     )
+
+
+def quiet_systems() -> st.SearchStrategy[sv.StochasticSystem]:
+    """Long ways, loops among them, between one observation and the next."""
+    return st.integers(0, 2**32 - 1).map(_quiet)
+
+
+def _quiet(seed: int) -> sv.StochasticSystem:
+    source = random.Random(seed)
+    size = source.randint(5, 9)
+    back = source.choice((0, 0, 1, size))  # how far back a move may lead
+    moves = {}
+    for number in range(size - 1):
+        events = source.sample(["u", "v", "w", "x"], source.choice((1, 2, 3))) + ["a"] * (source.random() < 0.3)
+        lowest = max(0, number + 1 - back)
+        moves[number] = [(event, source.randint(lowest, size - 1), source.randint(1, 4)) for event in events]
+    return _system(size, moves, ("a",), source.sample(range(1, size), 2))
 
 
 def acyclic_systems(most_states: int = 6) -> st.SearchStrategy[sv.StochasticSystem]:

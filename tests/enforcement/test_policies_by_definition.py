@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.enforcement.enforce import Enforcement
+from symveil.errors import WordError
 from symveil.randomness import NotPrivateSeededBits
 
 from .plain_observer import (
@@ -175,6 +176,33 @@ def test_what_is_released_is_in_the_support(case, k, policy, omega, seed):
         assert set(released(enforced, word, seed)) <= set(law)
 
 
+@settings(max_examples=80)
+@given(st.one_of(layered, cut_off), ks, exact_policies, st.integers(1, 2))
+def test_what_is_accepted_is_safe_or_exactly_a_sensitive_string(case, k, policy, omega):
+    """Of all that can be observed; what was cut before the end of a sensitive string or goes on after it is refused."""
+    system, horizon = case
+    plain = Plain(system)
+    enforced = sv.enforce_opacity(system, k, policy=policy, omega=omega, length=horizon)
+    given_ = inputs(plain, k, cut=True, horizon=horizon)
+    longest = horizon or max(len(word) for word in inputs(plain, k, cut=False))
+    for word in itertools.chain.from_iterable(plain.possible(length) for length in range(longest + 1)):
+        law = replaced(plain, k, policy, omega, word)
+        if plain.is_safe(word, k):
+            event("safe")
+            assert enforced.release(word) == word
+        elif word not in given_:
+            event("cut before its end, or going on")
+            with pytest.raises(WordError, match="^observation: expected a sensitive string, .* found one that ends"):
+                enforced.release(word)
+        elif law:
+            event("sensitive")
+            assert enforced.release(word) in law
+        else:
+            event("sensitive, and nothing to show")
+            with pytest.raises(WordError, match="^observation: expected one that can be replaced, found none to show"):
+                enforced.release(word)
+
+
 # --- private --------------------------------------------------------------------------------------
 
 
@@ -193,6 +221,15 @@ def own_loss(plain: Plain, k: K, length: int, rate: float, adjacency: int | str)
         ),
         default=0.0,
     )
+
+
+def own_losses(plain: Plain, k: K, enforced: Enforcement, longest: int, adjacency: int | str) -> dict[int, float]:
+    """The loss of every length that is accepted: logs of unfinished runs are, too, and each length has its own rate."""
+    return {
+        length: own_loss(plain, k, length, rate_of(enforced, length), adjacency)
+        for length in range(longest + 1)
+        if plain.safe(length, k)
+    }
 
 
 @settings(max_examples=150)
@@ -237,10 +274,11 @@ def check_private(system, horizon, k, epsilon, adjacency) -> None:
         assert {other.observation: other.given for other in each.substitutes} == pytest.approx(law, rel=1e-9)
 
     budget = float(Fraction(epsilon))
-    losses = {length: own_loss(plain, k, length, rate_of(enforced, length), adjacency) for length in lengths}
+    losses = own_losses(plain, k, enforced, max(lengths), adjacency)
+    assert losses.keys() >= lengths
     assert enforced.epsilon == pytest.approx(max(losses.values()), abs=1e-9)
     assert max(losses.values()) <= enforced.epsilon <= budget
-    for length in lengths:
+    for length in losses:
         check_budget_is_used(plain, k, length, rate_of(enforced, length), adjacency, budget)
     assert enforced.posterior_of_secret == pytest.approx(largest_posterior(given_, laws), abs=1e-9)
     assert enforced.expected_distance == pytest.approx(expected_distance(given_, laws), abs=1e-9)

@@ -19,7 +19,11 @@ def plan(alphabet="abc", epsilon=1000, **options) -> ReleasePlan:
 
 
 def batch(words, kind, **others) -> pa.RecordBatch:
-    columns = {"id": pa.array([f"r{number}" for number in range(len(words))]), "s": pa.array(words, type=kind), **others}
+    columns = {
+        "id": pa.array([f"r{number}" for number in range(len(words))]),
+        "s": pa.array(words, type=kind),
+        **others,
+    }
     return pa.record_batch(list(columns.values()), names=list(columns))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -57,7 +56,9 @@ def test_only_one_process_writes_a_release(tmp_path):
         "try:\n    AsideFile(pathlib.Path(sys.argv[1]), 'r1')\nexcept ValueError as error:\n    print(error)"
     )
     with AsideFile(tmp_path / "out.csv", "r1"):
-        done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "out.csv")], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "out.csv")], capture_output=True, text=True, check=True
+        )
         assert "one process that writes this release" in done.stdout
         AsideFile(tmp_path / "out.csv", "r2").__exit__()  # another release is another matter
 
@@ -66,7 +67,7 @@ def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(FileError, match="expected a place to write to"):
         AsideFile(tmp_path / "file" / "out.csv", "r1")
-    os.mkdir(tmp_path / "folder.csv")
+    (tmp_path / "folder.csv").mkdir()
     with pytest.raises(FileError), AsideFile(tmp_path / "folder.csv", "r1") as file:
         file.publish()
 

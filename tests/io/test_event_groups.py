@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -80,7 +79,7 @@ def test_nothing_is_left_and_nothing_has_a_name(tmp_path, monkeypatch):
     events = [(number % 50, 0, "a") for number in range(2000)]
     grouping = Grouping(file=Path("log.csv"), unit="line", columns=COLUMNS, in_memory=0)
     for _ in grouping.records(batches(events, 100)):
-        assert os.listdir(tmp_path) == []  # files that nobody else can find
+        assert list(tmp_path.iterdir()) == []  # files that nobody else can find
 
 
 def test_a_case_that_never_ends_is_refused():

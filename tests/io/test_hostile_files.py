@@ -143,7 +143,9 @@ def test_an_endless_line(tmp_path):
 def test_absurd_lengths(tmp_path):
     long = ["a"] * 2000
     (tmp_path / "t.csv").write_text("id,s\n1,a\n2," + " ".join(long) + "\n")
-    (tmp_path / "t.jsonl").write_text(json.dumps({"id": 1, "s": ["a"]}) + "\n" + json.dumps({"id": 2, "s": long}) + "\n")
+    (tmp_path / "t.jsonl").write_text(
+        json.dumps({"id": 1, "s": ["a"]}) + "\n" + json.dumps({"id": 2, "s": long}) + "\n"
+    )
     pq.write_table(pa.table({"id": [1, 2], "s": [["a"], long]}), tmp_path / "t.parquet")
     events = "".join("<event><string key='concept:name' value='a'/></event>" for _ in long)
     (tmp_path / "t.xes").write_text(f"<log><trace/><trace><string key='concept:name' value='1'/>{events}</trace></log>")

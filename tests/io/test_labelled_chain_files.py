@@ -137,5 +137,5 @@ def test_files_that_are_missing_or_something_else(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="expected a labelled-chain, found a transition-system"):
         load_labelled_chain(Path(__file__).parents[2] / "examples" / "robot.json")
     with pytest.raises(ModelError, match="which has words, found a labelled-chain"):
-        sv.runs(load_model(tmp_path / "m.json"), 3)  # type: ignore[arg-type]
+        sv.runs(load_model(tmp_path / "m.json"), 3)
     assert isinstance(load_model(tmp_path / "m.json"), LabelledChain)

@@ -22,7 +22,8 @@ XES = """<?xml version="1.0" encoding="UTF-8" ?>
  <trace><string key="concept:name" value="NA"/><int key="age" value="7"/>
   <event><string key="concept:name" value="b"/><date key="time:timestamp" value="2020-01-02T00:00:00Z"/>
          <list key="x"><values><string key="concept:name" value="inner"/></values></list></event>
-  <event><date key="time:timestamp" value="2020-01-01T00:00:00+00:00"/><string key="concept:name" value="a &amp; ü"/></event>
+  <event><date key="time:timestamp" value="2020-01-01T00:00:00+00:00"/>
+         <string key="concept:name" value="a &amp; ü"/></event>
  </trace>
  <trace><string key="concept:name" value="2"/></trace>
 </log>
@@ -139,7 +140,9 @@ def test_text_in_json_is_split(tmp_path):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_wide_parquet(tmp_path, packed):
-    table = pa.table({"uid": [1, 2, 3], "pages": pa.array([[1, 2], [], [17]], type=pa.list_(pa.int8())), "x": [1, 2, 3]})
+    table = pa.table(
+        {"uid": [1, 2, 3], "pages": pa.array([[1, 2], [], [17]], type=pa.list_(pa.int8())), "x": [1, 2, 3]}
+    )
     file = tmp_path / ("t.parquet.gz" if packed else "t.parquet")
     plain = tmp_path / "plain.parquet"
     pq.write_table(table, plain)
@@ -193,7 +196,8 @@ def test_numbers_sort_as_numbers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "values", [["1", "soon"], ["soon"], ["2020-01-01", "1"], ["2020-01-01T00:00:00", "2020-01-01T00:00:00Z"], ["nan"], [""]]
+    "values",
+    [["1", "soon"], ["soon"], ["2020-01-01", "1"], ["2020-01-01T00:00:00", "2020-01-01T00:00:00Z"], ["nan"], [""]],
 )
 def test_an_order_that_is_none(tmp_path, values):
     file = tmp_path / "log.csv"

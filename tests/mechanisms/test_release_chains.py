@@ -23,11 +23,11 @@ def free() -> sv.FreeLanguage:
 
 
 def roads(*, public_start: bool = False) -> sv.RunLanguage:
-    return sv.runs(sv.load_model(EXAMPLES / "roads.json"), 3, public_start=public_start)  # type: ignore[arg-type]
+    return sv.runs(sv.load_model(EXAMPLES / "roads.json"), 3, public_start=public_start)
 
 
 def robot() -> sv.RunLanguage:
-    return sv.runs(sv.load_model(EXAMPLES / "robot.json"), 3)  # type: ignore[arg-type]
+    return sv.runs(sv.load_model(EXAMPLES / "robot.json"), 3)
 
 
 MECHANISMS = {

@@ -10,6 +10,8 @@ from symveil.workflows.reproduce.figures import draw_figures
 def test_all_figures_are_drawn(tmp_path: Path) -> None:
     names = {path.name for path in draw_figures(tmp_path, "svg")}
     assert names == {
+        "jones2019_algorithm1_as_printed.svg",
+        "jones2019_fig1a_automaton.svg",
         "jones2019_fig2_automaton.svg",
         "jones2019_case_study_1.svg",
         "benvenuti2026_fig2a.svg",

@@ -20,10 +20,17 @@ def test_published_counts_agree(rows) -> None:
     for item, number in (
         ("Case Study 1: states of the automaton", "561"),
         ("Case Study 1: edges of the automaton", "1056"),
+        ("Fig. 1a: states of the Levenshtein automaton of abc, k = 2", "12"),
         ("Fig. 2: V(start), words at distance 2 from abc", "12"),
     ):
         assert rows[item].published == rows[item].ours == number
         assert rows[item].agrees
+
+
+def test_algorithm_1_as_printed_is_shown_wrong(rows) -> None:
+    row = rows["Algorithm 1: words it accepts, k = 2"]
+    assert not row.agrees
+    assert "accepts ca, at distance 3" in row.ours
 
 
 @pytest.mark.parametrize("epsilon", ["10", "1", "0.1", "0"])

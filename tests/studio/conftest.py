@@ -30,7 +30,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory, ledger: Path) -> Iterator[R
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine (tests/system_packages.sh installs it where it may)")
+        pytest.skip("no Chromium on this machine (`make test` installs it where it may)")
     with chromium() as opened:
         yield opened
 

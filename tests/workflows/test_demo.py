@@ -1,30 +1,58 @@
-"""The demo: private files and a page that asks nobody for anything."""
+"""The demo: private files that check, and a page that asks nobody for anything."""
 
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 
-from symveil.workflows.demo import EPSILONS, PAGES, run_demo, shipped_sessions
+import pytest
+
+from symveil.io.model_files import load_model
+from symveil.workflows.demo import EPSILONS, Demo, run_demo
+from symveil.workflows.demo_town import trip_map, trips
 
 
-def test_the_demo_writes_private_sessions_and_a_self_contained_report(tmp_path) -> None:
-    demo = run_demo(tmp_path / "out")
-    originals = shipped_sessions()
-    assert demo.sessions == len(originals) == 240
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory) -> Demo:
+    return run_demo(tmp_path_factory.mktemp("demo") / "out")
+
+
+def test_every_released_trip_is_one_that_the_network_allows(demo):
+    chain = load_model(demo.report.parent / "roads.json")
+    allowed = {(source, target) for source, target, _ in chain.transitions}
+    originals = trips()
+    assert demo.trips == len(originals) == 280 and demo.streets == 43
     for row in demo.rows:
-        with row.file.open(encoding="utf-8", newline="") as file:
-            released = {line["session"]: line["pages"].split() for line in csv.DictReader(file)}
-        assert released.keys() == originals.keys()
-        assert all(len(released[name]) == len(pages) for name, pages in originals.items())
-        assert {page for pages in released.values() for page in pages} <= set(PAGES.symbols)
+        with row.release.out.open(encoding="utf-8", newline="") as file:
+            released = {line["trip_id"]: line["streets"].split() for line in csv.DictReader(file)}
+        assert list(released) == list(originals)
+        for name, trip in released.items():
+            assert len(trip) == len(originals[name])
+            assert all(move in allowed for move in itertools.pairwise(trip))
+        assert row.checked and row.loss <= row.epsilon and row.how == "certified"
+    errors = [row.expected_error for row in demo.rows]
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_the_report_is_self_contained(demo):
     report = demo.report.read_text(encoding="utf-8")
     # names of XML namespaces are not requests
     assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!#)|url\((?!["']?#)|@import""", report)
     assert all(f"ε = {epsilon}" in report for epsilon in EPSILONS)
-    assert "<svg" in report
+    assert report.count('class="map"') == 16 and "<figure" in report
 
 
-def test_no_partial_files_are_left_beside_the_report(tmp_path) -> None:
-    run_demo(tmp_path)
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+def test_the_document_says_where_everything_is(demo):
+    document = demo.document()
+    assert document["trips"] == 280
+    assert [release["epsilon"] for release in document["releases"]] == list(EPSILONS)
+    assert not [path for path in demo.report.parent.iterdir() if path.name.startswith(".")]
+
+
+def test_a_map_marks_what_was_changed():
+    original = trips()["trip-000"]
+    assert 'class="changed"' not in trip_map(original, original)
+    other = trips()["trip-007"]
+    changed = sum(one != another for one, another in zip(original, other, strict=True))
+    assert trip_map(other, original).count('class="changed"') == changed > 0

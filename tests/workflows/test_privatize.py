@@ -55,3 +55,29 @@ def test_mechanisms_by_name(mechanism: str) -> None:
 def test_an_unknown_mechanism_is_refused() -> None:
     with pytest.raises(ParameterError, match="magic"):
         sv.privatize(["abc"], alphabet="abc", epsilon=1, mechanism="magic")
+
+
+@pytest.mark.parametrize("max_length", [None, 5])
+@pytest.mark.parametrize("mechanism", ["auto", "edit", "truncated-levenshtein"])
+def test_hidden_lengths(mechanism: str, max_length: int | None) -> None:
+    options = {"alphabet": "abc", "metric": "levenshtein", "max_length": max_length, "mechanism": mechanism}
+    if mechanism == "truncated-levenshtein" and max_length is None:
+        with pytest.raises(ParameterError, match="max_length: expected a public bound"):
+            sv.privatize(["abc"], epsilon=4, **options)
+        return
+    released = sv.privatize(["abcab", "", ("a", "b")] * 20, epsilon=4, bits=NotPrivateSeededBits(5), **options)
+    assert [type(word) for word in released[:3]] == [str, str, tuple]
+    assert len({len(word) for word in released[::3]}) > 1
+    assert sv.privatize(["abcab", "c", ""], epsilon=1000, **options) == ["abcab", "c", ""]
+    assert sv.privatize([], epsilon=4, **options) == []
+
+
+def test_metric_and_bound_must_fit() -> None:
+    with pytest.raises(ParameterError, match="max_length: expected metric levenshtein"):
+        sv.privatize(["abc"], alphabet="abc", epsilon=1, max_length=5)
+    with pytest.raises(ParameterError, match="metric: expected hamming or levenshtein"):
+        sv.privatize(["abc"], alphabet="abc", epsilon=1, metric="euclid")
+    with pytest.raises(ParameterError, match="metric levenshtein"):
+        sv.privatize(["abc"], alphabet="abc", epsilon=1, mechanism="edit")
+    with pytest.raises(ParameterError, match="cutoff"):
+        sv.privatize(["abc"], alphabet="abc", epsilon=1, cutoff=2)

@@ -57,6 +57,16 @@ def test_smallest_epsilon() -> None:
         smallest_epsilon(chain, delta=0, precision=0)
 
 
+def test_the_smallest_epsilon_of_a_mechanism() -> None:
+    compiled = sv.Exponential(sv.words("ab", 2), epsilon=1).release_chain(["ab", "aa"])
+    found = smallest_epsilon(compiled, delta=0, precision="0.01")
+    assert found.lower is not None
+    assert found.upper is not None
+    assert found.lower <= 1 <= found.upper <= found.lower + Fraction(1, 100)
+    curve = privacy_curve(compiled, epsilons=["0.5", 1])
+    assert curve.verdicts[0].delta.lower > curve.verdicts[1].delta.upper
+
+
 def test_what_no_epsilon_can_hide() -> None:
     chain = sv.LabelledChain.from_transitions(
         [("s", "a", "1/2"), ("s", "b", "1/2"), ("t", "a", 1), ("a", "a", 1), ("b", "b", 1)],

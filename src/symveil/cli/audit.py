@@ -13,33 +13,58 @@ from symveil.cli.options import (
     print_notes,
 )
 from symveil.cli.output import print_json, print_table, progress_bar
+from symveil.errors import InputError
 
 
 @click.command(
     "audit", epilog="Example: symveil audit --alphabet abc --length 4 --epsilon 1 --mechanism permute-and-flip"
 )
 @language_options
-@click.option("--length", metavar="N", type=int, required=True, help="Length of the words.")
+@click.option(
+    "--length", metavar="N", type=int, required=True, help="Length of the words; with metric levenshtein, up to it."
+)
+@click.option(
+    "--output-length", metavar="M", type=int, help="With mechanism edit: look at released words of up to M symbols."
+)
 @mechanism_options
 @click.option("--by-chain", is_flag=True, help="Prove it on the mechanism's labelled chain, in exact rationals.")
 @json_option
 def audit_command(
-    source: LanguageOptions, mechanism: MechanismOptions, length: int, by_chain: bool, as_json: bool
+    source: LanguageOptions,
+    mechanism: MechanismOptions,
+    length: int,
+    output_length: int | None,
+    by_chain: bool,
+    as_json: bool,
 ) -> int:
     """Compute the exact worst-case loss of a mechanism by enumerating a small language.
 
     Exit status 0 if it is at most epsilon, 1 if it is not.
+
+    With metric levenshtein the words are those of up to --length symbols. The edit channel can release
+    words of any length: those of up to --output-length are enumerated, and for longer ones the proved
+    bound is reported.
     """
     from symveil.numerics.rationals import shown_at_least
     from symveil.verification.audit import MOST_WORDS, audit
     from symveil.verification.audit_by_chain import audit_by_chain
 
     notes: list[str] = []
-    language = source.language(length, notes)
-    language.enumerate_codes(at_most=MOST_WORDS)  # refused before anything is calibrated
-    law = mechanism.build(language)
+    mechanism.check_metric()
     with progress_bar("auditing") as progress:
-        verdict = audit_by_chain(law, progress=progress) if by_chain else audit(law, progress=progress)
+        if mechanism.metric == "levenshtein":
+            if by_chain:
+                raise InputError("by-chain: expected --metric hamming with it, found levenshtein")
+            bound = length if mechanism.max_length is None else mechanism.max_length
+            edits = mechanism.build(source.open_language(bound, notes))
+            verdict = audit(edits, length=length, output_length=output_length, progress=progress)
+        else:
+            if output_length is not None:
+                raise InputError("output-length: expected --metric levenshtein with it, found hamming")
+            language = source.language(length, notes)
+            language.enumerate_codes(at_most=MOST_WORDS)  # refused before anything is calibrated
+            law = mechanism.build(language)
+            verdict = audit_by_chain(law, progress=progress) if by_chain else audit(law, progress=progress)
     if as_json:
         print_json(verdict.document())
     else:
@@ -49,8 +74,11 @@ def audit_command(
             ("worst case", f"epsilon = {shown_at_least(verdict.worst_epsilon, 9)} over {verdict.pairs_checked} pairs"),
             ("private", "yes" if verdict.private else "NO"),
         ]
+        if verdict.longer_outputs_epsilon is not None:
+            proved = shown_at_least(verdict.longer_outputs_epsilon, 9)
+            facts.append(("longer outputs", f"epsilon = {proved}, proved, beyond {verdict.outputs_up_to} symbols"))
         if verdict.witness:
-            facts += [(name, " ".join(map(repr, word))) for name, word in verdict.witness.items()]
+            facts += [(name, " ".join(map(repr, word)) or "(the empty word)") for name, word in verdict.witness.items()]
         print_table("Audit", ("", ""), facts)
     print_notes(notes)
     return 0 if verdict.private else 1

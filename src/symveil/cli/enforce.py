@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from symveil.cli.options import json_option, print_notes
-from symveil.cli.output import print_json, print_table, require_suffix
+from symveil.cli.output import print_json, print_table, require_different, require_suffix
 from symveil.errors import InputError
 
 _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
@@ -63,13 +63,15 @@ def enforce_command(
     """
     from symveil.cli.options import read_adjacency_option
     from symveil.enforcement.enforce import enforce_opacity
-    from symveil.workflows.enforce import LOG_SUFFIXES, enforce_log, enforcement_document
+    from symveil.io.files import write_texts
+    from symveil.workflows.enforce import LOG_SUFFIXES, enforced_log, enforcement_document
     from symveil.workflows.opacity import load_system
 
     require_suffix("draw", draw, (".svg", ".dot"))
     require_suffix("out", out, LOG_SUFFIXES)
     if (log is None) != (out is None):
         raise InputError("log: expected --log and --out together, found one of them")
+    require_different(draw=draw, out=out)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
     enforced = enforce_opacity(
@@ -81,14 +83,18 @@ def enforce_command(
         length=length,
         adjacency=read_adjacency_option(adjacency),
     )
-    if draw:
-        from symveil.workflows.draw import save_diagram
-
-        save_diagram(enforced.to_diagram(), draw)
-    if log and out and enforced.enforceable:
-        count = enforce_log(enforced, log, out, sequence=sequence, separator=separator, identifier=identifier)
-        notes.append(f"{count} observations were written to {out}")
     document = enforcement_document(enforced, notes=notes)
+    texts: dict[Path, str] = {}
+    if log and out and enforced.enforceable:
+        texts[out], count = enforced_log(
+            enforced, log, out, sequence=sequence, separator=separator, identifier=identifier
+        )
+        notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
+    if draw and enforced.enforceable:
+        from symveil.workflows.draw import diagram_text
+
+        texts[draw] = diagram_text(enforced.to_diagram(), draw)
+    write_texts(texts)
     if as_json:
         print_json(document)
     elif enforced.enforceable:

@@ -19,7 +19,10 @@ from symveil.cli.output import print_json, print_table, progress_bar, require_su
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from symveil.workflows.explain import Explanation
+    from symveil.workflows.explain_edits import EditExplanation
 
 _MOST_ROWS = 24
 
@@ -39,7 +42,12 @@ _MOST_ROWS = 24
     type=click.Path(path_type=Path),
     help="Expected error against epsilon for all mechanisms (.png, .svg, .json).",
 )
-@click.option("--at-distance", metavar="L", type=int, help="With --draw: only the words at exactly this distance.")
+@click.option(
+    "--at-distance",
+    metavar="L",
+    type=int,
+    help="With --draw: the words at exactly this distance; with metric levenshtein, within it.",
+)
 @json_option
 def explain_command(
     source: WordOptions,
@@ -56,6 +64,7 @@ def explain_command(
     private versions, the expected error and the size of the automaton.
     """
     from symveil.workflows.explain import explain_word
+    from symveil.workflows.explain_edits import EditExplanation
 
     require_suffix("draw", draw, (".svg", ".dot"))
     require_suffix("plot", plot, (".png", ".svg"))
@@ -63,12 +72,14 @@ def explain_command(
     if at_distance is not None and draw is None:
         raise InputError("at-distance: expected --draw with it, found none")
     notes: list[str] = []
-    language, word = source.read(notes)
+    if mechanism.metric == "levenshtein" and curves:
+        raise InputError("curves: expected --metric hamming with --curves, found levenshtein")
+    language, word = source.read(mechanism, notes)
     explanation = explain_word(word, mechanism.build(language))
     if draw:
         from symveil.workflows.draw import draw_automaton
 
-        draw_automaton(word, language, draw, exactly=at_distance)
+        draw_automaton(word, language, draw, distance=at_distance)
     if plot:
         from symveil.workflows.draw import plot_law
 
@@ -77,10 +88,17 @@ def explain_command(
         from symveil.workflows.curves import error_curves, save_curves
 
         with progress_bar("computing curves") as progress:
-            found = error_curves(language, word=word, adjacency=explanation.mechanism.adjacency, progress=progress)
+            found = error_curves(
+                explanation.mechanism.language,  # type: ignore[arg-type]  # words of one length: checked above
+                word=word,
+                adjacency=explanation.mechanism.adjacency,
+                progress=progress,
+            )
         save_curves(found, curves)
     if as_json:
         print_json(explanation.document())
+    elif isinstance(explanation, EditExplanation):
+        _print_edits(explanation, notes)
     else:
         _print(explanation)
     print_notes(notes)
@@ -112,15 +130,57 @@ def _print(explanation: Explanation) -> None:
     if law.bounds:
         facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g} (B26 Theorem 2)"))
     print_table("What would be released", ("", ""), facts)
-    shown = sorted(sorted(range(len(law.distances)), key=lambda index: -law.probabilities[index])[:_MOST_ROWS])
+    _print_law(law.distances.tolist(), law.probabilities.tolist(), "symbols changed")
+
+
+def _print_law(labels: Sequence[object], probabilities: Sequence[float], unit: str) -> None:
+    shown = sorted(sorted(range(len(labels)), key=lambda index: -probabilities[index])[:_MOST_ROWS])
     rows = [
         (
-            str(law.distances[index]),
-            f"{law.probabilities[index]:.6g}",
-            "█" * round(40 * float(law.probabilities[index]) / float(law.probabilities.max())),
+            str(labels[index]),
+            f"{probabilities[index]:.6g}",
+            "█" * round(40 * probabilities[index] / max(probabilities)),
         )
         for index in shown
     ]
-    left_out = len(law.distances) - len(shown)
+    left_out = len(labels) - len(shown)
     title = "Law of the distance" + (f" (the {len(shown)} likeliest; {left_out} more)" if left_out else "")
-    print_table(title, ("symbols changed", "probability", ""), rows)
+    print_table(title, (unit, "probability", ""), rows)
+
+
+def _print_edits(explanation: EditExplanation, notes: list[str]) -> None:
+    from symveil.numerics.integers import decimal
+    from symveil.numerics.rationals import shown_at_least
+
+    mechanism, law = explanation.mechanism, explanation.law
+    bound, size = mechanism.language.max_length, explanation.language_size
+    digits = "without end" if size is None else decimal(size)
+    guarantee = mechanism.guarantee
+    loss, asked = shown_at_least(guarantee.epsilon), f"{float(mechanism.epsilon):.6g}"
+    parameters = explanation.document()["parameters"]
+    assert isinstance(parameters, dict)  # noqa: S101 - always is
+    facts = [
+        ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
+        ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {asked} asked for"),
+        ("protects", f"words up to {mechanism.adjacency} insertions, deletions or substitutions apart"),
+        ("public", "no bound on the length" if bound is None else f"no word has more than {bound} symbols"),
+        ("words", digits if len(digits) <= 30 else f"{digits[0]}.{digits[1:4]}…e+{len(digits) - 1}"),
+        ("parameters", ", ".join(f"{name} {value}" for name, value in parameters.items())),
+        ("expected error", f"{law.expected_error:.6g} {_UNITS[law.measured]}"),
+        ("automaton", f"{explanation.automaton[0]} states, {explanation.automaton[1]} edges"),
+    ]
+    if law.bounds:
+        facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g}: far words are not told apart"))
+    near = [f"{law.label(index)}: {count}" for index, count in enumerate(law.words) if count is not None]
+    if near:
+        facts.append(("words at distance", ", ".join(near[:_MOST_ROWS])))
+    if explanation.protection:
+        found = explanation.protection.neighbours_within_adjacency
+        facts.append(("protection", f"{found:.4g} feasible words within the adjacency of a typical word"))
+    print_table("What would be released", ("", ""), facts)
+    _print_law([law.label(row) for row in range(len(law.distances))], law.probabilities.tolist(), _UNITS[law.measured])
+    if parameters.get("tells_nothing"):
+        notes.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
+
+
+_UNITS = {"edits": "edits made (the distance is at most that)", "distance": "edits away"}

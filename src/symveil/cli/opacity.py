@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.options import json_option, print_notes
-from symveil.cli.output import counter, print_json, print_table, require_suffix
+from symveil.cli.output import counter, print_json, print_table, require_different, require_suffix
 
 if TYPE_CHECKING:
     from symveil.workflows.opacity import OpacityReport
@@ -50,6 +50,7 @@ def opacity_command(
 
     for option, path in (("draw", draw), ("draw-observer", draw_observer)):
         require_suffix(option, path, (".svg", ".dot"))
+    require_different(draw=draw, draw_observer=draw_observer)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
     with counter("estimates explored") as progress:
@@ -57,13 +58,14 @@ def opacity_command(
             system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress
         )
     if draw or draw_observer:
+        from symveil.io.files import write_texts
         from symveil.languages.observation import observer
-        from symveil.workflows.draw import save_diagram
+        from symveil.workflows.draw import diagram_text
 
-        if draw:
-            save_diagram(system.to_diagram(), draw)
+        texts = {draw: diagram_text(system.to_diagram(), draw)} if draw else {}
         if draw_observer:
-            save_diagram(observer(system).to_diagram(), draw_observer)
+            texts[draw_observer] = diagram_text(observer(system).to_diagram(), draw_observer)
+        write_texts(texts)
     if as_json:
         print_json(report.document())
     else:

@@ -6,22 +6,37 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import click
 
 from symveil.errors import InputError, ParameterError, WordError
 
 if TYPE_CHECKING:
+    from symveil.languages.bounded import BoundedRuns, BoundedWords, EveryWord
     from symveil.languages.free import FreeLanguage
+    from symveil.languages.graph import Model
     from symveil.languages.runs import RunLanguage
+    from symveil.mechanisms.edit_mechanism import EditMechanism
     from symveil.mechanisms.mechanism import WordMechanism
     from symveil.models.alphabet import Alphabet
     from symveil.privacy.parameters import Adjacency
 
+    FixedLanguage = FreeLanguage | RunLanguage
+    OpenLanguage = EveryWord | BoundedWords | BoundedRuns
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-MECHANISMS = ["auto", "exponential", "permute-and-flip", "staircase", "online", "jones2019-printed"]
+MECHANISMS = [
+    "auto",
+    "exponential",
+    "permute-and-flip",
+    "staircase",
+    "online",
+    "edit",
+    "truncated-levenshtein",
+    "jones2019-printed",
+]
 
 _MECHANISM_OPTIONS = [
     click.option("--epsilon", metavar="E", required=True, help="Privacy budget: a decimal or a fraction, above 0."),
@@ -29,7 +44,11 @@ _MECHANISM_OPTIONS = [
         "--adjacency", metavar="B|all", default="1", show_default=True, help="Words this close are to look alike."
     ),
     click.option(
-        "--metric", type=click.Choice(["hamming"]), default="hamming", show_default=True, help="What close means."
+        "--metric",
+        type=click.Choice(["hamming", "levenshtein"]),
+        default="hamming",
+        show_default=True,
+        help="What close means: substitutions, or insertions and deletions too (then the length is secret).",
     ),
     click.option("--mechanism", type=click.Choice(MECHANISMS), default="auto", show_default=True),
     click.option(
@@ -44,6 +63,18 @@ _MECHANISM_OPTIONS = [
     ),
     click.option("--utility", type=click.Choice(["distance", "inverse"]), default="distance", show_default=True),
     click.option("--offset", metavar="A", default="1", show_default=True, help="Offset of the inverse utility."),
+    click.option(
+        "--max-length",
+        metavar="N",
+        type=int,
+        help="With metric levenshtein: no word has more symbols than this public bound.",
+    ),
+    click.option(
+        "--cutoff",
+        metavar="K",
+        type=int,
+        help="With truncated-levenshtein: words farther than K edits are all alike.",
+    ),
     click.option("--not-private", is_flag=True, help="Needed by mechanisms kept only to reproduce a paper."),
 ]
 
@@ -82,9 +113,24 @@ class MechanismOptions:
     prior: str
     utility: str
     offset: str
+    max_length: int | None
+    cutoff: int | None
     not_private: bool
 
-    def build(self, language: FreeLanguage | RunLanguage) -> WordMechanism:
+    def check_metric(self) -> None:
+        """Refuse options that do not belong to the metric."""
+        from symveil.privacy.parameters import read_metric
+
+        read_metric(self.metric, max_length=self.max_length)
+
+    @overload
+    def build(self, language: FixedLanguage) -> WordMechanism: ...
+    @overload
+    def build(self, language: OpenLanguage) -> EditMechanism: ...
+    @overload
+    def build(self, language: FixedLanguage | OpenLanguage) -> WordMechanism | EditMechanism: ...
+
+    def build(self, language: FixedLanguage | OpenLanguage) -> WordMechanism | EditMechanism:
         """The mechanism they ask for, on this language."""
         from symveil.mechanisms.selection import select_mechanism
         from symveil.privacy.parameters import read_epsilon
@@ -98,6 +144,7 @@ class MechanismOptions:
             prior=self.prior,
             utility=self.utility,
             offset=self.offset,
+            cutoff=self.cutoff,
             not_private=self.not_private,
         )
 
@@ -111,6 +158,9 @@ class MechanismOptions:
             "prior": self.prior,
             "utility": self.utility,
             "offset": self.offset,
+            "metric": self.metric,
+            "max_length": self.max_length,
+            "cutoff": self.cutoff,
         }
 
 
@@ -132,20 +182,46 @@ class LanguageOptions:
     model: Path | None
     public_start: bool
 
-    def language(self, length: int, notes: list[str]) -> FreeLanguage | RunLanguage:
+    def language(self, length: int, notes: list[str]) -> FixedLanguage:
         """The words of this length; what should be said about them goes into `notes`."""
-        from symveil.io.model_files import load_word_model
         from symveil.languages.free import words
         from symveil.languages.runs import runs
+
+        model = self._model(notes)
+        if model is None:
+            return words(self._alphabet(), length)
+        return runs(model, length, public_start=self.public_start)
+
+    def open_language(self, max_length: int | None, notes: list[str]) -> OpenLanguage:
+        """The words of all lengths up to a public bound, or of any length."""
+        from symveil.languages.bounded import BoundedWords, EveryWord, runs_up_to
+
+        model = self._model(notes)
+        if self.public_start:
+            raise InputError(
+                "public start: expected metric hamming with --public-start, found levenshtein; a model's `initial` can "
+                "hold the public first state"
+            )
+        if model is None:
+            alphabet = self._alphabet()
+            return EveryWord(alphabet) if max_length is None else BoundedWords(alphabet, max_length)
+        if max_length is None:
+            raise InputError(
+                "max length: expected --max-length N with --model and metric levenshtein, because the length of the "
+                "word is secret, found none"
+            )
+        return runs_up_to(model, max_length)
+
+    def _model(self, notes: list[str]) -> Model | None:
+        from symveil.io.model_files import load_word_model
 
         if self.alphabet is not None and self.model is not None:
             raise InputError("model: expected --alphabet or --model, found both")
         if self.model is None:
             if self.public_start:
                 raise InputError("public start: expected --model with --public-start, found no model")
-            return words(self._alphabet(), length)
-        model = load_word_model(self.model, notes=notes)
-        return runs(model, length, public_start=self.public_start)
+            return None
+        return load_word_model(self.model, notes=notes)
 
     def parameters(self) -> dict[str, Any]:
         """The same for `privatize_file`, which reads words of all lengths."""
@@ -181,12 +257,17 @@ class WordOptions:
     separator: str | None
     show_values: bool
 
-    def read(self, notes: list[str]) -> tuple[FreeLanguage | RunLanguage, list[str]]:
+    def read(self, mechanism: MechanismOptions, notes: list[str]) -> tuple[FixedLanguage | OpenLanguage, list[str]]:
         """The language of the word, and the word; refuses a word outside it."""
         from symveil.io.symbols import split_word
 
+        mechanism.check_metric()
         word = split_word(self.word, self.separator)
-        language = self._language(word, notes)
+        language: FixedLanguage | OpenLanguage
+        if mechanism.metric == "levenshtein":
+            language = self._open_language(word, mechanism.max_length, notes)
+        else:
+            language = self._language(word, notes)
         if self.separator is None and not language.alphabet.spells_text:
             raise InputError(
                 "separator: expected --separator, because there are symbols of several characters, found none"
@@ -199,16 +280,33 @@ class WordOptions:
             raise
         return language, word
 
-    def _language(self, word: list[str], notes: list[str]) -> FreeLanguage | RunLanguage:
+    def _language(self, word: list[str], notes: list[str]) -> FixedLanguage:
         from symveil.languages.free import words
 
+        own = self._own_alphabet(word, notes)
+        return words(own, len(word)) if own else self._source().language(len(word), notes)
+
+    def _open_language(self, word: list[str], max_length: int | None, notes: list[str]) -> OpenLanguage:
+        from symveil.languages.bounded import EveryWord, words_up_to
+
+        own = self._own_alphabet(word, notes)
+        if not own:
+            return self._source().open_language(max_length, notes)
+        return EveryWord(own) if max_length is None else words_up_to(own, max_length)
+
+    def _source(self) -> LanguageOptions:
+        return LanguageOptions(alphabet=self.alphabet, model=self.model, public_start=self.public_start)
+
+    def _own_alphabet(self, word: list[str], notes: list[str]) -> Alphabet | None:
+        """The symbols of the word, where that was asked for."""
+        from symveil.models.alphabet import Alphabet
+
         if not self.alphabet_from_word:
-            source = LanguageOptions(alphabet=self.alphabet, model=self.model, public_start=self.public_start)
-            return source.language(len(word), notes)
+            return None
         if self.alphabet is not None or self.model is not None:
             raise InputError("alphabet: expected --alphabet-from-word or an alphabet or model, found both")
         notes.append("the alphabet is taken from the secret word, which gives it away")
-        return words(sorted(set(word)), len(word))
+        return Alphabet.from_symbols(sorted(set(word)))
 
 
 def _collected(kind: type, name: str, options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:

@@ -61,6 +61,18 @@ def require_suffix(option: str, path: Path | None, suffixes: tuple[str, ...]) ->
         raise ParameterError(option, expected=f"a file name ending in {' or '.join(suffixes)}", found=repr(path.name))
 
 
+def require_different(**paths: Path | None) -> None:
+    """Refuse two options that name the same file to write."""
+    seen: dict[Path, str] = {}
+    for name, path in paths.items():
+        if path is not None:
+            option = name.replace("_", "-")
+            if path.resolve() in seen:
+                other = seen[path.resolve()]
+                raise ParameterError(option, expected=f"another file than --{other}", found=repr(path.name))
+            seen[path.resolve()] = option
+
+
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on standard error where somebody is looking; yields what tells it (done, total)."""

@@ -27,7 +27,7 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
     from symveil.workflows.release import release_word
 
     notes: list[str] = []
-    language, word = source.read(notes)
+    language, word = source.read(mechanism, notes)
     if not as_json:
         check_separable(language.alphabet, source.separator)
     built = mechanism.build(language)
@@ -42,6 +42,8 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
     notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {asked} asked for")
     if count > 1:
         notes.append(f"{count} releases of one word are charged {shown_at_least(result.total_epsilon)} in all")
+    if getattr(built, "tells_nothing", False):
+        notes.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
     if result.guarantee.epsilon > built.epsilon:
         notes.append("this mechanism loses more than was asked for: it is not private")
     print_notes(notes)

@@ -35,7 +35,14 @@ _MOST_ROWS = 60
 )
 @click.option("--delta", metavar="D", help="Does delta = D hold? Exit status 0 proved, 1 refuted or undecided.")
 @click.option("--width", metavar="W", default="1e-4", show_default=True, help="Stop when the bracket is this narrow.")
-@click.option("--nodes", metavar="N", type=int, default=20_000, show_default=True, help="Stop at so many nodes.")
+@click.option(
+    "--nodes",
+    metavar="N",
+    type=int,
+    default=20_000,
+    show_default=True,
+    help="Stop at so many nodes; wide ones count more.",
+)
 @click.option("--horizon", metavar="T", type=int, help="Stop after so many labels.")
 @click.option("--labels", metavar="FILE", type=click.Path(path_type=Path), help="Labels of a PRISM .tra file.")
 @click.option("--bd/--no-bd", "symmetric", default=None, help="With or without bd; default: unless the chain is large.")

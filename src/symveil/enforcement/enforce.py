@@ -142,7 +142,8 @@ class Enforcement:
         )
 
     def _law(self, events: Events) -> Mapping[Events, Fraction | float]:
-        return self._policy.law(events) if self._policy.can_replace(events) else {}
+        is_shown_as_it_is = not self._policy.changes_everything and self._safe.is_safe(events)
+        return self._policy.law(events) if is_shown_as_it_is or self._policy.can_replace(events) else {}
 
     def _spelled(self, events: Events) -> tuple[str, ...]:
         return self._safe.seen.spelled(events)
@@ -177,10 +178,23 @@ class Enforcement:
         if not self.enforceable:
             return None
         if isinstance(self._policy, Private):
-            found = [self._policy.guarantee(length) for length in self._safe.complete_lengths()]
+            # also shorter logs are taken, so their losses count
+            lengths = range(max(self._safe.complete_lengths(), default=0) + 1)
+            found = [self._policy.guarantee(length) for length in lengths if self._safe.language(length)]
             return max(found, key=lambda each: each.epsilon)
-        laws = {each.events: self._policy.law(each.events) for each in self._inputs}
+        laws = {events: self._policy.law(events) for events in self._accepted()}
         return policy_loss(laws, read_adjacency(self.adjacency, length=max(map(len, laws), default=1)))
+
+    def _accepted(self) -> Iterator[Events]:
+        """What may be handed in where only sensitive strings are replaced: those, and every safe observation."""
+        yield from self._sensitive_strings
+        left = MOST_OBSERVATIONS
+        for length in range(max(self._safe.complete_lengths(), default=0) + 1):
+            language = self._safe.language(length)
+            if language is not None:
+                safe = language.enumerate_codes(at_most=left)
+                left -= len(safe)
+                yield from map(tuple, safe.tolist())
 
     @property
     def epsilon(self) -> float | None:
@@ -224,13 +238,17 @@ class Enforcement:
 
     # --- releasing -------------------------------------------------------------------------------
 
-    def release(self, observation: Sequence[str], *, bits: BitSource | None = None) -> tuple[str, ...]:
-        """What is shown for one observation."""
-        return self.release_many([observation], bits=bits)[0]
+    def release(self, observation: Sequence[str], *, bits: BitSource | None = None) -> tuple[str, ...] | str:
+        """What is shown for one observation: a tuple of events, or a str where a str came in."""
+        try:
+            return self.release_many([observation], bits=bits)[0]
+        except WordError as error:
+            message = str(error).replace("observation 1", "observation", 1)
+            raise WordError(message, position=error.position) from None
 
     def release_many(
         self, observations: Sequence[Sequence[str]], *, bits: BitSource | None = None
-    ) -> list[tuple[str, ...]]:
+    ) -> list[tuple[str, ...] | str]:
         """What is shown for each observation of a log; nothing is drawn unless all of them can be."""
         source = bits or system_bits()
         by_length: dict[int, list[int]] = defaultdict(list)
@@ -239,16 +257,15 @@ class Enforcement:
             try:
                 read.append(self._read(observation))
             except WordError as error:
-                if len(observations) == 1:
-                    raise
                 place = str(error).replace("observation", f"observation {number}", 1)
                 raise WordError(place, position=error.position) from None
             by_length[len(read[-1])].append(number - 1)
-        shown: list[tuple[str, ...]] = [()] * len(read)
+        shown: list[tuple[str, ...] | str] = [()] * len(read)
         for rows in by_length.values():
             codes = np.array([read[row] for row in rows], dtype=np.int32)
             for row, drawn in zip(rows, self._policy.draw(codes, source).tolist(), strict=True):
-                shown[row] = self._spelled(tuple(drawn))
+                events = self._spelled(tuple(drawn))
+                shown[row] = "".join(events) if isinstance(observations[row], str) else events
         return shown
 
     def _read(self, observation: Sequence[str]) -> Events:
@@ -256,12 +273,26 @@ class Enforcement:
         if self.horizon is not None and len(events) > self.horizon:
             raise WordError(f"observation: expected at most {self.horizon} events (length), found {len(events)}")
         self._safe.require_possible(events)
-        is_replaced = self._policy.changes_everything or not self._safe.is_safe(events)
-        if is_replaced and not self._policy.can_replace(events):
+        if self._policy.changes_everything:
+            is_replaceable = self._policy.can_replace(events)
+        elif self._safe.is_safe(events):
+            return events
+        else:
+            if events not in self._sensitive_strings:
+                raise WordError(
+                    f"observation: expected a sensitive string, which this policy can replace, found one that ends "
+                    f"before it or goes on after it, of {len(events)} events; the policy private takes any observation"
+                )
+            is_replaceable = self._policy.can_replace(events)
+        if not is_replaceable:
             raise WordError(
                 f"observation: expected one that can be replaced, found none to show for {len(events)} events"
             )
         return events
+
+    @cached_property
+    def _sensitive_strings(self) -> frozenset[Events]:
+        return frozenset(each.events for each in self._sensitive)
 
     def _repr_html_(self) -> str:
         if not self.enforceable:

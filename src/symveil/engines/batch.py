@@ -123,10 +123,11 @@ def _refusal(
 ) -> WordError:
     # positions, not symbols: the symbol is a secret
     row = int(np.argmax(wrong > 0))
+    length = f" of {lengths[row]}" if plan.mechanism.keeps_lengths else ""  # elsewhere it is a secret
     where = batch.column(plan.place)[row].as_py() if plan.place is not None else row + 1
     return WordError(
         f"{plan.unit} {where}: expected a sequence of the alphabet or model, found one that leaves it at position "
-        f"{wrong[row]} of {lengths[row]}; --on-unknown drop-sequence leaves such sequences out",
+        f"{wrong[row]}{length}; --on-unknown drop-sequence leaves such sequences out",
         position=int(wrong[row]),
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _ENTRY = np.dtype([("low", np.uint64), ("high", np.uint32), ("place", np.uint64)])
-_IN_MEMORY = 4_000_000
+_IN_MEMORY = 1_000_000
 _PARTS = 64
 
 

@@ -186,8 +186,12 @@ class _Parts:
         # any hash will do that spreads cases and is the same in every batch
         numbers = [zlib.crc32(text.encode()) % _PARTS for text in encoded.dictionary.to_pylist()]
         part_of = np.array(numbers, dtype=np.int64)[encoded.indices.to_numpy()]
-        for part in np.unique(part_of).tolist():
-            piece = batch.filter(pa.array(part_of == part))
+        dealt = batch.take(pa.array(np.argsort(part_of, kind="stable")))
+        sizes = np.bincount(part_of, minlength=_PARTS)
+        for part, end in enumerate(np.cumsum(sizes).tolist()):
+            if not sizes[part]:
+                continue
+            piece = dealt.slice(end - int(sizes[part]), int(sizes[part]))
             self._waiting[part].append(piece)
             self._sizes[part] += piece.nbytes
             if self._sizes[part] > _PART_BUFFER:

@@ -50,7 +50,11 @@ class EventOrder:
                 raise self._refused(places, int(np.argmin(np.abs(values) < 2.0**62)))
             floor = np.floor(values)
             return floor.astype(np.int64), values - floor
-        return self._text_keys(column.cast(pa.string()).dictionary_encode(), places)
+        text = column.cast(pa.string())
+        if self._read in (None, _number) and (whole := _whole_numbers(text)) is not None:
+            self._read = _number
+            return whole, np.zeros(len(whole))
+        return self._text_keys(text.dictionary_encode(), places)
 
     def _text_keys(self, encoded: Any, places: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         codes = encoded.indices.to_numpy()
@@ -80,6 +84,15 @@ class EventOrder:
             expected="numbers or ISO 8601 timestamps in the order column, one kind throughout",
             found="another value",
         )
+
+
+def _whole_numbers(text: Any) -> NDArray[np.int64] | None:
+    """The usual case at once: whole numbers, plainly spelled."""
+    try:
+        numbers = text.cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    return numbers if not len(numbers) or int(np.abs(numbers).max()) <= int(_LARGEST) else None
 
 
 def _number(text: str) -> Key:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from symveil.drawing.saving import save
+from symveil.drawing.saving import save, save_all
 
 
 def write_text(path: Path, text: str) -> None:
     """Write `text` to `path` in one step: whole or not at all."""
     save(path, text.encode())
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Write several files, or, where one of them cannot be written, none."""
+    save_all({path: text.encode() for path, text in texts.items()})

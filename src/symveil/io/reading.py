@@ -16,6 +16,9 @@ from symveil.errors import FileError
 _GZIP = b"\x1f\x8b"
 _MEBIBYTE = 1024 * 1024
 _LONGEST_LINE = 64 * _MEBIBYTE  # characters
+_LONGEST_CELL = 131_072
+LONGEST_SEQUENCE_CELL = _LONGEST_LINE
+"""A sequence in one cell may be as long as a line."""
 
 MOST_TIMES = 200
 """How many times its size a gzipped file may unpack to: logs reach fifty, a bomb a thousand."""
@@ -35,7 +38,7 @@ def suffix(path: Path) -> str:
 class _Unpacked(io.RawIOBase):
     """What a gzipped file unpacks to, refused once it is a bomb: in bounded memory, and before it fills a disk."""
 
-    def __init__(self, path: Path, packed: BinaryIO, most_times: int) -> None:
+    def __init__(self, path: Path, packed: BinaryIO, most_times: int | None) -> None:
         self._path, self._most_times = path, most_times
         self._size = path.stat().st_size
         self._file = gzip.GzipFile(fileobj=packed)
@@ -49,7 +52,7 @@ class _Unpacked(io.RawIOBase):
         """The next bytes."""
         found = self._file.readinto(buffer)
         self._done += found
-        if self._done > max(_SUSPICIOUS_FROM, self._most_times * self._size):
+        if self._most_times is not None and self._done > max(_SUSPICIOUS_FROM, self._most_times * self._size):
             raise FileError(
                 str(self._path),
                 expected=f"a gzip file that unpacks to at most {self._most_times} times its size",
@@ -60,11 +63,12 @@ class _Unpacked(io.RawIOBase):
 
 @contextmanager
 def open_bytes(
-    path: Path, *, what: str, most_times: int = MOST_TIMES, opened: Callable[[BinaryIO], None] | None = None
+    path: Path, *, what: str, most_times: int | None = None, opened: Callable[[BinaryIO], None] | None = None
 ) -> Iterator[BinaryIO]:
     """The bytes of a file, unpacked where it is gzipped; what goes wrong inside the block is a FileError.
 
-    `opened` is told the file itself, whose position says how far reading has come.
+    `most_times` its size is what a gzipped file may unpack to, where nothing else bounds it; `opened` is
+    told the file itself, whose position says how far reading has come.
     """
     expected = f"a readable {what}"
     try:
@@ -110,7 +114,7 @@ def read_text(path: Path, *, what: str, at_most: int) -> str:
 
 
 def read_lines(
-    path: Path, *, what: str, most_times: int = MOST_TIMES, opened: Callable[[BinaryIO], None] | None = None
+    path: Path, *, what: str, most_times: int | None = None, opened: Callable[[BinaryIO], None] | None = None
 ) -> Generator[str]:
     """The lines of a UTF-8 file with their ends, one at a time; a line without an end is refused in time."""
     with (
@@ -130,7 +134,12 @@ def read_lines(
 
 
 def csv_rows(
-    path: Path, *, what: str, most_times: int = MOST_TIMES, opened: Callable[[BinaryIO], None] | None = None
+    path: Path,
+    *,
+    what: str,
+    most_times: int | None = None,
+    opened: Callable[[BinaryIO], None] | None = None,
+    longest_cell: int = _LONGEST_CELL,
 ) -> Generator[tuple[int, list[str]]]:
     """The rows of a CSV file, header first, each with the number of its line; blank lines are left out.
 
@@ -139,7 +148,7 @@ def csv_rows(
     """
     delimiter = "\t" if suffix(path) == ".tsv" else ","
     width, line = 0, 1
-    csv.field_size_limit(_LONGEST_LINE)  # a sequence in one cell may be long; lines are bounded anyway
+    csv.field_size_limit(longest_cell)
     with closing(read_lines(path, what=what, most_times=most_times, opened=opened)) as lines:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         try:

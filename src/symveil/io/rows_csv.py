@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from symveil.io.reading import csv_rows, suffix
+from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_rows, suffix
 from symveil.io.records import PLACE
 from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
 
@@ -24,7 +24,9 @@ class CsvRows(RowSource):
     @cached_property
     def names(self) -> list[str]:
         """The header."""
-        with closing(csv_rows(self.file, what=WHAT, most_times=self._most_times)) as rows:
+        with closing(
+            csv_rows(self.file, what=WHAT, most_times=self._most_times, longest_cell=LONGEST_SEQUENCE_CELL)
+        ) as rows:
             return next(rows)[1]
 
     def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
@@ -32,7 +34,13 @@ class CsvRows(RowSource):
         del symbols
         gathered = Gathered()
         with closing(
-            csv_rows(self.file, what=WHAT, most_times=self._most_times, opened=self._opened)
+            csv_rows(
+                self.file,
+                what=WHAT,
+                most_times=self._most_times,
+                opened=self._opened,
+                longest_cell=LONGEST_SEQUENCE_CELL,
+            )
         ) as rows:  # fmt: skip
             header = next(rows)[1]
             places = [header.index(name) for name in columns]

@@ -13,7 +13,7 @@ from pathlib import Path
 from symveil.errors import FileError, ModelError, ParameterError
 from symveil.io.json_text import Members, Numeral, parse_json, read_members
 from symveil.io.late_readers import parquet_reader
-from symveil.io.reading import csv_rows, read_lines, suffix
+from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_rows, read_lines, suffix
 
 _WHAT = "file of sequences"
 _CSV = (".csv", ".tsv")
@@ -88,7 +88,7 @@ def _is_like_id(name: str) -> bool:
 
 
 def _from_csv(file: Path, chosen: _Choice, separator: str | None) -> Generator[tuple[str, ...]]:
-    with closing(csv_rows(file, what=_WHAT)) as rows:
+    with closing(csv_rows(file, what=_WHAT, longest_cell=LONGEST_SEQUENCE_CELL)) as rows:
         header = next(rows)[1]
         index = header.index(chosen.column(header))
         for line, row in rows:

@@ -132,10 +132,13 @@ class Observed:
             numbers.append(known[event])
         return tuple(numbers)
 
-    @property
-    def most_estimates(self) -> int:
-        """How many estimates fit into the memory that exploring them may take."""
-        return _MOST_BYTES // (len(self.system.states) // 8 + _BYTES_OF_AN_ENTRY)
+    def most_estimates(self, most_states: int | None) -> int:
+        """How many estimates may be explored: `most_states`, or as many as fit into 2 GB."""
+        if most_states is None:
+            return _MOST_BYTES // (len(self.system.states) // 8 + _BYTES_OF_AN_ENTRY)
+        if isinstance(most_states, bool) or not isinstance(most_states, int) or most_states < 1:
+            raise ParameterError("most_states", expected="a whole number, 1 or more", found=most_states)
+        return most_states
 
 
 def too_many_estimates(allowed: int, *, longest: int) -> TooLargeError:
@@ -187,7 +190,7 @@ def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Ob
     number = {seen.start: 0}
     layer = [seen.start]
     transitions: list[tuple[int, int, int]] = []
-    allowed = most_states or seen.most_estimates
+    allowed = seen.most_estimates(most_states)
     events = [(event, seen.steps[event]) for event in seen.occurring]
     length = 0
     while layer:

@@ -257,7 +257,7 @@ def now() -> str:
 
 
 def _allowance(connection: sa.Connection) -> tuple[int, float]:
-    values = dict(connection.execute(sa.select(settings.c.name, settings.c.value)).tuples().all())
+    values = {row.name: row.value for row in connection.execute(sa.select(settings.c.name, settings.c.value))}
     return int(values.get("allowance", "0")), float(values.get("delta", "0"))
 
 

@@ -138,6 +138,6 @@ def histories(connection: sa.Connection, numbers: list[int]) -> dict[int, dict[s
         .where(charges.c.person.in_(numbers))
         .group_by(charges.c.person, releases.c.loss)
     )
-    for person, loss, times in connection.execute(query).tuples():
+    for person, loss, times in connection.execute(query):
         found[person][loss] = int(times)
     return found

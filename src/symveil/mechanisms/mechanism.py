@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, WordError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.unchangeable import Unchangeable
 from symveil.models.word import Codes, Word, decode, encode_many
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
@@ -24,7 +24,7 @@ from symveil.privacy.release_chain import Moves, ReleaseChain, State, release_ch
 from symveil.randomness import BitSource, system_bits
 
 
-class WordMechanism(ABC):
+class WordMechanism(Unchangeable, ABC):
     """A mechanism that takes a word of a language and releases a word of the same language."""
 
     name: ClassVar[str]
@@ -139,7 +139,7 @@ class WordMechanism(ABC):
         >>> mechanism = sv.Exponential(sv.words("ab", 2), epsilon=1)
         >>> compiled = mechanism.release_chain(["ab", "aa"])
         >>> compiled.chain
-        LabelledChain(11 states, 19 transitions, 4 labels, 1 related pair)
+        LabelledChain(11 states, 17 transitions, 4 labels, 1 related pair)
         >>> sv.verify_privacy(compiled, epsilon="1.0001", delta=0).holds
         True
         """
@@ -154,24 +154,6 @@ class WordMechanism(ABC):
             [(start, moves) for start, moves, _ in compiled],
             log_error=max(error for _, _, error in compiled),
         )
-
-    def __setattr__(self, name: str, value: object) -> None:
-        # A mechanism is what it was built as: another ε under the old guarantee would be a broken promise.
-        if name in self.__dict__:
-            raise AttributeError(f"{type(self).__name__}.{name} cannot be changed; build another mechanism")
-        super().__setattr__(name, value)
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
-
-    def __getstate__(self) -> dict[str, object]:
-        # tables are made again where they are needed: a worker gets the parameters only
-        kind = type(self)
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if not isinstance(getattr(kind, name, None), cached_property)
-        }
 
     def __repr__(self) -> str:
         return (

@@ -2,7 +2,7 @@
 
 This is what a batch of a file sees. Words stand one after the other in one array of codes, `lengths`
 says where they end; what is released comes back in the same form, and may have other lengths. A
-mechanism that is not made for one length (an edit channel) implements `RaggedMechanism` itself.
+mechanism that is not made for one length (`ragged_edits`) implements `RaggedMechanism` itself.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Lengths = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class LengthClass:
-    """Words of these lengths (from, to) are released by one mechanism at one rate."""
+    """Words of these lengths (from, to; None: no bound) are released by one mechanism at one rate."""
 
-    lengths: tuple[int, int]
+    lengths: tuple[int, int | None]
     mechanism: str
     rate: Fraction | None
     guarantee: Guarantee
@@ -94,6 +94,9 @@ class MechanismOfLength:
     utility: str = "distance"
     offset: Number = 1
     keeps_lengths: ClassVar[bool] = True
+    metric: ClassVar[str] = "hamming"
+    max_length: ClassVar[None] = None
+    cutoff: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", read_epsilon(self.epsilon))

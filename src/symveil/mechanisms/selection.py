@@ -6,10 +6,14 @@ that looked at the secret word would itself be a release.
 
 from __future__ import annotations
 
+from typing import overload
+
 from symveil.errors import NotPrivateError, ParameterError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.run_counts import can_count
 from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.edit_mechanism import EditMechanism, OpenLanguage
+from symveil.mechanisms.edit_selection import EDIT_MECHANISM_NAMES, select_edit_mechanism
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import WordMechanism
@@ -22,8 +26,40 @@ from symveil.privacy.parameters import Adjacency
 MECHANISM_NAMES = ("auto", Exponential.name, PermuteAndFlip.name, Staircase.name, Online.name, Jones2019Printed.name)
 
 
-def select_mechanism(  # noqa: PLR0911 - one return per mechanism
+@overload
+def select_mechanism(
     language: FreeLanguage | RunLanguage,
+    *,
+    epsilon: Number,
+    mechanism: str = ...,
+    adjacency: Adjacency = ...,
+    calibration: str = ...,
+    prior: str = ...,
+    utility: str = ...,
+    offset: Number = ...,
+    cutoff: int | None = ...,
+    not_private: bool = ...,
+) -> WordMechanism: ...
+
+
+@overload
+def select_mechanism(
+    language: OpenLanguage,
+    *,
+    epsilon: Number,
+    mechanism: str = ...,
+    adjacency: Adjacency = ...,
+    calibration: str = ...,
+    prior: str = ...,
+    utility: str = ...,
+    offset: Number = ...,
+    cutoff: int | None = ...,
+    not_private: bool = ...,
+) -> EditMechanism: ...
+
+
+def select_mechanism(
+    language: FreeLanguage | RunLanguage | OpenLanguage,
     *,
     epsilon: Number,
     mechanism: str = "auto",
@@ -32,9 +68,14 @@ def select_mechanism(  # noqa: PLR0911 - one return per mechanism
     prior: str = "uniform",
     utility: str = "distance",
     offset: Number = 1,
+    cutoff: int | None = None,
     not_private: bool = False,
-) -> WordMechanism:
+) -> WordMechanism | EditMechanism:
     """The mechanism of that name; "auto" is the one with the least expected error at this ε.
+
+    The language says what adjacency means: on words of one length (`words`, `runs`) substitutions, the
+    Hamming distance; on words of different lengths (`words_up_to`, `runs_up_to`) insertions and deletions
+    too, the Levenshtein distance.
 
     >>> import symveil as sv
     >>> words = sv.words("abc", 6)
@@ -42,7 +83,55 @@ def select_mechanism(  # noqa: PLR0911 - one return per mechanism
     'exponential'
     >>> sv.select_mechanism(words, epsilon=2, adjacency=3).name
     'staircase'
+    >>> sv.select_mechanism(sv.words_up_to("abc", 6), epsilon=6).name
+    'truncated-levenshtein'
     """
+    if isinstance(language, OpenLanguage):
+        for name, found, default in (("prior", prior, "uniform"), ("utility", utility, "distance")):
+            if found != default:
+                raise ParameterError(name, expected=f"{default} with metric levenshtein", found=found)
+        return select_edit_mechanism(
+            language,
+            epsilon=epsilon,
+            mechanism=mechanism,
+            adjacency=adjacency,
+            calibration=calibration,
+            cutoff=cutoff,
+        )
+    if mechanism in EDIT_MECHANISM_NAMES[1:]:
+        raise ParameterError(
+            "mechanism",
+            expected=f"one of {', '.join(MECHANISM_NAMES)} on words of one length (metric hamming); {mechanism} needs "
+            "metric levenshtein: words of different lengths",
+            found=mechanism,
+        )
+    if cutoff is not None:
+        raise ParameterError("cutoff", expected="mechanism truncated-levenshtein with it", found=mechanism)
+    return _select_on_one_length(
+        language,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        adjacency=adjacency,
+        calibration=calibration,
+        prior=prior,
+        utility=utility,
+        offset=offset,
+        not_private=not_private,
+    )
+
+
+def _select_on_one_length(  # noqa: PLR0911 - one return per mechanism
+    language: FreeLanguage | RunLanguage,
+    *,
+    epsilon: Number,
+    mechanism: str,
+    adjacency: Adjacency,
+    calibration: str,
+    prior: str,
+    utility: str,
+    offset: Number,
+    not_private: bool,
+) -> WordMechanism:
     exponential = Exponential(
         language,
         epsilon=epsilon,

@@ -12,6 +12,7 @@ from symveil.numerics.rationals import Number, exact
 
 Calibration = Literal["tight", "classic"]
 Utility = Literal["distance", "inverse"]
+Metric = Literal["hamming", "levenshtein"]
 Adjacency = int | Literal["all"]
 
 _LARGEST_EPSILON = 10**9
@@ -67,4 +68,15 @@ def read_utility(value: str) -> Utility:
     """What makes a word good: "distance" is −d, "inverse" is 1/(d + a)."""
     if value not in get_args(Utility):
         raise ParameterError("utility", expected=" or ".join(get_args(Utility)), found=value)
+    return value  # type: ignore[return-value]  # just checked
+
+
+def read_metric(value: str, *, max_length: int | None = None) -> Metric:
+    """What adjacency counts: "hamming" substitutions only, "levenshtein" insertions and deletions too."""
+    if value not in get_args(Metric):
+        raise ParameterError("metric", expected=" or ".join(get_args(Metric)), found=value)
+    if value == "hamming" and max_length is not None:
+        raise ParameterError(
+            "max_length", expected="metric levenshtein with it: otherwise the length itself is public", found=max_length
+        )
     return value  # type: ignore[return-value]  # just checked

@@ -6,89 +6,63 @@ language there is nothing to believe: all of these can be computed and compared.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.errors import SymveilError, TooLargeError
+from symveil.errors import ParameterError, SymveilError, TooLargeError
 from symveil.languages.language import Language
-from symveil.models.alphabet import Symbol
 from symveil.models.word import Codes
 from symveil.numerics.rationals import at_least
+from symveil.privacy.edit_law import EditLaw
 from symveil.privacy.law import Law
+from symveil.verification.edit_audit import audit_edits
+from symveil.verification.verdict import AuditVerdict, Witness, losses
 
 # The table of all P(w'|w) has one float for every pair of words: 128 MiB at this size.
 MOST_WORDS = 4096
 _MOST_COMPARISONS = 2 * 10**10
-# Logarithms of probabilities are right to about 1e-13; a loss above nominal by more is real.
-_ROUNDING = 1e-9
+_SHORT = 3  # symbols: how long the words of an audit are where nothing else is said
 
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """Where the worst loss is attained: `released` is that much likelier from `word` than from `neighbour`."""
-
-    word: tuple[Symbol, ...]
-    neighbour: tuple[Symbol, ...]
-    released: tuple[Symbol, ...]
-
-    def items(self) -> tuple[tuple[str, tuple[Symbol, ...]], ...]:
-        """Each of the three words with its name."""
-        return (("word", self.word), ("neighbour", self.neighbour), ("released", self.released))
-
-    def document(self) -> dict[str, object]:
-        """The JSON form of the contract."""
-        return {name: list(word) for name, word in self.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class AuditVerdict:
-    """The exact worst-case loss of a mechanism on its language, and whether it keeps its promise."""
-
-    mechanism: str
-    nominal_epsilon: float
-    worst_epsilon: float
-    witness: Witness | None
-    pairs_checked: int
-
-    def _repr_html_(self) -> str:
-        verdict = "keeps" if self.private else "<b>breaks</b>"
-        return (
-            f"<p>{html.escape(self.mechanism)} {verdict} its promise of ε = {self.nominal_epsilon:.6g}: worst loss "
-            f"{self.worst_epsilon:.6g} over {self.pairs_checked} pairs.</p>"
-        )
-
-    @property
-    def private(self) -> bool:
-        """Whether the worst loss is at most the nominal ε (within 1e-9, the rounding of logarithms)."""
-        return self.worst_epsilon <= self.nominal_epsilon + _ROUNDING
-
-    def document(self) -> dict[str, object]:
-        """The JSON form of the contract."""
-        return {
-            "mechanism": self.mechanism,
-            "nominal_epsilon": self.nominal_epsilon,
-            "worst_epsilon": "infinity" if math.isinf(self.worst_epsilon) else self.worst_epsilon,
-            "witness": self.witness.document() if self.witness else None,
-            "pairs_checked": self.pairs_checked,
-            "private": self.private,
-        }
-
-
-def audit(law: Law, *, progress: Progress | None = None) -> AuditVerdict:
+def audit(
+    law: Law | EditLaw,
+    *,
+    length: int | None = None,
+    output_length: int | None = None,
+    progress: Progress | None = None,
+) -> AuditVerdict:
     """The exact worst-case loss of `law` over all ordered pairs of adjacent words, with a witness.
+
+    For mechanisms under Levenshtein adjacency the words are those of up to `length` symbols (by default up to
+    the longest that can be released, or 3), and the outputs, where there is no end to them, those of up to
+    `output_length`; see `verification.edit_audit`.
 
     >>> import symveil as sv
     >>> verdict = sv.audit(sv.PermuteAndFlip(sv.words("abc", 3), epsilon=1))
     >>> verdict.private, round(verdict.worst_epsilon, 9), verdict.pairs_checked
     (True, 1.0, 162)
+    >>> sv.audit(sv.TruncatedLevenshtein(sv.words_up_to("ab", 4), epsilon=3)).private
+    True
     """
+    if getattr(law, "metric", "hamming") == "levenshtein":
+        edits = cast(EditLaw, law)
+        if length is None:
+            length = _SHORT if edits.largest_output is None else edits.largest_output
+        return audit_edits(edits, length=length, output_length=output_length, progress=progress)
+    if length is not None or output_length is not None:
+        raise ParameterError(
+            "length", expected="none: the words of this language have one length, and all are enumerated", found=length
+        )
+    return _audit_one_length(cast(Law, law), progress)
+
+
+def _audit_one_length(law: Law, progress: Progress | None) -> AuditVerdict:
     words = law.language.enumerate_codes(at_most=MOST_WORDS)
     near = [neighbours_of(law, words, index) for index in range(len(words))]
     pairs = sum(map(len, near))
@@ -101,10 +75,10 @@ def audit(law: Law, *, progress: Progress | None = None) -> AuditVerdict:
     worst, place = -math.inf, None
     for index, neighbours in enumerate(near):
         for part in np.array_split(neighbours, max(1, len(neighbours) // 64)):
-            losses = _losses(log_law[index], log_law[part])
-            if losses.size and losses.max() > worst:
-                worst = float(losses.max())
-                row, released = np.unravel_index(int(losses.argmax()), losses.shape)
+            found = losses(log_law[index], log_law[part])
+            if found.size and found.max() > worst:
+                worst = float(found.max())
+                row, released = np.unravel_index(int(found.argmax()), found.shape)
                 place = (index, int(part[row]), int(released))
         if progress:
             progress(index + 1, len(words))
@@ -139,14 +113,6 @@ def _log_law_table(law: Law, words: Codes) -> NDArray[np.float64]:
                 f"word number {index + 1} of the language"
             )
     return table
-
-
-def _losses(of_word: NDArray[np.float64], of_neighbours: NDArray[np.float64]) -> NDArray[np.float64]:
-    """ln P(w'|w) − ln P(w'|v); +∞ where only v cannot release w', −∞ where w cannot."""
-    with np.errstate(invalid="ignore"):
-        losses = of_word - of_neighbours
-    losses[np.isnan(losses)] = -np.inf  # neither can release it: nothing is learned from what never happens
-    return losses
 
 
 def _witness(language: Language, words: Codes, place: tuple[int, int, int]) -> Witness:

@@ -19,7 +19,8 @@ from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, precision, upper_bound
 from symveil.numerics.rationals import at_least
 from symveil.privacy.release_chain import END_LABEL_STATE, ChainLaw, label_names
-from symveil.verification.audit import AuditVerdict, Progress, Witness, neighbours_of
+from symveil.verification.audit import Progress, neighbours_of
+from symveil.verification.verdict import AuditVerdict, Witness
 
 MOST_WORDS = 4096
 _MOST_PAIRS = 50_000

@@ -92,7 +92,7 @@ class PrivacyVerdict:
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
-        document: dict[str, object] = {"alpha": float(self.alpha_above)}
+        document: dict[str, object] = {"alpha": float((self.alpha_below + self.alpha_above) / 2)}
         if self.alpha is not None:
             document["alpha_exact"] = _ratio(self.alpha)
         document["epsilon"] = float(self.epsilon) if self.epsilon is not None else log_up(self.alpha_above)

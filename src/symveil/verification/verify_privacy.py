@@ -15,7 +15,7 @@ from symveil.privacy.parameters import read_epsilon
 from symveil.privacy.release_chain import ReleaseChain
 from symveil.verification.distances.bisimulation import lumped
 from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracket, Bracketing, Progress
-from symveil.verification.distances.distances import Distances, skewed_distances
+from symveil.verification.distances.distances import Distances, Exactness, skewed_distances
 from symveil.verification.distances.symmetric import symmetric_distances
 from symveil.verification.distances.tables import ChainTable
 from symveil.verification.distances.upper_bounds import upper_bound
@@ -78,22 +78,25 @@ def verify_privacy(
     work, home = lumped(chain) if on_lumped else (chain, {state: state for state in chain.states})
     table = ChainTable.of(work)
     # an α that only encloses e^ε has no exact distance worth writing down
-    exactness = "auto" if below == above else "never"
-    skewed = skewed_distances(table, below, relays=not support_only, exactness=exactness, progress=progress)  # type: ignore[arg-type]
+    exactness: Exactness = "auto" if below == above else "never"
+    skewed = skewed_distances(
+        table, below, relays=not support_only, exactness=exactness, progress=_part(progress, 0, 40)
+    )
     if symmetric is None:
         symmetric = len(table.same_label_pairs) <= MOST_PAIRS_FOR_BD
-    both = symmetric_distances(table, below, progress=progress) if symmetric else None
+    both = symmetric_distances(table, below, progress=_part(progress, 40, 60)) if symmetric else None
     bound = upper_bound(skewed, relays=not support_only)
     rules = Bracketing(table, bound, alpha=below, alpha_above=above)
     verdicts = []
-    for source, target in wanted:
+    for number, (source, target) in enumerate(wanted):
+        own = _part(progress, 60 + 40 * number // len(wanted), 60 + 40 * (number + 1) // len(wanted))
         s, t = work.number[home[source]], work.number[home[target]]
         one_step = _bound(skewed, s, t, known=below == above)
         verdicts.append(
             PairVerdict(
                 source=source,
                 target=target,
-                lv=_loosened(rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, progress=progress), slack),
+                lv=_loosened(rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, progress=own), slack),
                 ld=None if support_only else _stretched(one_step, slack),
                 bd=None if both is None else _stretched(_bound(both, s, t, known=below == above), slack),
                 support_only=_stretched(one_step, slack) if support_only else None,
@@ -102,6 +105,14 @@ def verify_privacy(
     return PrivacyVerdict(
         alpha_below=below, alpha_above=above, epsilon=read, pairs=tuple(verdicts), asked=asked, lumped=on_lumped
     )
+
+
+def _part(progress: Progress | None, begin: int, end: int) -> Progress | None:
+    """Progress of one part of the work, from `begin` to `end` of a hundred."""
+    if progress is None:
+        return None
+    progress(begin, 100)
+    return lambda done, total: progress(begin + (end - begin) * min(done, total) // max(total, 1), 100)
 
 
 def _widened(below: Fraction, above: Fraction, slack: Fraction) -> tuple[Fraction, Fraction]:

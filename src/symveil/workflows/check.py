@@ -18,7 +18,7 @@ from symveil.io.manifest import Manifest, alphabet_digest, model_digest, read_ma
 from symveil.io.model_files import load_word_model
 from symveil.io.records import SYMBOLS
 from symveil.io.sequence_files import open_sequences
-from symveil.mechanisms.ragged import MechanismOfLength
+from symveil.mechanisms.ragged_edits import Family, mechanism_for_files
 from symveil.numerics.rationals import spelled
 from symveil.privacy.parameters import read_epsilon
 
@@ -110,7 +110,10 @@ def _family(told: dict[str, Any], folder: Path, model: str | Path | None, checks
             return None
     chosen = told["parameters"]
     try:
-        return MechanismOfLength(
+        return mechanism_for_files(
+            metric=chosen["metric"],
+            max_length=chosen["max_length"],
+            cutoff=chosen["cutoff"],
             alphabet=told["alphabet"],
             model=loaded,
             public_start=chosen["public_start"],
@@ -132,16 +135,16 @@ def _model_place(name: str | None, folder: Path) -> Path | None:
     return next((place for place in places if place.exists()), None)
 
 
-def _alphabet(family: MechanismOfLength, told: dict[str, Any]) -> Check:
+def _alphabet(family: Family, told: dict[str, Any]) -> Check:
     same = alphabet_digest(family.alphabet) == told["digests"]["alphabet"]
     return Check("alphabet", same, "it is the manifest's" if same else "it is another one than the manifest's")
 
 
-def _guarantee(family: MechanismOfLength, told: dict[str, Any]) -> Check:
+def _guarantee(family: Family, told: dict[str, Any]) -> Check:
     """The promise of every class of lengths, worked out anew."""
     worst = 0.0
     for each in told["classes"]:
-        for length in each["lengths"]:
+        for length in (bound for bound in each["lengths"] if bound is not None):
             for found in family.classes(np.array([length])):
                 rate = None if found.rate is None else spelled(found.rate)
                 if rate != each["eta"] or found.mechanism != each["mechanism"]:
@@ -156,7 +159,7 @@ def _guarantee(family: MechanismOfLength, told: dict[str, Any]) -> Check:
     return Check("guarantee", True, f"at most {worst}, worked out anew")
 
 
-def _sequences(place: Path, family: MechanismOfLength, told: dict[str, Any]) -> list[Check]:
+def _sequences(place: Path, family: Family, told: dict[str, Any]) -> list[Check]:
     names = {{"id": "identifier"}.get(key, key): value for key, value in told["output"]["columns"].items()}
     files = sorted(place.glob("*.parquet")) if place.is_dir() else [place]
     records = symbols = outside = 0
@@ -172,10 +175,14 @@ def _sequences(place: Path, family: MechanismOfLength, told: dict[str, Any]) -> 
     if told["output"]["form"] == "long":  # a case without events has no row
         same = records <= counts["released"] and symbols == counts["symbols"]
     covered = all(
-        any(each["lengths"][0] <= length <= each["lengths"][1] for each in told["classes"])
-        for length in lengths[lengths > 0].tolist()
+        any(_covers(each["lengths"], length) for each in told["classes"]) for length in lengths[lengths > 0].tolist()
     )
     return [
         Check("counts", bool(same and covered), f"{records} sequences, {symbols} symbols"),
         Check("legality", outside == 0, f"{outside} sequences that the language does not have"),
     ]
+
+
+def _covers(lengths: list[int | None], length: int) -> bool:
+    first, last = lengths
+    return (first or 0) <= length and (last is None or length <= last)

@@ -141,15 +141,13 @@ def _report(
     originals: dict[str, tuple[str, ...]], rows: Sequence[DemoRow], typical: RunLanguage, out: Path
 ) -> str:  # fmt: skip
     curve = out / "expected_error.svg"
-    draw_curves(
-        _curves(typical), title="", x_label="ε", y_label=f"streets changed, of {_TYPICAL_LENGTH}", path=curve
-    )
+    draw_curves(_curves(typical), title="", x_label="ε", y_label=f"streets changed, of {_TYPICAL_LENGTH}", path=curve)
     total = " + ".join(str(row.epsilon) for row in rows)
     return page(
         "symveil demo: private trips",
-        f"{len(originals)} synthetic trips on a generated network of {len(town().states)} streets. Each released trip is "
-        "one that the network allows, drawn near the true one, so that trips that differ in one street are hard to tell "
-        "apart. This report shows originals only because nobody made them.",
+        f"{len(originals)} synthetic trips on a generated network of {len(town().states)} streets. Each released trip "
+        "is one that the network allows, drawn near the true one, so that trips that differ in one street are hard to "
+        "tell apart. This report shows originals only because nobody made them.",
         [
             (
                 "What is promised",

@@ -12,40 +12,63 @@ from symveil.errors import ParameterError
 from symveil.io.files import write_text
 from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import hamming_automaton
+from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import product_diagram
 from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.edit_mechanism import OpenLanguage
 from symveil.models.word import Word
 from symveil.numerics.rationals import spelled
+from symveil.privacy.edit_law import EditDistanceLaw
 from symveil.workflows.explain import Explanation
+from symveil.workflows.explain_edits import EditExplanation
+
+_EDITS_DRAWN = 2
 
 
-def draw_automaton(word: Word, language: FreeLanguage | RunLanguage, path: Path, *, exactly: int | None = None) -> None:
-    """Draw the word's automaton, on a model its product with it, as `.svg` or `.dot`: for the holder only."""
-    if isinstance(language, FreeLanguage):
-        diagram = hamming_automaton(word, alphabet=language.alphabet, exactly=exactly).to_diagram()
-    elif exactly is None:
+def draw_automaton(
+    word: Word, language: FreeLanguage | RunLanguage | OpenLanguage, path: Path, *, distance: int | None = None
+) -> None:
+    """Draw the word's automaton, on a model its product with it, as `.svg` or `.dot`: for the holder only.
+
+    Words of one length are drawn at exactly a distance; for words of different lengths it is the Levenshtein
+    automaton within a distance, without the model.
+    """
+    if isinstance(language, OpenLanguage):
+        within = _EDITS_DRAWN if distance is None else distance
+        diagram = levenshtein_automaton(word, within, alphabet=language.alphabet).to_diagram()
+    elif isinstance(language, FreeLanguage):
+        diagram = hamming_automaton(word, alphabet=language.alphabet, exactly=distance).to_diagram()
+    elif distance is None:
         raise ParameterError("distance", expected="--at-distance with --draw on a model", found="none")
     else:
-        diagram = product_diagram(language, language.encode(word), exactly=exactly)
+        diagram = product_diagram(language, language.encode(word), exactly=distance)
     save_diagram(diagram, path)
 
 
 def save_diagram(diagram: Diagram, path: Path) -> None:
     """Write a picture as `.svg` or `.dot`, by the name of the file."""
+    write_text(path, diagram_text(diagram, path))
+
+
+def diagram_text(diagram: Diagram, path: Path) -> str:
+    """A picture in the format that the name of its file says: `.svg` or `.dot`."""
     drawings = {".svg": to_svg, ".dot": to_dot}
     if path.suffix.lower() not in drawings:
         raise ParameterError("draw", expected="a file name ending in .svg or .dot", found=repr(path.name))
-    write_text(path, drawings[path.suffix.lower()](diagram))
+    return drawings[path.suffix.lower()](diagram)
 
 
-def plot_law(explanation: Explanation, path: Path) -> None:
+def plot_law(explanation: Explanation | EditExplanation, path: Path) -> None:
     """Plot the law of the distance as `.png` or `.svg`."""
     law, mechanism = explanation.law, explanation.mechanism
+    unit = "symbols changed"
+    if isinstance(law, EditDistanceLaw):
+        unit = f"edits made (last: {law.label(len(law.distances) - 1)})" if law.measured == "edits" else "edits away"
     draw_bars(
         law.distances,
         law.probabilities,
         title=f"{mechanism.name}, ε = {spelled(mechanism.epsilon)}",
-        x_label="symbols changed",
+        x_label=unit,
         y_label="probability",
         mark=law.expected_error,
         mark_label=f"expected {law.expected_error:.4g}",

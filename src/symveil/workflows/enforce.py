@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from symveil.enforcement.enforce import Enforcement, Sensitive
-from symveil.errors import FileError, TooLargeError, WordError
-from symveil.io.files import write_text
+from symveil.errors import FileError, ParameterError, TooLargeError, WordError
 from symveil.io.sequences import read_sequences
 
 LOG_SUFFIXES = (".csv", ".tsv", ".jsonl")
@@ -79,7 +78,7 @@ def _shown(probability: Fraction | float) -> str | float:
     return str(probability) if isinstance(probability, Fraction) else probability
 
 
-def enforce_log(
+def enforced_log(
     enforcement: Enforcement,
     source: Path,
     out: Path,
@@ -87,14 +86,20 @@ def enforce_log(
     sequence: str | None = None,
     separator: str | None = None,
     identifier: str | None = None,
-) -> int:
-    """Write what is shown for every observation of a log, in its order; whole or not at all. Returns how many.
+) -> tuple[str, int]:
+    """What to write to `out` for a log: what is shown for each of its observations, in their order; and how many.
 
-    Each line of the log is one run's observation, and its length is public. A CSV or JSON Lines
-    file comes out, by the name of `out`, with one column, `observation`.
+    Each line of the log is one run's observation, and its length is public. CSV or JSON Lines, by
+    the name of `out`, with one column, `observation`. Nothing is written here.
     """
     if out.exists() and source.exists() and out.samefile(source):
         raise FileError(str(out), expected="another file than the log", found="the same")
+    between = separator or " "
+    as_lists = out.suffix.lower() == ".jsonl"
+    if not as_lists and any(between in event for event in enforcement.system.observable):
+        raise ParameterError(
+            "separator", expected="one that occurs in no event, or an --out that ends in .jsonl", found=repr(between)
+        )
     with closing(read_sequences(source, sequence=sequence, separator=separator, identifier=identifier)) as rows:
         observations = list(rows)
     try:
@@ -102,12 +107,11 @@ def enforce_log(
     except WordError as error:
         raise WordError(f"{source}: {error}", position=error.position) from None
     text = io.StringIO()
-    if out.suffix.lower() == ".jsonl":
+    if as_lists:
         for each in shown:
             text.write(json.dumps({"observation": list(each)}, ensure_ascii=False) + "\n")
     else:
         writer = csv.writer(text, delimiter="\t" if out.suffix.lower() == ".tsv" else ",", lineterminator="\n")
         writer.writerow(["observation"])
-        writer.writerows([(separator or " ").join(each)] for each in shown)
-    write_text(out, text.getvalue())
-    return len(shown)
+        writer.writerows([between.join(each)] for each in shown)
+    return text.getvalue(), len(shown)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import overload
 
 from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
 from symveil.languages.run_product import ProductSize, product_size
+from symveil.mechanisms.edit_mechanism import EditMechanism
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import WordMechanism
 from symveil.models.word import Word
@@ -15,6 +17,7 @@ from symveil.numerics.rationals import at_least
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.protection import Protection, protection
+from symveil.workflows.explain_edits import EditExplanation, explain_edits
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,15 @@ class Explanation:
         }
 
 
-def explain_word(word: Word, mechanism: WordMechanism) -> Explanation:
+@overload
+def explain_word(word: Word, mechanism: WordMechanism) -> Explanation: ...
+@overload
+def explain_word(word: Word, mechanism: EditMechanism) -> EditExplanation: ...
+@overload
+def explain_word(word: Word, mechanism: WordMechanism | EditMechanism) -> Explanation | EditExplanation: ...
+
+
+def explain_word(word: Word, mechanism: WordMechanism | EditMechanism) -> Explanation | EditExplanation:
     """What `mechanism` would do to `word`.
 
     >>> import symveil as sv
@@ -67,6 +78,8 @@ def explain_word(word: Word, mechanism: WordMechanism) -> Explanation:
     >>> document["automaton"], document["language_size"]
     ({'states': 10, 'edges': 12}, '27')
     """
+    if isinstance(mechanism, EditMechanism):
+        return explain_edits(word, mechanism)
     language = mechanism.language
     law = mechanism.distances(word)
     if isinstance(language, FreeLanguage):

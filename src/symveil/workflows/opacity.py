@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -29,9 +29,13 @@ class OpacityReport:
     @property
     def holds(self) -> bool | None:
         """Whether a violation is impossible, or less probable than θ where one is given; None: undecided."""
-        if self.theta is None or self.violation is None:
+        if self.violation is None or (self.theta is None and self.violation.within is None):
             return self.verdict.holds
-        return self.violation.below(self.theta)
+        if self.theta is not None:
+            return self.violation.below(self.theta)
+        if self.violation.upper == 0:
+            return True
+        return False if self.violation.lower > 0 else None
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract; a probability that is not exactly known is given by its upper bound."""
@@ -46,7 +50,7 @@ class OpacityReport:
             "violation_exact": None if violation is None else violation.is_exact,
             "violation_bounds": None
             if violation is None
-            else {"lower": -at_least(-violation.lower), "upper": at_least(violation.upper)},
+            else {"lower": -at_least(-violation.lower) + 0.0, "upper": at_least(violation.upper)},
             "within": None if violation is None else violation.within,
             "witness": None if verdict.witness is None else list(verdict.witness),
             "exposed_after": verdict.exposed_after,
@@ -131,4 +135,7 @@ def judge_opacity(
             raise
         if notes is not None:
             notes.append(f"the probability of a violation was not computed: {error}")
+    if within is not None and violation is not None and violation.upper == 0:
+        # what happens later is not asked for
+        verdict = replace(verdict, holds=True, witness=None, exposed_after=None, estimate=None)
     return OpacityReport(verdict=verdict, violation=violation, theta=threshold)

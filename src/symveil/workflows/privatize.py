@@ -8,7 +8,7 @@ import numpy as np
 
 from symveil.errors import WordError
 from symveil.languages.graph import Model
-from symveil.mechanisms.ragged import MechanismOfLength
+from symveil.mechanisms.ragged_edits import mechanism_for_files
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Word, decode, encode_many
 from symveil.numerics.rationals import Number
@@ -29,19 +29,31 @@ def privatize(
     utility: str = "distance",
     offset: Number = 1,
     public_start: bool = False,
+    metric: str = "hamming",
+    max_length: int | None = None,
+    cutoff: int | None = None,
     bits: BitSource | None = None,
 ) -> list[Word]:
-    """A private word for each word, in the same order. Each word's length is public.
+    """A private word for each word, in the same order.
+
+    With metric "hamming" each word's length is public and kept. With "levenshtein" it is secret, and the
+    released word has another one; `max_length` is then a public bound on the lengths (truncated-levenshtein
+    needs it, edit does not).
 
     >>> import symveil as sv
     >>> private = sv.privatize(["ab", "abcab", ""], alphabet="abc", epsilon=2)
     >>> [len(word) for word in private]
     [2, 5, 0]
+    >>> sv.privatize(["ab", "abcab", ""], alphabet="abc", epsilon=1000, metric="levenshtein")
+    ['ab', 'abcab', '']
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     >>> all("bb" not in word for word in sv.privatize(["abab", "ba"] * 20, model=chain, epsilon=1))
     True
     """
-    family = MechanismOfLength(
+    family = mechanism_for_files(
+        metric=metric,
+        max_length=max_length,
+        cutoff=cutoff,
         alphabet=None if alphabet is None else Alphabet.from_symbols(alphabet),
         model=model,
         public_start=public_start,
@@ -60,9 +72,10 @@ def privatize(
     wrong = family.first_refused(codes, lengths)
     if wrong.any():
         number = int(np.argmax(wrong > 0))
+        length = f" of {lengths[number]}" if family.keeps_lengths else ""  # where the length may be told
         raise WordError(
             f"word {number + 1}, word: expected a word that the model can produce, found an impossible symbol at "
-            f"position {wrong[number]} of {lengths[number]}",
+            f"position {wrong[number]}{length}",
             position=int(wrong[number]),
         )
     released, new_lengths = family.release(codes, lengths, bits or system_bits())

@@ -18,7 +18,7 @@ from symveil.io.symbols import check_separable
 from symveil.languages.graph import Model
 from symveil.ledger.charging import OverBudget
 from symveil.ledger.store import Database
-from symveil.mechanisms.ragged import MechanismOfLength
+from symveil.mechanisms.ragged_edits import Family, mechanism_for_files
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import Adjacency, read_epsilon
@@ -70,6 +70,9 @@ def privatize_file(
     utility: str = "distance",
     offset: Number = 1,
     public_start: bool = False,
+    metric: str = "hamming",
+    max_length: int | None = None,
+    cutoff: int | None = None,
     sequence: str | None = None,
     separator: str | None = None,
     identifier: str | None = None,
@@ -106,7 +109,10 @@ def privatize_file(
     notes: list[str] = []
     model_file = Path(model) if isinstance(model, str | Path) else None
     loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
-    family = MechanismOfLength(
+    family = mechanism_for_files(
+        metric=metric,
+        max_length=max_length,
+        cutoff=cutoff,
         alphabet=alphabet,
         model=loaded,
         public_start=public_start,
@@ -118,6 +124,8 @@ def privatize_file(
         utility=utility,
         offset=offset,
     )
+    if unsafe_report_true_error and not family.keeps_lengths:
+        raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=family.metric)
     if over_budget not in ("error", "drop"):
         raise ParameterError("over_budget", expected="error or drop", found=over_budget)
     _check_release_id(release_id)
@@ -179,9 +187,7 @@ def privatize_file(
     )
 
 
-def _through(
-    protocol: Protocol, family: MechanismOfLength, ledger: str | Path | None, over_budget: OverBudget
-) -> Finished:
+def _through(protocol: Protocol, family: Family, ledger: str | Path | None, over_budget: OverBudget) -> Finished:
     if ledger is None:
         return protocol.without_ledger()
     database = Database(str(ledger))

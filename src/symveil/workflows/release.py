@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from symveil.errors import ParameterError
+from symveil.mechanisms.edit_mechanism import EditMechanism
 from symveil.mechanisms.mechanism import WordMechanism
 from symveil.models.word import Word, decode
 from symveil.numerics.rationals import at_least, exact
@@ -33,7 +34,7 @@ class Release:
         }
 
 
-def release_word(word: Word, mechanism: WordMechanism, *, count: int = 1) -> Release:
+def release_word(word: Word, mechanism: WordMechanism | EditMechanism, *, count: int = 1) -> Release:
     """`count` private versions of `word`. They are about one person, so their costs add up.
 
     >>> import symveil as sv
@@ -43,13 +44,16 @@ def release_word(word: Word, mechanism: WordMechanism, *, count: int = 1) -> Rel
     """
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_RELEASES:
         raise ParameterError("count", expected=f"a whole number from 1 to {_MOST_RELEASES}", found=count)
-    language = mechanism.language
-    rows = np.repeat(language.encode(word)[None, :], count, axis=0)
-    released = mechanism.release_codes(rows)
+    if isinstance(mechanism, EditMechanism):
+        released = mechanism.release_many([word] * count)
+    else:
+        language = mechanism.language
+        rows = mechanism.release_codes(np.repeat(language.encode(word)[None, :], count, axis=0))
+        released = [decode(row, language.alphabet, like=word) for row in rows]
     # Basic composition. A mechanism that loses more than its nominal ε is charged what it loses.
     each = max(mechanism.epsilon, exact(mechanism.guarantee.epsilon))
     return Release(
-        released=tuple(decode(row, language.alphabet, like=word) for row in released),
+        released=tuple(released),
         guarantee=mechanism.guarantee,
         total_epsilon=at_least(each * count),
     )

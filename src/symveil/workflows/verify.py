@@ -18,6 +18,7 @@ from symveil.errors import ParameterError
 from symveil.io.files import write_text
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numerics.rationals import Number, exact
+from symveil.privacy.release_chain import ReleaseChain
 from symveil.verification.privacy_verdict import PrivacyVerdict
 from symveil.verification.verify_privacy import read_share, verify_privacy
 
@@ -84,7 +85,7 @@ class PrivacyCurve:
 
 
 def privacy_curve(
-    chain: LabelledChain,
+    chain: LabelledChain | ReleaseChain,
     *,
     alphas: Sequence[Number] | None = None,
     epsilons: Sequence[Number] | None = None,
@@ -137,7 +138,7 @@ class SmallestEpsilon:
 
 
 def smallest_epsilon(
-    chain: LabelledChain,
+    chain: LabelledChain | ReleaseChain,
     *,
     delta: Number,
     precision: Number = Fraction(1, 1000),
@@ -159,7 +160,7 @@ def smallest_epsilon(
     step = exact(precision, name="precision")
     if step <= 0:
         raise ParameterError("precision", expected="a number above 0 such as 0.001", found=precision)
-    asked = list(chain.pairs(pairs))
+    asked = list((chain.chain if isinstance(chain, ReleaseChain) else chain).pairs(pairs))
     answer = partial(_answer, chain, wanted, asked, options)
     if answer(Fraction(0)):
         return SmallestEpsilon(delta=wanted, lower=None, upper=Fraction(0))
@@ -188,7 +189,7 @@ def smallest_epsilon(
 
 
 def _answer(
-    chain: LabelledChain, delta: Fraction, pairs: list[Pair], options: dict[str, Any], epsilon: Fraction
+    chain: LabelledChain | ReleaseChain, delta: Fraction, pairs: list[Pair], options: dict[str, Any], epsilon: Fraction
 ) -> bool | None:
     """Whether δ holds at ε: asked with the usual bracket first, and with a narrow one where that is undecided."""
     point: dict[str, Any] = {"alpha": 1} if epsilon == 0 else {"epsilon": epsilon}

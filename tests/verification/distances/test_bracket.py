@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from symveil.models.labelled_chain import LabelledChain
+from symveil.verification.distances import bracket as bracket_module
 from symveil.verification.distances import distances as module
 from symveil.verification.verify_privacy import verify_privacy
 from symveil.workflows.reproduce.chistikov2019 import pin_checker
@@ -121,3 +122,27 @@ def test_limits() -> None:
     assert few.delta.lower <= Fraction(791, 37545) <= few.delta.upper
     after_14 = verify_privacy(chain, alpha="6/5", pairs=[("1", "0")], horizon=14, width=0).delta
     assert Fraction(21, 1000) < after_14.lower < Fraction(791, 37545) < after_14.upper < Fraction(2112, 10**5)
+
+
+def test_fractions_that_grow_too_long_are_rounded_on_the_sound_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = pin_checker()
+    exact = verify_privacy(chain, alpha="1.1", pairs=[("1", "0")], horizon=9, width=0).delta
+    monkeypatch.setattr(bracket_module, "_MOST_BITS", 16)
+    monkeypatch.setattr(bracket_module, "_ROUNDED", 20)
+    rounded = verify_privacy(chain, alpha="1.1", pairs=[("1", "0")], horizon=9, width=0).delta
+    assert rounded.lower < exact.lower <= Fraction(3791, 75090) <= exact.upper < rounded.upper
+    assert rounded.upper - rounded.lower < exact.upper - exact.lower + Fraction(1, 1000)
+
+
+def test_wide_nodes_use_up_the_budget_sooner() -> None:
+    size = 40
+    rows = [(f"s{i}", f"s{(i * k + 1) % size}", Fraction(1, 3)) for i in range(size) for k in (3, 7, 11)]
+    merged: dict[tuple[str, str], Fraction] = {}
+    for source, target, chance in rows:
+        merged[source, target] = merged.get((source, target), Fraction(0)) + chance
+    chain = LabelledChain.from_transitions(
+        [(s, t, chance) for (s, t), chance in merged.items()],
+        labels={f"s{i}": "b" if i % 5 == 0 else "a" for i in range(size)},
+    )
+    verdict = verify_privacy(chain, alpha="1.1", pairs=[("s1", "s2")], nodes=200, symmetric=False)
+    assert verdict.delta.nodes <= 200

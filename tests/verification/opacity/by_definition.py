@@ -325,7 +325,7 @@ class _Initial(Knowledge):
 
 @dataclass(frozen=True)
 class Shortest:
-    """The length of a shortest violating observation; None where there is none of up to `looked_at` events (∞: at all)."""
+    """The length of a shortest violating observation; None: there is none of up to `looked_at` events (∞: at all)."""
 
     length: int | None
     looked_at: float = math.inf

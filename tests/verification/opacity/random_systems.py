@@ -116,6 +116,37 @@ def seeded_logical(seed: int, *, most_states: int = 6) -> LogicalSystem:
     return LogicalSystem.from_transitions(moves, initial=initial, observable=observable, secret=secret, states=states)
 
 
+def seeded_delayed(seed: int) -> StochasticSystem:
+    """Two systems that look alike for a while, and an unobserved choice between them: secrets come out late.
+
+    The second is a copy of the first with some transitions missing or led elsewhere. Secrets are in
+    the first, so the observer has to wait for what only the first can do; how long is where k counts.
+    """
+    source = random.Random(seed)
+    size = source.randint(2, 4)
+    first = {(n, e): source.randrange(size) for n in range(size) for e in "ab" if source.random() < 0.8}
+    second = {
+        place: target if source.random() < 0.8 else source.randrange(size)
+        for place, target in first.items()
+        if source.random() < 0.85
+    }
+    rows = [("start", "u", "p0", Fraction(1, 2)), ("start", "v", "q0", Fraction(1, 2))]
+    for copy, moves in (("p", first), ("q", second)):
+        for number in range(size):
+            out = [event for event in "ab" if (number, event) in moves]
+            weights = [source.randint(1, 5) for _ in out]
+            rows += [
+                (f"{copy}{number}", event, f"{copy}{moves[number, event]}", Fraction(weight, sum(weights)))
+                for event, weight in zip(out, weights, strict=True)
+            ]
+    states = ["start", *[f"{copy}{number}" for copy in "pq" for number in range(size)]]
+    secret = [f"p{number}" for number in source.sample(range(size), source.choice((1, 1, 2)))]
+    return StochasticSystem.from_transitions(rows, initial="start", observable=["a", "b"], secret=secret, states=states)
+
+
+delayed_systems = seeds.map(seeded_delayed)
+
+
 def stochastic_systems(*, most_states: int = 6, acyclic: bool = False) -> st.SearchStrategy[StochasticSystem]:
     """Of both makes, mostly the fuller ones."""
     fuller = seeds.map(lambda seed: seeded_stochastic(seed, most_states=most_states, acyclic=acyclic))

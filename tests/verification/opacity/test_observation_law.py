@@ -10,7 +10,16 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from enforcement.plain_observer import Chances, Observation, Plain, Runs, acyclic_systems, ks, looping_systems
+from enforcement.plain_observer import (
+    Chances,
+    Observation,
+    Plain,
+    Runs,
+    acyclic_systems,
+    ks,
+    looping_systems,
+    quiet_systems,
+)
 from symveil.errors import ParameterError
 from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.observation_law import Instant, ObservationLaw
@@ -81,6 +90,15 @@ def test_the_law_with_loops_against_linear_systems(system):
     for length in range(4):
         assert {word for word in found if len(word) == length} == set(plain.possible(length))
     for observation, instant in found.items():
+        assert (instant.probability, instant.secret) == chances.beginning(observation)
+        assert (instant.ends, instant.ends_secret) == chances.exactly(observation)
+
+
+@settings(max_examples=60)
+@given(quiet_systems())
+def test_the_law_where_much_happens_unobserved(system):
+    chances = Chances(Plain(system))
+    for observation, instant in instants(system, longest=2):
         assert (instant.probability, instant.secret) == chances.beginning(observation)
         assert (instant.ends, instant.ends_secret) == chances.exactly(observation)
 

@@ -9,7 +9,7 @@ import pytest
 from by_definition import NOTIONS, Defined, System, shortest_violation
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from random_systems import KS, ks, logical_systems, notions, stochastic_systems, systems
+from random_systems import KS, delayed_systems, ks, logical_systems, notions, stochastic_systems, systems
 
 import symveil as sv
 
@@ -112,9 +112,14 @@ class TestVerdicts:
     def test_logical(self, system: System, k: int | str, notion: str) -> None:
         check_verdict(system, k, notion)
 
+    @settings(max_examples=200)
+    @given(delayed_systems, ks, notions)
+    def test_secrets_that_come_out_late(self, system: System, k: int | str, notion: str) -> None:
+        check_verdict(system, k, notion)
+
     @pytest.mark.soak
     @pytest.mark.parametrize("notion", NOTIONS)
-    @settings(max_examples=10000)
+    @settings(max_examples=4000)
     @given(system=systems(), k=ks)
     def test_many(self, notion: str, system: System, k: int | str) -> None:
         check_verdict(system, k, notion)
@@ -197,6 +202,11 @@ class TestProbabilities:
         assert sv.violation_probability(system, k, notion=notion).exact == violated
         assert sv.violation_probability(system, k, notion=notion, within=len(system.states)).exact == violated
 
+    @settings(max_examples=250)
+    @given(delayed_systems, ks, st.sampled_from(("weak", "weak", "strong")))
+    def test_secrets_that_come_out_late(self, system: System, k: int | str, notion: str) -> None:
+        check_probability(system, k, notion, events=7)
+
     @settings(max_examples=100)
     @given(stochastic_systems(), ks, st.fractions(0, 1, max_denominator=12).filter(lambda theta: theta > 0))
     def test_almost_opaque_is_below_the_threshold(self, system: System, k: int | str, theta: Fraction) -> None:
@@ -207,7 +217,7 @@ class TestProbabilities:
 
     @pytest.mark.soak
     @pytest.mark.parametrize("notion", NOTIONS)
-    @settings(max_examples=5000)
+    @settings(max_examples=1500)
     @given(system=stochastic_systems(), k=ks)
     def test_many(self, notion: str, system: System, k: int | str) -> None:
         check_probability(system, k, notion, most=800, events=6)

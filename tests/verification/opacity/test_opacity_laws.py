@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import random
 from dataclasses import replace
 
@@ -43,7 +44,7 @@ class TestImplications:
     @given(systems(), st.sampled_from(("weak", "strong")))
     def test_looking_back_further_finds_no_less(self, system: System, notion: str) -> None:
         verdicts = [sv.verify_opacity(system, k, notion=notion) for k in KS]
-        for nearer, further in zip(verdicts, verdicts[1:], strict=False):
+        for nearer, further in itertools.pairwise(verdicts):
             assert nearer.holds or not further.holds
             if not nearer.holds:
                 assert len(further.witness) <= len(nearer.witness)

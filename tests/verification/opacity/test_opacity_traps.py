@@ -13,17 +13,17 @@ import symveil as sv
 from symveil.errors import InputError, ModelError, ParameterError, TooLargeError
 
 
-def stochastic(rows: list[tuple], observable: str = "ab", secret: str = "", **more: object) -> sv.StochasticSystem:
+def stochastic(rows: list[tuple], observable: str = "ab", secrets: str = "", **more: object) -> sv.StochasticSystem:
     return sv.StochasticSystem.from_transitions(
-        rows, initial="0", observable=list(observable), secret=list(secret), **more
+        rows, initial="0", observable=list(observable), secret=list(secrets), **more
     )
 
 
-def logical(moves: str, initial: str = "0", observable: str = "ab", secret: str = "") -> sv.LogicalSystem:
+def logical(moves: str, initial: str = "0", observable: str = "ab", secrets: str = "") -> sv.LogicalSystem:
     """A system of moves such as "0a1 0u2"."""
     return sv.LogicalSystem.from_transitions(
         [tuple(move) for move in moves.split()],
-        initial=list(initial), observable=list(observable), secret=list(secret),
+        initial=list(initial), observable=list(observable), secret=list(secrets),
     )  # fmt: skip
 
 
@@ -40,31 +40,34 @@ class TestWhichStatesAreSecret:
     @pytest.mark.parametrize(("k", "notion"), EVERY_QUESTION)
     def test_all(self, k: int | str, notion: str) -> None:
         """Nothing needs to be observed."""
-        verdict = sv.verify_opacity(stochastic(LOOP, secret="012"), k, notion=notion)
+        verdict = sv.verify_opacity(stochastic(LOOP, secrets="012"), k, notion=notion)
         assert (verdict.holds, verdict.witness, verdict.exposed_after) == (False, (), 0)
         assert verdict.estimate == (("0",) if notion == "initial" else ("0", "2"))
-        assert sv.violation_probability(stochastic(LOOP, secret="012"), k, notion=notion).exact == 1
-        assert sv.violation_probability(stochastic(LOOP, secret="012"), k, notion=notion, within=0).exact == 1
+        assert sv.violation_probability(stochastic(LOOP, secrets="012"), k, notion=notion).exact == 1
+        assert sv.violation_probability(stochastic(LOOP, secrets="012"), k, notion=notion, within=0).exact == 1
 
     @pytest.mark.parametrize("k", KS)
     def test_the_initial_one(self, k: int | str) -> None:
-        """2 is reached from 0 unobserved, so the first instant is not secret altogether; a run through 0 is."""
-        system = stochastic(LOOP, secret="0")
-        assert sv.violation_probability(system, 0, notion="initial").exact == 1
-        assert sv.verify_opacity(system, k, notion="strong").witness == ()
+        """At first {0, 2} are possible; whatever is seen next can only have happened from 0. Every run is through 0."""
+        system = stochastic(LOOP, secrets="0")
         verdict = sv.verify_opacity(system, k)
-        assert verdict.witness == ("a",) if k == 0 else ("a",)
-        # "a" gives 0 away: after it {0, 2} are possible, before it only 0 was
-        assert verdict.holds is (k == 0 and verdict.witness is None)
+        if k == 0:
+            assert verdict.holds
+            assert sv.violation_probability(system, k).exact == 0
+        else:
+            assert (len(verdict.witness), verdict.exposed_after, verdict.estimate) == (1, 0, ("0",))
+            assert sv.violation_probability(system, k).exact == Fraction(3, 4)
+        assert sv.verify_opacity(system, k, notion="strong").witness == ()
+        assert sv.violation_probability(system, k, notion="initial").exact == 1
 
     @pytest.mark.parametrize(("k", "notion"), EVERY_QUESTION)
     def test_unreachable_ones(self, k: int | str, notion: str) -> None:
-        system = stochastic([*LOOP, ("8", "a", "9", 1), ("9", "b", "0", 1)], secret="89")
+        system = stochastic([*LOOP, ("8", "a", "9", 1), ("9", "b", "0", 1)], secrets="89")
         assert sv.verify_opacity(system, k, notion=notion).holds
         assert sv.violation_probability(system, k, notion=notion).exact == 0
 
     def test_unreachable_ones_beside_a_reachable_one(self) -> None:
-        system = stochastic([*LOOP, ("8", "b", "9", 1)], secret="189")
+        system = stochastic([*LOOP, ("8", "b", "9", 1)], secrets="189")
         assert sv.verify_opacity(system, 0).estimate == ("1",)
         assert sv.violation_probability(system, 0).exact == Fraction(1, 2)
 
@@ -73,13 +76,13 @@ class TestUnobservableMoves:
     @pytest.mark.parametrize("k", KS)
     def test_the_reach_of_the_states_that_are_not_secret(self, k: int | str) -> None:
         """After a: {1, 2}, 2 secret. Only 2 can do b, but 1 becomes 2 unobserved: whoever forgets that errs (§9)."""
-        system = logical("0a1 1u2 2b3", secret="2")
+        system = logical("0a1 1u2 2b3", secrets="2")
         assert sv.verify_opacity(system, k).holds
         assert sv.delayed_estimate(system, "ab", after=1) == ("1", "2")
 
     @pytest.mark.parametrize("k", KS)
     def test_but_no_single_run_avoids_it(self, k: int | str) -> None:
-        verdict = sv.verify_opacity(logical("0a1 1u2 2b3", secret="2"), k, notion="strong")
+        verdict = sv.verify_opacity(logical("0a1 1u2 2b3", secrets="2"), k, notion="strong")
         assert verdict.holds is (k == 0)
         if k != 0:
             assert verdict.witness == ("a", "b")
@@ -87,13 +90,13 @@ class TestUnobservableMoves:
     @pytest.mark.parametrize("k", KS)
     def test_from_a_secret_to_a_public_state(self, k: int | str) -> None:
         """After a: {1, 2}, 1 secret, and all that happens later happens from 2."""
-        system = logical("0a1 1u2 2b3", secret="1")
+        system = logical("0a1 1u2 2b3", secrets="1")
         assert sv.verify_opacity(system, k).holds
         assert sv.verify_opacity(system, k, notion="strong").witness == ("a",)
 
     def test_a_late_event_that_only_the_secret_allows(self) -> None:
         """After a: {1, 2, 3}. 3 –v→ 1 –u→ 2, but only the secret 2 does b."""
-        hidden, given_away = logical("0a3 3v1 1u2 2b0", secret="2"), logical("0a2 0a3 3v1 2b0", secret="2")
+        hidden, given_away = logical("0a3 3v1 1u2 2b0", secrets="2"), logical("0a2 0a3 3v1 2b0", secrets="2")
         assert sv.verify_opacity(hidden, 1).holds
         verdict = sv.verify_opacity(given_away, 1)
         assert (verdict.witness, verdict.exposed_after, verdict.estimate) == (("a", "b"), 1, ("2",))
@@ -101,25 +104,27 @@ class TestUnobservableMoves:
 
     @pytest.mark.parametrize(("k", "notion"), EVERY_QUESTION)
     def test_self_loops_change_nothing(self, k: int | str, notion: str) -> None:
-        plain = logical("0a1 0a2 1b0 2a0", secret="2")
-        looped = logical("0a1 0a2 1b0 2a0 0u0 1u1 2v2", secret="2")
+        plain = logical("0a1 0a2 1b0 2a0", secrets="2")
+        looped = logical("0a1 0a2 1b0 2a0 0u0 1u1 2v2", secrets="2")
         assert sv.verify_opacity(looped, k, notion=notion) == sv.verify_opacity(plain, k, notion=notion)
 
     def test_self_loops_do_not_eat_probability(self) -> None:
-        system = stochastic([("0", "u", "0", "99/100"), ("0", "a", "1", "1/300"), ("0", "b", "2", "1/150")], secret="1")
+        system = stochastic(
+            [("0", "u", "0", "99/100"), ("0", "a", "1", "1/300"), ("0", "b", "2", "1/150")], secrets="1"
+        )
         assert sv.violation_probability(system, 0).exact == Fraction(1, 3)
 
     def test_cycles(self) -> None:
         """0 ⇄ 1 unobserved, either may leave: by a into the secret from 0 only."""
         rows = [("0", "u", "1", "1/2"), ("1", "v", "0", "1/2"), ("0", "a", "2", "1/2"), ("1", "b", "3", "1/2")]
-        system = stochastic(rows, secret="2")
+        system = stochastic(rows, secrets="2")
         assert sv.violation_probability(system, 0).exact == Fraction(2, 3)
         assert sv.violation_probability(system, 0, within=3).exact == Fraction(5, 8)
 
     def test_a_secret_in_a_cycle_is_never_alone(self) -> None:
-        system = logical("0u1 1u0 0a0 1a1 0b1", secret="1")
+        system = logical("0u1 1u0 0a0 1a1 0b1", secrets="1")
         assert sv.verify_opacity(system, "infinite").holds
-        # but ba after which 1 … 0: b leads to 1, so every run is through the secret
+        # b leads to 1, so no run after it avoids the secret
         assert sv.verify_opacity(system, 0, notion="strong").witness == ("b",)
 
 
@@ -130,7 +135,7 @@ class TestRunsThatGoOnForEverUnobserved:
     @pytest.mark.parametrize("exact", [None, True, False])
     def test_a_closed_loop(self, notion: str, exact: bool | None) -> None:
         rows = [("0", "u", "2", "1/2"), ("0", "b", "1", "1/2"), ("2", "u", "2", 1)]
-        value = sv.violation_probability(stochastic(rows, secret="1"), 1, notion=notion, exact=exact)
+        value = sv.violation_probability(stochastic(rows, secrets="1"), 1, notion=notion, exact=exact)
         assert value.lower <= Fraction(1, 2) <= value.upper
         assert value.upper - value.lower < Fraction(1, 10**9)
 
@@ -141,17 +146,17 @@ class TestRunsThatGoOnForEverUnobserved:
             ("0", "v", "4", "1/5"), ("4", "u", "5", "1/3"), ("4", "v", "4", "2/3"), ("5", "u", "4", 1),
             ("0", "a", "0", "2/5"), ("0", "b", "1", "1/5"),
         ]  # fmt: skip
-        value = sv.violation_probability(stochastic(rows, secret="1"), "infinite", exact=exact)
+        value = sv.violation_probability(stochastic(rows, secrets="1"), "infinite", exact=exact)
         assert value.lower <= Fraction(1, 3) <= value.upper
         assert value.upper - value.lower < Fraction(1, 10**9)
 
     def test_a_closed_observable_class(self) -> None:
         rows = [("0", "a", "2", "2/3"), ("0", "b", "1", "1/3"), ("2", "a", "3", 1), ("3", "a", "2", 1)]
-        assert sv.violation_probability(stochastic(rows, secret="1"), 2).exact == Fraction(1, 3)
+        assert sv.violation_probability(stochastic(rows, secrets="1"), 2).exact == Fraction(1, 3)
 
     def test_a_secret_in_a_closed_unobservable_class_is_not_noticed_there(self) -> None:
         """1 is secret and nothing more is ever seen: the observer cannot know that 0 was left."""
-        system = stochastic([("0", "u", "1", 1), ("1", "u", "1", 1)], secret="1")
+        system = stochastic([("0", "u", "1", 1), ("1", "u", "1", 1)], secrets="1")
         assert sv.violation_probability(system, "infinite").exact == 0
         assert sv.violation_probability(system, "infinite", notion="strong").exact == 0
 
@@ -167,27 +172,27 @@ class TestWhereRunsEnd:
         assert sv.violation_probability(secret, k, notion=notion).exact == 1
 
     def test_only_unobservable_events_occur(self) -> None:
-        system = stochastic([("0", "u", "1", 1), ("1", "v", "0", 1)], secret="1")
+        system = stochastic([("0", "u", "1", 1), ("1", "v", "0", 1)], secrets="1")
         assert sv.verify_opacity(system, "infinite").holds
         assert sv.violation_probability(system, "infinite", within=7).exact == 0
 
     def test_the_end_of_a_run_is_not_observed(self) -> None:
         """After a the run is in 1 or in the secret 2, which has no way on; silence tells nothing."""
-        system = logical("0a1 0a2 1a1", secret="2")
+        system = logical("0a1 0a2 1a1", secrets="2")
         assert sv.verify_opacity(system, "infinite").holds
-        ends = logical("0a1 0a2 2a2", secret="2")
+        ends = logical("0a1 0a2 2a2", secrets="2")
         assert sv.verify_opacity(ends, 1).witness == ("a", "a")
 
     def test_violations_before_the_end_count_once(self) -> None:
         """Every state after the violation is secret too: the first violation is all that counts."""
         rows = [("0", "a", "1", "1/2"), ("0", "b", "2", "1/2"), ("1", "a", "1", "1/2"), ("1", "b", "1", "1/2")]
-        assert sv.violation_probability(stochastic(rows, secret="1"), "infinite").exact == Fraction(1, 2)
+        assert sv.violation_probability(stochastic(rows, secrets="1"), "infinite").exact == Fraction(1, 2)
 
 
 class TestEventsAndStarts:
     @pytest.mark.parametrize(("k", "notion"), EVERY_QUESTION)
     def test_an_observable_event_that_never_occurs(self, k: int | str, notion: str) -> None:
-        used, listed = (stochastic(LOOP, observable=names, secret="1") for names in ("ab", "zaby"))
+        used, listed = (stochastic(LOOP, observable=names, secrets="1") for names in ("ab", "zaby"))
         assert sv.verify_opacity(listed, k, notion=notion) == sv.verify_opacity(used, k, notion=notion)
         values = [sv.violation_probability(s, k, notion=notion).exact for s in (used, listed)]
         assert values[0] == values[1]
@@ -195,7 +200,7 @@ class TestEventsAndStarts:
 
     def test_several_initial_states(self) -> None:
         """Both starts are possible until b, which only the secret one can do."""
-        system = logical("0a0 1a1 1b1", initial="01", secret="1")
+        system = logical("0a0 1a1 1b1", initial="01", secrets="1")
         for k, witness in ((0, ("b",)), (3, ("b",)), ("infinite", ("b",))):
             assert sv.verify_opacity(system, k).witness == witness
         verdict = sv.verify_opacity(system, notion="initial")
@@ -203,19 +208,19 @@ class TestEventsAndStarts:
 
     def test_initial_secrets_are_judged_by_where_the_run_started(self) -> None:
         """2 is secret, and where every run from 0 ends: that is not about the initial state."""
-        assert sv.verify_opacity(logical("0a2", secret="2"), notion="initial").holds
-        moved = sv.verify_opacity(logical("0a2 1a2 1b2", initial="01", secret="1"), notion="initial")
+        assert sv.verify_opacity(logical("0a2", secrets="2"), notion="initial").holds
+        moved = sv.verify_opacity(logical("0a2 1a2 1b2", initial="01", secrets="1"), notion="initial")
         assert (moved.witness, moved.estimate) == (("b",), ("1",))
 
     def test_an_initial_state_reached_later_is_not_a_start(self) -> None:
         """1 is secret, initial, and reached from 0 unobserved; b is possible from both starts."""
-        assert sv.verify_opacity(logical("0u1 1b1", initial="01", secret="1"), notion="initial").holds
+        assert sv.verify_opacity(logical("0u1 1b1", initial="01", secrets="1"), notion="initial").holds
 
     def test_an_initial_state_that_is_secret_beside_one_that_is_not(self) -> None:
-        assert sv.verify_opacity(logical("0a0 1a1", initial="01", secret="0"), "infinite").holds
+        assert sv.verify_opacity(logical("0a0 1a1", initial="01", secrets="0"), "infinite").holds
 
     def test_initial_opacity_has_no_k(self) -> None:
-        system = logical("0a0 1a1 1b1", initial="01", secret="1")
+        system = logical("0a0 1a1 1b1", initial="01", secrets="1")
         first, *others = [sv.verify_opacity(system, k, notion="initial") for k in KS]
         assert all(other == first for other in others)
         assert first.property_name == "initial-state opacity"
@@ -223,7 +228,7 @@ class TestEventsAndStarts:
 
 class TestTruncatedHorizons:
     def test_true_value_1_but_three_per_cent_after_200_steps(self) -> None:
-        system = stochastic([("0", "a", "0", "6566/6567"), ("0", "b", "1", "1/6567")], secret="1")
+        system = stochastic([("0", "a", "0", "6566/6567"), ("0", "b", "1", "1/6567")], secrets="1")
         assert sv.violation_probability(system, 0).exact == 1
         simulated = sv.violation_probability(system, 0, within=200)
         assert simulated.exact == 1 - Fraction(6566, 6567) ** 200
@@ -232,14 +237,14 @@ class TestTruncatedHorizons:
         assert sv.violation_probability(system, 0).below(1) is False
 
     def test_the_same_by_a_walk_that_always_starts_again(self) -> None:
-        """Seven heads in a row before the secret: sure, and late."""
+        """Twelve heads in a row before the secret: sure, and late."""
         rows = [(str(i), "a", str(i + 1), "1/2") for i in range(12)] + [(str(i), "b", "0", "1/2") for i in range(12)]
         system = sv.StochasticSystem.from_transitions(rows, initial="0", observable=["a", "b"], secret=["12"])
         assert sv.violation_probability(system, 0).exact == 1
         assert 0.02 < float(sv.violation_probability(system, 0, within=200)) < 0.04
 
     def test_within_counts_events_and_not_observations(self) -> None:
-        system = stochastic([("0", "u", "1", 1), ("1", "v", "2", 1), ("2", "a", "3", 1)], secret="3")
+        system = stochastic([("0", "u", "1", 1), ("1", "v", "2", 1), ("2", "a", "3", 1)], secrets="3")
         assert [sv.violation_probability(system, 0, within=n).exact for n in (0, 1, 2, 3, 4)] == [0, 0, 0, 1, 1]
 
 
@@ -247,13 +252,13 @@ class TestExtremeNumbers:
     def test_huge_denominators(self) -> None:
         """p, q and their rest have no common structure: the answer is p/(p+q) to the last digit."""
         p, q = Fraction(1, 10**40 + 7), Fraction(10**60 + 1, 3 * 10**61 + 9)
-        system = stochastic([("0", "a", "0", 1 - p - q), ("0", "b", "1", p), ("0", "c", "2", q)], "abc", secret="1")
+        system = stochastic([("0", "a", "0", 1 - p - q), ("0", "b", "1", p), ("0", "c", "2", q)], "abc", secrets="1")
         assert sv.violation_probability(system, 3).exact == p / (p + q)
         assert sv.violation_probability(system, 3, within=2).exact == p + (1 - p - q) * p
 
     def test_probabilities_below_every_float(self) -> None:
         p = Fraction(1, 10**500)
-        system = stochastic([("0", "a", "2", 1 - p), ("0", "b", "1", p)], secret="1")
+        system = stochastic([("0", "a", "2", 1 - p), ("0", "b", "1", p)], secrets="1")
         assert sv.violation_probability(system, 0).exact == p
         assert sv.violation_probability(system, 0, exact=False).upper >= p
 
@@ -261,7 +266,7 @@ class TestExtremeNumbers:
     @pytest.mark.parametrize("moves", ["0a0 0a1 1a1 1a2 2a2", "0a0 0a1 1a1 1b1 0u2 2a2", "0a1 1a0 0u2 2b1 2a2 1b0"])
     def test_a_million_steps_and_infinitely_many_agree(self, moves: str, notion: str) -> None:
         """No answer takes more estimates because k is large (§9)."""
-        system = logical(moves, secret="1")
+        system = logical(moves, secrets="1")
         infinite = sv.verify_opacity(system, "infinite", notion=notion)
         for k in (10**6, 10**30):
             million = sv.verify_opacity(system, k, notion=notion, most_states=10_000)
@@ -269,7 +274,7 @@ class TestExtremeNumbers:
 
     def test_a_million_steps_without_loops(self) -> None:
         rows = [("0", "a", "1", "1/3"), ("0", "u", "2", "2/3"), ("2", "a", "3", 1), ("1", "b", "4", 1)]
-        system = stochastic(rows, secret="1")
+        system = stochastic(rows, secrets="1")
         assert sv.violation_probability(system, 10**6).exact == Fraction(1, 3)
         assert sv.violation_probability(system, 10**6, notion="strong").exact == Fraction(1, 3)
 
@@ -301,21 +306,16 @@ class TestTooLarge:
         assert "\n" not in str(caught.value)
 
     def test_a_violation_found_before_the_bound_is_an_answer(self) -> None:
-        system = long_memory(40).with_secret(["2"])
-        found = sv.verify_opacity(system.with_secret(["0", "1"]), 0, most_states=1000)
-        assert found.witness == ()
+        system = long_memory(40).with_secret(["0", "1"])
+        assert sv.verify_opacity(system, 0, most_states=1000).witness == ()
 
     def test_a_short_horizon_helps_as_the_advice_says(self) -> None:
         system = long_memory(40)
         assert sv.violation_probability(system, 2, within=6, most_states=1000).exact == 0
 
-    def test_exact_beyond_what_rationals_can_do(self) -> None:
-        """The advice is followed: without insisting there are bounds."""
-        assert sv.violation_probability(long_memory(9), 1, exact=True).exact == 0
-
 
 class TestRefusals:
-    SYSTEM = stochastic(LOOP, secret="1")
+    SYSTEM = stochastic(LOOP, secrets="1")
 
     @pytest.mark.parametrize("k", [-1, 1.5, True, None, "x", "-1", "", float("nan"), float("-inf"), [1], "1\n"])
     def test_k(self, k: object) -> None:
@@ -365,12 +365,12 @@ class TestRefusals:
 
 def test_the_traps_agree_with_the_definition() -> None:
     """The systems above that were judged by hand, once more by the oracle."""
-    for moves, initial, secret in [
+    for moves, initial, secrets in [
         ("0a1 1u2 2b3", "0", "2"), ("0a1 1u2 2b3", "0", "1"), ("0a3 3v1 1u2 2b0", "0", "2"),
         ("0a2 0a3 3v1 2b0", "0", "2"), ("0u1 1u0 0a0 1a1 0b1", "0", "1"), ("0a1 0a2 1a1", "0", "2"),
         ("0a1 0a2 2a2", "0", "2"), ("0a0 1a1 1b1", "01", "1"), ("0u1 1b1", "01", "1"),
     ]:  # fmt: skip
-        system = logical(moves, initial=initial, secret=secret)
+        system = logical(moves, initial=initial, secrets=secrets)
         for k, notion in EVERY_QUESTION:
             found = sv.verify_opacity(system, k, notion=notion)
             assert shortest_violation(Defined(system), k, notion).agrees_with(found.witness)

@@ -39,7 +39,7 @@ def lumped(chain: LabelledChain) -> tuple[LabelledChain, dict[str, str]]:
     ...     [("a", "c", "1/2"), ("a", "d", "1/2"), ("b", "c", 1), ("c", "c", 1), ("d", "d", 1)],
     ...     labels={"a": "x", "b": "x", "c": "y", "d": "y"})
     >>> lumped(chain)
-    (LabelledChain(2 states, 2 transitions, 2 labels), {'a': 'a', 'b': 'a', 'c': 'c', 'd': 'c'})
+    (LabelledChain(2 states, 2 transitions, 2 labels), {'a': 'a', 'c': 'c', 'd': 'c', 'b': 'a'})
     """
     table = ChainTable.of(chain)
     classes = bisimulation(table).tolist()

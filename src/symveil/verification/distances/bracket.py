@@ -14,8 +14,10 @@ When no new nodes appear, the value is known exactly. The values of nodes are li
 where the nodes go round for ever, the odds |p| : |r| are a martingale that visits finitely many values
 for ever, hence stay the same, so that nothing more is learned there and the lower bound is the value.
 
-All weights and lower bounds are exact rationals. α may be known between two rationals only: then the lower
-bounds use the larger one and the upper bounds the smaller one, which is where their d belongs.
+All weights are exact rationals, and so are (p; r) until they take up too much room: then they are rounded down, and
+the mass that this drops is counted against both ends (p may have had that much more, and r too). α may be known between
+two rationals only: then the lower bounds use the larger one and the upper bounds the smaller one, which is where their
+d belongs.
 """
 
 from __future__ import annotations
@@ -40,6 +42,9 @@ Sparse = dict[int, fmpq]
 DEFAULT_WIDTH = Fraction(1, 10**4)
 DEFAULT_NODES = 20_000
 _LARGEST_CLOSING = 400  # nodes in one linear system
+_MOST_BITS = 100_000  # of all denominators together, before (p; r) is rounded to multiples of 2^−_ROUNDED
+_ROUNDED = 128
+_NARROW = 12  # states: a node with k times as many counts k² times, because its flow takes that much longer
 _VISITS = 40  # extensions per allowed node
 
 
@@ -79,7 +84,16 @@ class _Node:
     depth: int
     number: int
     weight: fmpq = field(default_factory=lambda: fmpq(0))
-    children: list[tuple[_Node, fmpq]] | None = None
+    children: list[_Share] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """How much of a word's weight goes to a node, and how much mass of p and of r rounding dropped on the way."""
+
+    node: _Node
+    share: fmpq
+    dropped: tuple[fmpq, fmpq]
 
 
 class Bracketing:
@@ -107,18 +121,18 @@ class Bracketing:
     ) -> Bracket:
         """lv(source, target), until the bracket is `width` wide or one of the limits is reached."""
         search = _Search(self, horizon)
-        search.add({source: fmpq(1)}, {target: fmpq(1)}, fmpq(1), depth=0)
+        search.add({source: fmpq(1)}, {target: fmpq(1)})
         goal = rational(width)
         visits = 0
-        while search.upper - search.lower > goal and len(search.nodes) < nodes and visits < _VISITS * nodes:
+        while search.upper - search.lower > goal and search.work < nodes and visits < _VISITS * nodes:
             node = search.widest()
             if node is None:
                 break
             search.extend(node)
             visits += 1
             if progress and visits % 64 == 0:
-                progress(min(len(search.nodes), nodes), nodes)
-        lower, upper = search.lower, search.upper
+                progress(min(search.work, nodes), nodes)
+        lower, upper = search.ends(self._alpha_above)
         if lower != upper and search.complete:
             values = search.exact_values()
             if values is not None:
@@ -146,7 +160,7 @@ class Bracketing:
 
     def judge(self, mass: Sparse, other: Sparse) -> tuple[fmpq, fmpq, bool]:
         """Lower bound, upper bound, and whether nothing more can be learned."""
-        mine, theirs = sum(mass.values(), start=fmpq(0)), sum(other.values(), start=fmpq(0))
+        mine, theirs = _total(mass), _total(other)
         lower = max(mine - self._alpha_above * theirs, fmpq(0))
         if not mass or not other or self._proportional(mass, other, mine, theirs):
             return lower, max(mine - self._alpha * theirs, fmpq(0)), True
@@ -173,25 +187,31 @@ class _Search:
         self._rules = rules
         self._horizon = horizon
         self.nodes: dict[object, _Node] = {}
+        self.work = 0
         self.lower, self.upper = fmpq(0), fmpq(0)
-        self._start: list[tuple[_Node, fmpq]] = []
+        self._dropped = [fmpq(0), fmpq(0)]
+        self._start: list[_Share] = []
         self._queue: list[tuple[float, int, _Node]] = []
 
-    def add(self, mass: Sparse, other: Sparse, weight: fmpq, *, depth: int) -> list[tuple[_Node, fmpq]]:
-        """Put weight on the nodes of (p; r), one for each label that can be seen now."""
-        added = []
-        for mine, theirs in self._rules.first_label(mass, other):
-            node, share = self._node(mine, theirs, depth)
-            added.append((node, share))
-            self._put(node, share * weight)
-        if depth == 0:
-            self._start = added
-        return added
+    def add(self, mass: Sparse, other: Sparse) -> None:
+        """Start with (p; r): a node for each label that can be seen now."""
+        self._start = [self._share(*part, depth=0) for part in self._rules.first_label(mass, other)]
+        self._give(self._start, fmpq(1))
 
-    def _node(self, mass: Sparse, other: Sparse, depth: int) -> tuple[_Node, fmpq]:
-        share = sum(mass.values(), start=fmpq(0)) + sum(other.values(), start=fmpq(0))
+    def ends(self, alpha: fmpq) -> tuple[fmpq, fmpq]:
+        """Both sums, with what rounding dropped counted against them."""
+        more, less = self._dropped
+        return max(self.lower - alpha * less, fmpq(0)), self.upper + more
+
+    def _share(self, mass: Sparse, other: Sparse, *, depth: int) -> _Share:
+        share = _total(mass) + _total(other)
         mass = {state: amount / share for state, amount in sorted(mass.items())}
         other = {state: amount / share for state, amount in sorted(other.items())}
+        dropped = (fmpq(0), fmpq(0))
+        if sum(int(amount.q).bit_length() for measure in (mass, other) for amount in measure.values()) > _MOST_BITS:
+            before = (_total(mass), _total(other))
+            mass, other = _rounded_down(mass), _rounded_down(other)
+            dropped = (before[0] - _total(mass), before[1] - _total(other))
         # with a horizon, nodes of different depths have different things ahead of them
         key = (tuple(mass.items()), tuple(other.items()), depth if self._horizon is not None else 0)
         node = self.nodes.get(key)
@@ -199,7 +219,14 @@ class _Search:
             lower, upper, closed = self._rules.judge(mass, other)
             node = _Node(mass, other, lower, upper, closed, depth, len(self.nodes))
             self.nodes[key] = node
-        return node, share
+            self.work += 1 + ((len(mass) + len(other)) // _NARROW) ** 2
+        return _Share(node, share, dropped)
+
+    def _give(self, shares: list[_Share], weight: fmpq) -> None:
+        for share in shares:
+            self._put(share.node, share.share * weight)
+            for place, mass in enumerate(share.dropped):
+                self._dropped[place] += share.share * weight * mass
 
     def _put(self, node: _Node, weight: fmpq) -> None:
         self.lower += weight * node.lower
@@ -225,21 +252,20 @@ class _Search:
         if node.children is None:
             rules = self._rules
             mass, other = rules.step(node.mass), rules.step(node.other)
-            node.children = [self._node(*part, node.depth + 1) for part in rules.first_label(mass, other)]
+            node.children = [self._share(*part, depth=node.depth + 1) for part in rules.first_label(mass, other)]
         # what comes straight back goes round for ever: a geometric series
-        back = sum((share for child, share in node.children if child is node), start=fmpq(0))
+        back = sum((child.share for child in node.children if child.node is node), start=fmpq(0))
         if back < 1:
             weight /= 1 - back
-        for child, share in node.children:
-            if child is not node or back == 1:
-                self._put(child, share * weight)
+        self._give([child for child in node.children if child.node is not node or back == 1], weight)
 
     # --- exact values --------------------------------------------------------------------------
 
     @property
     def complete(self) -> bool:
-        """Whether every node is closed or has been extended."""
-        return self._horizon is None and all(node.closed or node.children is not None for node in self.nodes.values())
+        """Whether every node is closed or has been extended, and nothing was rounded."""
+        exact = self._horizon is None and self._dropped == [0, 0]
+        return exact and all(node.closed or node.children is not None for node in self.nodes.values())
 
     def exact_values(self) -> tuple[fmpq, fmpq] | None:
         """Both ends by linear systems over all nodes: equal, where α is known exactly."""
@@ -247,16 +273,16 @@ class _Search:
         place = {id(node): number for number, node in enumerate(nodes)}
         rows, columns = [], []
         for number, node in enumerate(nodes):
-            for child, _ in node.children or ():
-                if not child.closed:
+            for child in node.children or ():
+                if not child.node.closed:
                     rows.append(number)
-                    columns.append(place[id(child)])
+                    columns.append(place[id(child.node)])
         graph = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(nodes), len(nodes)))
         count, component = connected_components(graph, directed=True, connection="strong")
         leaves = np.zeros(count, dtype=np.bool_)  # components that are left with positive probability
         for number, node in enumerate(nodes):
-            for child, _ in node.children or ():
-                if child.closed or component[place[id(child)]] != component[number]:
+            for child in node.children or ():
+                if child.node.closed or component[place[id(child.node)]] != component[number]:
                     leaves[component[number]] = True
         passing = [node for number, node in enumerate(nodes) if leaves[component[number]]]
         if len(passing) > _LARGEST_CLOSING:
@@ -272,7 +298,7 @@ class _Search:
         def settled(node: _Node) -> fmpq:
             if node.closed:
                 return node.lower if at_above else node.upper
-            mine, theirs = sum(node.mass.values(), start=fmpq(0)), sum(node.other.values(), start=fmpq(0))
+            mine, theirs = _total(node.mass), _total(node.other)
             return max(mine - alpha * theirs, fmpq(0))
 
         place = {id(node): number for number, node in enumerate(passing)}
@@ -280,16 +306,25 @@ class _Search:
         matrix, constant = fmpq_mat(size, size), fmpq_mat(size, 1)
         for number, node in enumerate(passing):
             matrix[number, number] += fmpq(1)
-            for child, share in node.children or ():
-                if id(child) in place:
-                    matrix[number, place[id(child)]] -= share
+            for child in node.children or ():
+                if id(child.node) in place:
+                    matrix[number, place[id(child.node)]] -= child.share
                 else:
-                    constant[number, 0] += share * settled(child)
+                    constant[number, 0] += child.share * settled(child.node)
         solution = matrix.solve(constant) if size else constant
-        return sum(
-            (
-                share * (solution[place[id(node)], 0] if id(node) in place else settled(node))
-                for node, share in self._start
-            ),
-            start=fmpq(0),
-        )
+        total = fmpq(0)
+        for start in self._start:
+            inner = id(start.node) in place
+            total += start.share * (solution[place[id(start.node)], 0] if inner else settled(start.node))
+        return total
+
+
+def _total(measure: Sparse) -> fmpq:
+    return sum(measure.values(), start=fmpq(0))
+
+
+def _rounded_down(measure: Sparse) -> Sparse:
+    """Every amount as a multiple of 2^−128 that is not above it; what becomes 0 is left out."""
+    scale = 1 << _ROUNDED
+    floors = {state: int(amount.p) * scale // int(amount.q) for state, amount in measure.items()}
+    return {state: fmpq(floor, scale) for state, floor in floors.items() if floor}

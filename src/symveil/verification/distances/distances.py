@@ -24,11 +24,12 @@ from symveil.verification.distances.tables import ChainTable, Floats, Integers, 
 
 # Up to here, rationals from the start are quicker than loading compiled loops.
 _SMALL = 160  # pairs
-_SMALL_WORK = 20_000  # pairs × successors²
+_SMALL_WORK = 4_000  # pairs × successors²
 # Up to here it is worth asking for exact values after floats.
 _MOST_EXACT_PAIRS = 1200
-_LARGEST_SYSTEM = 150
-_MOST_EXACT_BITS = 64  # of α: beyond, exact values are unreadable and slow
+_MOST_EXACT_WORK = 15_000  # pairs × successors²
+_LARGEST_SYSTEM = 200
+_MOST_EXACT_BITS = 32  # of α: beyond, exact values are unreadable and slow
 
 Exactness = Literal["auto", "never"]
 
@@ -85,7 +86,7 @@ def skewed_distances(
     reached = iterate(table, float(alpha), pairs_left, distance, relays=relays, progress=progress)
     certificate = certify(table, float(alpha), reached.distance, reached.policy)
     found = None
-    wanted = exactness == "auto" and worth_exact(len(pairs_left), alpha)
+    wanted = exactness == "auto" and worth_exact(table, len(pairs_left), alpha)
     if wanted and largest_component(reached.policy, table.size) <= _LARGEST_SYSTEM:
         found = _exact_from(table, rational, kernel, pairs_left, reached.distance, relays=relays)
     return Distances(
@@ -117,14 +118,19 @@ def _exact_from(
 def is_small(table: ChainTable, alpha: Fraction) -> bool:
     """Whether rationals from beginning to end are the quickest way."""
     count = len(table.same_label_pairs)
-    widest = int(np.diff(table.first).max())
-    heavy = 4 if alpha.denominator.bit_length() > _MOST_EXACT_BITS // 2 else 1
-    return count * heavy <= _SMALL and count * heavy * widest * widest <= _SMALL_WORK
+    heavy = 4 if alpha.denominator.bit_length() > _MOST_EXACT_BITS else 1
+    return count * heavy <= _SMALL and count * heavy * _widest(table) ** 2 <= _SMALL_WORK
 
 
-def worth_exact(count: int, alpha: Fraction) -> bool:
+def worth_exact(table: ChainTable, count: int, alpha: Fraction) -> bool:
     """Whether to ask for exact values after floats."""
-    return count <= _MOST_EXACT_PAIRS and alpha.denominator.bit_length() <= _MOST_EXACT_BITS // 2
+    moderate = count <= _MOST_EXACT_PAIRS and count * _widest(table) ** 2 <= _MOST_EXACT_WORK
+    return moderate and alpha.denominator.bit_length() <= _MOST_EXACT_BITS
+
+
+def _widest(table: ChainTable) -> int:
+    """The largest number of successors."""
+    return int(np.diff(table.first).max())
 
 
 def rounded_up(values: NDArray[Any]) -> Floats:

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from symveil.verification.distances.lifting import lift
 from symveil.verification.distances.simplex import UNSHIPPED
-from symveil.verification.distances.tables import ChainTable, needs_by_label
+from symveil.verification.distances.tables import ChainTable, exact_matrix, needs_by_label
 
 Pair = tuple[int, int]
 Needs = Mapping[int, Mapping[int, fmpq]]
@@ -58,6 +58,7 @@ class ExactLifting:
                     lists[i] = useful_relays(distance, alpha, i, group.tolist())
         self._first = np.cumsum([0, *map(len, lists)])
         self._relays = np.array([x for row in lists for x in row], dtype=np.int64)
+        self._spread = exact_matrix(self._size, fmpq(2)) if len(self._relays) else exact_matrix(1, fmpq(2))
         self._parent = np.full(self._size, -2, dtype=np.int64)
         self._height = np.empty(self._size, dtype=object)
         self._queue = np.empty(self._size, dtype=np.int64)
@@ -77,7 +78,8 @@ class ExactLifting:
             scratch = [np.empty((room, room), dtype=object) for _ in range(3)]
             vectors = [np.empty(room, dtype=object) for _ in range(2)]
             count = lift(
-                len(group), nodes, need, self._distance, self._alpha, self._first, self._relays, _ZERO, _ONE, _ZERO,
+                len(group), nodes, need, self._distance, self._alpha, self._first, self._relays,
+                self._spread, _ZERO, _ONE, _ZERO,
                 scratch[0], scratch[1], tail, head, scratch[2], amount, vectors[0], vectors[1],
                 self._height, self._parent, self._queue,
             )  # fmt: skip

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from symveil.verification.distances.bisimulation import bisimulation
 from symveil.verification.distances.exact import ExactLifting, Pair
-from symveil.verification.distances.late import sweeps
+from symveil.verification.distances.late import kernel_loops
 from symveil.verification.distances.simplex import UNSHIPPED, solve
 from symveil.verification.distances.tables import ChainTable, exact_matrix
 
@@ -51,7 +52,7 @@ def large_kernel(
     table: ChainTable, alpha: fmpq, pairs: NDArray[np.int64], *, mirrored: bool = False, relays: bool = True
 ) -> Relation:
     """The same for large chains: in floats with margins, and in rationals where they are too close to call."""
-    loops = sweeps()
+    loops = kernel_loops()
     float_alpha = int(alpha.p) / int(alpha.q)
     classes = bisimulation(table)
     inside = np.zeros((table.size, table.size), dtype=np.bool_)
@@ -61,31 +62,40 @@ def large_kernel(
     if alpha == 1:  # the kernel of ld_1 is bisimilarity (C19 §7)
         return np.equal.outer(classes, classes)
     alike = classes[pairs[:, 0]] == classes[pairs[:, 1]]
-    left = pairs[~alike]
+    todo = pairs[~alike]
     powers = np.array([float_alpha**hop for hop in range(60) if hop * np.log(float_alpha) < 200])
-    while len(left):
-        hops = loops.hop_counts(inside) if relays else inside.astype(np.int64)
+    source = np.repeat(np.arange(table.size), np.diff(table.first))
+    moves = csr_array((np.ones(len(source), dtype=np.int32), (source, table.successor)), shape=inside.shape)
+    close = np.zeros_like(inside)  # pairs on which floats could not decide, as the relation is now
+    hops = loops.hop_counts(inside) if relays else inside.astype(np.int32)
+    while len(todo):
         answer = loops.kernel_round(
-            table.first, table.successor, table.chance, table.label, float_alpha, left, inside, hops, powers, mirrored,
+            table.first, table.successor, table.chance, table.label, float_alpha, todo, inside, hops, powers, mirrored,
             1e-13,
         )  # fmt: skip
-        close = left[answer == 0]
-        left = left[answer >= 0]
-        if (answer < 0).any():
-            continue
-        gone = np.array([not _ships_all(table, alpha, pair, hops) for pair in close.tolist()], dtype=np.bool_)
-        if not gone.any():
-            break
-        for i, j in close[gone].tolist():
-            inside[i, j] = False
-            if mirrored:
-                inside[j, i] = False
-        left = left[inside[left[:, 0], left[:, 1]]]
+        close[todo[:, 0], todo[:, 1]] = answer == 0
+        if not (answer < 0).any():
+            gone = [pair for pair in np.argwhere(close & inside).tolist() if not _ships_all(table, alpha, pair, hops)]
+            for i, j in gone:
+                inside[i, j] = close[i, j] = False
+                if mirrored:
+                    inside[j, i] = False
+            if not gone:
+                break
+        before, hops = hops, loops.hop_counts(inside) if relays else inside.astype(np.int32)
+        todo = pairs[~alike & inside[pairs[:, 0], pairs[:, 1]]]
+        if relays:
+            # only pairs (s, t) have to be looked at again that ship from a successor of s to one of t along what has
+            # changed; ways through other states are in the hops already
+            again = (moves @ csr_array(before != hops, dtype=np.int32) @ moves.T).toarray() != 0
+            todo = todo[again[todo[:, 0], todo[:, 1]]]
+        if not len(todo):
+            todo = pairs[(close & inside)[pairs[:, 0], pairs[:, 1]]]  # nothing moves any more: now these are decided
     np.fill_diagonal(inside, True)
     return inside
 
 
-def _ships_all(table: ChainTable, alpha: fmpq, pair: list[int], hops: NDArray[np.int64]) -> bool:
+def _ships_all(table: ChainTable, alpha: fmpq, pair: list[int], hops: NDArray[np.int32]) -> bool:
     """Whether everything can be shipped along the relation, in exact rationals."""
     zero, one = fmpq(0), fmpq(1)
     for group in table.exact_needs(alpha, *pair).values():

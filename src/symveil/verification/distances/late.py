@@ -5,7 +5,19 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+_HERE = "symveil.verification.distances"
+
 
 def sweeps() -> Any:
-    """The module of compiled loops."""
-    return importlib.import_module("symveil.verification.distances.sweeps")
+    """The loops over all pairs."""
+    return importlib.import_module(f"{_HERE}.sweeps")
+
+
+def linear_loops() -> Any:
+    """The solver of a policy's linear system."""
+    return importlib.import_module(f"{_HERE}.linear_loops")
+
+
+def kernel_loops() -> Any:
+    """The loops of the kernel."""
+    return importlib.import_module(f"{_HERE}.kernel_loops")

@@ -3,13 +3,13 @@
 K(d)(μ, μ') is a flow with gain α on each arc (see `simplex`), of `need` μ_i − αμ'_i. Arcs between
 states of different labels cost 1 and are useless, so each label is a problem of its own.
 
-Relays: for α > 1 it may be cheaper to go from i to j by way of a state x outside both supports, namely
-where d_ij > d_ix + αd_xj. Such x are listed in `relays` (for each i, those with which some j is violated, nearest
-first).
-Where the list is empty no detour can help: a useful path has only violated triples, because a triple
-that is not violated can be cut short, at less cost and with less gain. Otherwise the small problem is
-solved without relays, its prices are extended to the other states as low as possible, and states on
-which that fails join the problem, until it extends: then the small optimum is the whole one.
+Relays: for α > 1 it may be cheaper to go from i to j by way of a state x outside both supports, namely where
+d_ij > d_ix + αd_xj. Such x are listed in `relays` (for each i those with which some j is violated, nearest first).
+Where the list is empty no detour can help: a useful path has only violated triples, because a triple that is not
+violated can be cut short, at less cost and with less gain. Otherwise the small problem is solved without relays, its
+prices are extended to the other states as low as possible, and states on which that fails join the problem, until it
+extends: then the small optimum is the whole one. `spread[i,x]`, the largest d_ij − d_xj or anything above it, tells
+when no second relay behind x can help.
 
 As in `simplex`, floats and exact rationals are both welcome.
 """
@@ -29,6 +29,7 @@ def lift(
     alpha: Any,
     first: Any,
     relays: Any,
+    spread: Any,
     zero: Any,
     one: Any,
     tolerance: Any,
@@ -63,6 +64,7 @@ def lift(
         lowest = price[0]
         for i in range(count):
             parent[nodes[i]] = -1
+            height[nodes[i]] = price[i]
             lowest = min(lowest, price[i])
         lowest = alpha * lowest + tolerance
         reached = 0
@@ -90,6 +92,9 @@ def lift(
             while step < reached:
                 y = queue[step]
                 step += 1
+                before_it = parent[y]
+                if height[before_it] * (alpha - one) >= alpha * spread[before_it, y] - distance[before_it, y]:
+                    continue  # whatever lies behind y is reached from before it, directly, no lower
                 for place in range(first[y], first[y + 1]):
                     x = relays[place]
                     rest = height[y] - distance[y, x]

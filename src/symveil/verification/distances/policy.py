@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from symveil.verification.distances.late import sweeps
+from symveil.verification.distances.late import linear_loops, sweeps
 from symveil.verification.distances.tables import ChainTable, Floats, Integers
 
 Progress = Callable[[int, int], None]
@@ -85,7 +85,7 @@ def iterate(
         detours = False
         before = value
         value = evaluate(policy, value, distance, mirrored=mirrored)
-        value = np.minimum(value, before)  # exact values never rise; rounding might
+        value = np.clip(value, 0.0, before)  # exact values never rise; rounding might
         gap = float(np.max(before - value, initial=0.0))
         if progress:
             # from 1 down to the threshold on a logarithmic scale: how far there is to go
@@ -99,14 +99,8 @@ def _write(distance: Floats, pairs: Integers, value: Floats, *, mirrored: bool) 
 
 
 def _ship_nothing(table: ChainTable, alpha: float, pairs: Integers) -> Policy:
-    """d = Σ (μ_i − αμ'_i)⁺, a row of a dense matrix at a time."""
-    dense = np.zeros((table.size, table.size))
-    source = np.repeat(np.arange(table.size), np.diff(table.first))
-    dense[source, table.successor] = table.chance
-    constant = np.empty(len(pairs))
-    for part in np.array_split(np.arange(len(pairs)), 1 + len(pairs) * table.size // 10_000_000):
-        left, right = dense[pairs[part, 0]], dense[pairs[part, 1]]
-        constant[part] = np.maximum(left - alpha * right, 0.0).sum(axis=1)
+    """The policy that leaves everything where it is: d is the one-step skewed total variation."""
+    constant = sweeps().unshipped(table.first, table.successor, table.chance, table.label, alpha, pairs)
     empty = np.empty(0, dtype=np.int64)
     return Policy(
         pairs=pairs,
@@ -117,19 +111,29 @@ def _ship_nothing(table: ChainTable, alpha: float, pairs: Integers) -> Policy:
     )
 
 
-def relay_lists(table: ChainTable, alpha: float, distance: Floats, *, relays: bool) -> tuple[Integers, Integers]:
-    """For each state, the states that may be worth a detour (see `lifting`)."""
-    if not relays or alpha == 1.0:  # for α = 1 detours change neither the gain nor the optimum of a fixed point
-        return np.zeros(table.size + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
+@dataclass(frozen=True, slots=True, eq=False)
+class Relays:
+    """For each state the states that may be worth a detour, nearest first (see `lifting`)."""
+
+    first: Integers
+    state: Integers
+    spread: Floats
+
+
+def find_relays(table: ChainTable, alpha: float, distance: Floats, *, relays: bool) -> Relays:
+    """The relays of all states under `distance`; none if `relays` says so."""
+    if not relays or alpha == 1.0:  # for α = 1 a fixed point obeys the triangle inequality: no detour is shorter
+        return Relays(np.zeros(table.size + 1, dtype=np.int64), np.empty(0, dtype=np.int64), np.zeros((1, 1)))
     loops = sweeps()
     parts = in_threads(
         lambda begin, end: loops.relay_table(distance, table.label, alpha, 1e-12, begin, end),
         parts_of(table.size, worth=100),
     )
-    source, relay = np.nonzero(np.concatenate(parts))
+    source, relay = np.nonzero(np.concatenate([useful for useful, _ in parts]))
     nearest_first = np.lexsort((distance[source, relay], source))
     first = np.searchsorted(source, np.arange(table.size + 1))
-    return first.astype(np.int64), relay[nearest_first].astype(np.int64)
+    spread = np.concatenate([part for _, part in parts])
+    return Relays(first.astype(np.int64), relay[nearest_first].astype(np.int64), spread)
 
 
 def improved_policy(
@@ -139,17 +143,19 @@ def improved_policy(
     if not len(policy.pairs):
         return policy, 0
     loops = sweeps()
-    first, detours = relay_lists(table, alpha, distance, relays=relays)
+    detours = find_relays(table, alpha, distance, relays=relays)
 
     def part(begin: int, end: int) -> Any:
         own = slice(int(policy.start[begin]), int(policy.start[end]))
         return loops.improve(
-            table.first, table.successor, table.chance, table.label, alpha, distance, first, detours,
+            table.first, table.successor, table.chance, table.label, alpha, distance,
+            detours.first, detours.state, detours.spread,
             policy.pairs[begin:end], value[begin:end], policy.start[begin : end + 1] - policy.start[begin],
             policy.arc[own], policy.amount[own], policy.constant[begin:end], _TOLERANCE, _THRESHOLD,
         )  # fmt: skip
 
-    parts = in_threads(part, parts_of(len(policy.pairs), worth=10_000))
+    worth = 1_000 if len(detours.state) > table.size else 10_000
+    parts = in_threads(part, parts_of(len(policy.pairs), worth=worth))
     starts = np.cumsum([0, *(result[0][-1] for result in parts)])
     start = np.concatenate([[0], *(result[0][1:] + base for result, base in zip(parts, starts, strict=False))])
     return Policy(
@@ -169,7 +175,7 @@ def evaluate(policy: Policy, guess: Floats, distance: Floats, *, mirrored: bool,
     start, column, amount = _linear_system(policy, len(distance), mirrored=mirrored)
     constant = policy.constant
     value = guess.copy()
-    loops = sweeps()
+    loops = linear_loops()
     if loops.relax(start, column, amount, constant, value, goal, _SWEEPS) <= goal:
         return value
     if loops.krylov(start, column, amount, constant, value, goal, _RESTARTS, _MOST_STEPS) > max(goal, _FINE):

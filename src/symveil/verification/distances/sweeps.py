@@ -17,29 +17,33 @@ solve = register_jitable(simplex.solve)
 lift = register_jitable(lifting.lift)
 
 UNSHIPPED = simplex.UNSHIPPED
-_UNIT = 2.0**-52
+UNIT = 2.0**-52
 _MORE_NODES = 24  # relays of one pair, beyond which its bound is left a little loose
 
 
 @compiled
 def relay_table(distance, label, alpha, slack, begin, end):
-    """For states begin … end−1: which states x have d_ij > d_ix + αd_xj + slack for some j of that label."""
+    """For i = begin … end−1 and all x: whether d_ij > d_ix + αd_xj + slack for some j, and the largest d_ij − d_xj."""
     size = len(label)
     useful = np.zeros((end - begin, size), dtype=np.bool_)
+    spread = np.zeros((end - begin, size))
     for i in range(begin, end):
         for x in range(size):
             if x == i or label[x] != label[i] or distance[i, x] >= 1.0:
                 continue
             bound = distance[i, x] + slack
+            widest, violated = 0.0, False
             for j in range(size):
-                if distance[i, j] > bound + alpha * distance[x, j] and j not in (i, x) and label[j] == label[i]:
-                    useful[i - begin, x] = True
-                    break
-    return useful
+                if label[j] == label[i] and j != i and j != x:  # noqa: PLR1714 - compiled
+                    widest = max(widest, distance[i, j] - distance[x, j])
+                    violated = violated or distance[i, j] > bound + alpha * distance[x, j]
+            useful[i - begin, x] = violated
+            spread[i - begin, x] = widest
+    return useful, spread
 
 
 @compiled
-def _merge(first, successor, chance, alpha, source, target, state, need, scale):
+def merge(first, successor, chance, alpha, source, target, state, need, scale):
     """μ_i − αμ'_i at all states of both supports, and μ_i + αμ'_i, which bounds its rounding; how many."""
     a, a_end = first[source], first[source + 1]
     b, b_end = first[target], first[target + 1]
@@ -64,8 +68,22 @@ def _merge(first, successor, chance, alpha, source, target, state, need, scale):
 
 
 @compiled
+def unshipped(first, successor, chance, label, alpha, pairs):
+    """What each pair costs when nothing is shipped: Σ (μ_i − αμ'_i)⁺."""
+    widest = 0
+    for place in range(len(label)):
+        widest = max(widest, first[place + 1] - first[place])
+    state, need, scale = np.empty(2 * widest, np.int64), np.empty(2 * widest), np.empty(2 * widest)
+    total = np.zeros(len(pairs))
+    for k in range(len(pairs)):
+        for place in range(merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)):
+            total[k] += max(need[place], 0.0)
+    return total
+
+
+@compiled
 def improve(
-    first, successor, chance, label, alpha, distance, relay_first, relays,
+    first, successor, chance, label, alpha, distance, relay_first, relays, spread,
     pairs, value, old_start, old_column, old_amount, old_constant, tolerance, threshold,
 ):  # fmt: skip
     """Better flows for some pairs: the policy with each row replaced where that is strictly cheaper.
@@ -92,7 +110,7 @@ def improve(
     constants = np.empty(count)
     improved, loose, written = 0, 0, 0
     for k in range(count):
-        merged = _merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)
+        merged = merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)
         begin = written
         unshipped, total = 0.0, 0.0
         done = 0
@@ -114,7 +132,7 @@ def improve(
             if not supply:
                 continue
             solved = lift(
-                members, nodes, own_need, distance, alpha, relay_first, relays, 0.0, 1.0, tolerance,
+                members, nodes, own_need, distance, alpha, relay_first, relays, spread, 0.0, 1.0, tolerance,
                 cost, gain, tail, head, inverse, amount, price, column, height, parent, queue,
             )  # fmt: skip
             if solved < 0:
@@ -158,110 +176,6 @@ def improve(
 
 
 @compiled
-def relax(start, column, amount, constant, value, goal, most):
-    """Gauss–Seidel for d = A d + constant, there and back; returns the largest change of the last sweep."""
-    count = len(constant)
-    change = np.inf
-    for sweep in range(most):
-        change = 0.0
-        for step in range(count):
-            k = step if sweep % 2 == 0 else count - 1 - step
-            total, own = constant[k], 0.0
-            for place in range(start[k], start[k + 1]):
-                if column[place] == k:
-                    own += amount[place]
-                else:
-                    total += amount[place] * value[column[place]]
-            if own < 1.0:
-                total /= 1.0 - own
-                change = max(change, abs(total - value[k]))
-                value[k] = total
-        if change <= goal:
-            break
-    return change
-
-
-@compiled
-def _remaining(start, column, amount, value, constant, out):
-    """out = constant + A value − value, and its largest entry."""
-    largest = 0.0
-    for k in range(len(constant)):
-        total = constant[k] - value[k]
-        for place in range(start[k], start[k + 1]):
-            total += amount[place] * value[column[place]]
-        out[k] = total
-        largest = max(largest, abs(total))
-    return largest
-
-
-@compiled
-def krylov(start, column, amount, constant, value, goal, restarts, most):
-    """BiCGSTAB (van der Vorst 1992) for (I − A) d = constant, restarted from its own residual; returns that residual.
-
-    `value` is improved in place and never made worse. In one compiled loop: the vectors are long enough for
-    threads to be started for every product of two, and too short for that to pay.
-    """
-    count = len(constant)
-    residual, shadow, direction = np.empty(count), np.empty(count), np.empty(count)
-    image, half, other, trial = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
-    zero = np.zeros(count)
-    size = _remaining(start, column, amount, value, constant, residual)
-    for _ in range(restarts):
-        if size <= goal:
-            return size
-        before = size
-        shadow[:] = residual
-        direction[:] = residual
-        trial[:] = value
-        correlation = 0.0
-        for k in range(count):
-            correlation += residual[k] * shadow[k]
-        for _ in range(most):
-            _remaining(start, column, amount, direction, zero, image)  # = −(I − A) direction
-            along = 0.0
-            for k in range(count):
-                image[k] = -image[k]
-                along += shadow[k] * image[k]
-            if along == 0.0 or correlation == 0.0:
-                break
-            step = correlation / along
-            for k in range(count):
-                half[k] = residual[k] - step * image[k]
-            _remaining(start, column, amount, half, zero, other)
-            up, down = 0.0, 0.0
-            for k in range(count):
-                other[k] = -other[k]
-                up += other[k] * half[k]
-                down += other[k] * other[k]
-            if down == 0.0:
-                for k in range(count):
-                    trial[k] += step * direction[k]
-                break
-            smooth = up / down
-            following, largest = 0.0, 0.0
-            for k in range(count):
-                trial[k] += step * direction[k] + smooth * half[k]
-                residual[k] = half[k] - smooth * other[k]
-                following += residual[k] * shadow[k]
-                largest = max(largest, abs(residual[k]))
-            if not largest > max(goal, 1e-6 * before) or smooth == 0.0:
-                break
-            beta = following / correlation * (step / smooth)
-            correlation = following
-            for k in range(count):
-                direction[k] = residual[k] + beta * (direction[k] - smooth * image[k])
-        left = _remaining(start, column, amount, trial, constant, residual)
-        if left < size:
-            value[:] = trial
-            size = left
-        else:
-            size = _remaining(start, column, amount, value, constant, residual)
-        if not size < 0.5 * before:
-            break
-    return size
-
-
-@compiled
 def shortfall(first, successor, chance, label, alpha, distance, pairs, start, column, amount):
     """How far each pair's bound d(s,t) falls short of what its flow proves: Γ(d) − d, rounded upwards.
 
@@ -281,7 +195,7 @@ def shortfall(first, successor, chance, label, alpha, distance, pairs, start, co
         claimed = distance[pairs[k, 0], pairs[k, 1]]
         if claimed >= 1.0:
             continue
-        merged = _merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)
+        merged = merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)
         many = 0
         for place in range(merged):
             x = state[place]
@@ -307,139 +221,18 @@ def shortfall(first, successor, chance, label, alpha, distance, pairs, start, co
         terms = start[k + 1] - start[k] + 8.0
         for place in range(many):
             x = touched[place]
-            lacking = balance[x] + terms * _UNIT * weight[x]
+            lacking = balance[x] + terms * UNIT * weight[x]
             if lacking > 0.0:
                 total += lacking
             balance[x] = 0.0
             weight[x] = 0.0
             is_touched[x] = False
-        lacking_of[k] = total * (1.0 + (terms + many) * _UNIT) - claimed
+        lacking_of[k] = total * (1.0 + (terms + many) * UNIT) - claimed
     return lacking_of
 
 
 @compiled
-def hop_counts(inside):
-    """The smallest number of arcs of the relation that lead from i to j; 0 where none do."""
-    size = len(inside)
-    counts = np.zeros((size, size), np.int64)
-    queue = np.empty(size, np.int64)
-    for source in range(size):
-        taken, waiting = 0, 0
-        for j in range(size):
-            if inside[source, j] and j != source:
-                counts[source, j] = 1
-                queue[waiting] = j
-                waiting += 1
-        while taken < waiting:
-            i = queue[taken]
-            taken += 1
-            for j in range(size):
-                if inside[i, j] and j != source and counts[source, j] == 0:
-                    counts[source, j] = counts[source, i] + 1
-                    queue[waiting] = j
-                    waiting += 1
-    return counts
-
-
-@compiled
-def kernel_round(first, successor, chance, label, alpha, pairs, inside, hops, powers, mirrored, tolerance):
-    """One round of C19 Proposition 24 in floats, with a margin: +1 proved to stay, −1 proved to go, 0 too close.
-
-    `inside` is the relation so far, from which what goes is removed at once. All its arcs are free, so a
-    detour of h arcs (`hops`) is a gain α^h = `powers[h]` and nothing else. Beyond the end of that table the
-    last power is used: too small, which is fine for a proof that a pair goes, and is not used otherwise.
-    """
-    size, widest = len(label), 0
-    for place in range(size):
-        widest = max(widest, first[place + 1] - first[place])
-    wide = 2 * widest
-    state, need, scale = np.empty(wide, np.int64), np.empty(wide), np.empty(wide)
-    nodes, own, own_scale = np.empty(wide, np.int64), np.empty(wide), np.empty(wide)
-    cost, gain, inverse = np.empty((wide, wide)), np.empty((wide, wide)), np.empty((wide, wide))
-    tail, head = np.empty(wide, np.int64), np.empty(wide, np.int64)
-    amount, price, column = np.empty(wide), np.empty(wide), np.empty(wide)
-    answer = np.ones(len(pairs), np.int8)
-    for k in range(len(pairs)):
-        merged = _merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)
-        done = 0
-        while done < merged and answer[k] >= 0:
-            code = label[state[done]]
-            members, supply = 0, False
-            for place in range(done, merged):
-                if label[state[place]] == code:
-                    here, much, large = state[place], need[place], scale[place]
-                    state[place], need[place], scale[place] = state[done], need[done], scale[done]
-                    state[done], need[done], scale[done] = here, much, large
-                    done += 1
-                    nodes[members] = here
-                    own[members] = much
-                    own_scale[members] = large
-                    members += 1
-                    supply = supply or much > -8 * _UNIT * large
-            if not supply:
-                continue
-            for i in range(members):
-                for j in range(members):
-                    hop = hops[nodes[i], nodes[j]]
-                    gain[i, j] = powers[min(hop, len(powers) - 1)] if hop > 0 else 0.0
-                    cost[i, j] = 0.0 if hop > 0 else 1.0
-            if not solve(members, cost, gain, own, 0.0, 1.0, tolerance, tail, head, inverse, amount, price, column):
-                answer[k] = 0
-                continue
-            # prices lowered until they are feasible for certain; if they still earn something, the pair goes
-            for _ in range(4 * members):
-                changed = False
-                for i in range(members):
-                    price[i] = min(max(price[i], 0.0), 1.0)
-                    for j in range(members):
-                        if j != i and gain[i, j] > 0.0:
-                            bound = gain[i, j] * price[j] * (1.0 - 64 * _UNIT)
-                            if price[i] > bound:
-                                price[i] = bound * (1.0 - 4 * _UNIT)
-                                changed = True
-                if not changed:
-                    break
-            feasible = True
-            for i in range(members):
-                for j in range(members):
-                    if j != i and gain[i, j] > 0.0 and price[i] > gain[i, j] * price[j] * (1.0 - 32 * _UNIT):
-                        feasible = feasible and price[i] == 0.0
-            earned, doubt = 0.0, 0.0
-            for i in range(members):
-                earned += own[i] * price[i]
-                doubt += own_scale[i] * price[i]
-            if feasible and earned > (members + 16.0) * _UNIT * doubt:
-                answer[k] = -1
-                continue
-            # a flow that takes away a little more than is needed: then rounding cannot matter, the pair stays
-            for i in range(members):
-                own[i] += 1e-12 * own_scale[i]
-                for j in range(members):
-                    if hops[nodes[i], nodes[j]] >= len(powers):
-                        cost[i, j] = 1.0
-            stays = solve(members, cost, gain, own, 0.0, 1.0, tolerance, tail, head, inverse, amount, price, column)
-            for i in range(members):
-                own[i] -= 5e-13 * own_scale[i]
-            for row in range(members):
-                if head[row] >= 0 and amount[row] > 0.0:
-                    brought = gain[tail[row], head[row]] * amount[row] * (1.0 + 64 * _UNIT)
-                    own[tail[row]] -= amount[row]
-                    own_scale[tail[row]] += amount[row]
-                    own[head[row]] += brought
-                    own_scale[head[row]] += brought
-            for i in range(members):
-                stays = stays and own[i] <= -16 * (members + 4.0) * _UNIT * own_scale[i]
-            if not stays:
-                answer[k] = 0
-        if answer[k] < 0:
-            inside[pairs[k, 0], pairs[k, 1]] = False
-            if mirrored:
-                inside[pairs[k, 1], pairs[k, 0]] = False
-    return answer
-
-
-@compiled
-def flow_cost(states, need, distance, alpha, relay_first, relays, tolerance, less):
+def flow_cost(states, need, distance, alpha, relay_first, relays, spread, tolerance, less):
     """The cost of a cheap flow for one label, rounded upwards: at least K(d) of these needs.
 
     `need` is the nearest float to each exact need; as in `shortfall`, what the flow fails to take away
@@ -456,7 +249,7 @@ def flow_cost(states, need, distance, alpha, relay_first, relays, tolerance, les
     height, parent, queue = np.empty(size), np.full(size, -2, np.int64), np.empty(size, np.int64)
     solved = abs(
         lift(
-            members, nodes, own_need, distance, alpha, relay_first, relays, 0.0, 1.0, tolerance,
+            members, nodes, own_need, distance, alpha, relay_first, relays, spread, 0.0, 1.0, tolerance,
             cost, gain, tail, head, inverse, amount, price, column, height, parent, queue,
         )
     )  # fmt: skip
@@ -475,5 +268,5 @@ def flow_cost(states, need, distance, alpha, relay_first, relays, tolerance, les
             balance[head[row]] += brought
             weight[head[row]] += brought
     for place in range(solved):
-        total += max(0.0, balance[place] + terms * _UNIT * weight[place])
-    return total * (1.0 + (terms + solved) * _UNIT)
+        total += max(0.0, balance[place] + terms * UNIT * weight[place])
+    return total * (1.0 + (terms + solved) * UNIT)

@@ -4,6 +4,10 @@ bd is the least fixed point of d(s,t) = max(K(d)(s,t), K(d)(t,s)) on symmetric d
 the two directions for each pair; its fixed point is found like ld, and is at most bd, because taking
 one direction is less than taking the larger. Pairs whose other direction is strictly larger are turned
 until there are none: then the fixed point of the choice is one of the maximum too, hence at least bd.
+
+Turning pairs raises the values as long as no flow makes more mass than it takes, by the argument for stochastic
+games; with relays that is not proved, so the number of choices is bounded. What is reported is proved either way:
+without a last choice it is an upper bound, and not called exact.
 """
 
 from __future__ import annotations
@@ -29,14 +33,16 @@ def symmetric_distances(table: ChainTable, alpha: Fraction, *, progress: Progres
     every = table.same_label_pairs
     pairs = every[every[:, 0] < every[:, 1]]
     if is_small(table, alpha):
-        return _small(table, alpha, [(s, t) for s, t in pairs.tolist()])
+        found = _small(table, alpha, [(s, t) for s, t in pairs.tolist()])
+        if found is not None:
+            return found
     return _large(table, alpha, pairs, progress)
 
 
-def _small(table: ChainTable, alpha: Fraction, pairs: list[Pair]) -> Distances:
+def _small(table: ChainTable, alpha: Fraction, pairs: list[Pair]) -> Distances | None:
     rational = fmpq(alpha.numerator, alpha.denominator)
     chosen = set(pairs)
-    while True:
+    for _ in range(_MOST_CHOICES):
         kernel = small_kernel(table, rational, chosen, mirrored=True)
         values = exact_matrix(table.size, fmpq(1))
         values[kernel] = fmpq(0)
@@ -48,6 +54,7 @@ def _small(table: ChainTable, alpha: Fraction, pairs: list[Pair]) -> Distances:
         for s, t in turn:
             chosen.remove((s, t))
             chosen.add((t, s))
+    return None
 
 
 def _turned(lifting: ExactLifting, table: ChainTable, alpha: fmpq, pair: Pair) -> Shipment:

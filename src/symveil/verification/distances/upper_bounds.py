@@ -10,7 +10,7 @@ from symveil.verification.distances.certificate import LESS, STEEP
 from symveil.verification.distances.distances import Distances
 from symveil.verification.distances.exact import ExactLifting
 from symveil.verification.distances.late import sweeps
-from symveil.verification.distances.policy import relay_lists
+from symveil.verification.distances.policy import find_relays
 from symveil.verification.distances.tables import dyadic, needs_by_label, rational
 
 _LONGEST = 400  # bits: beyond, a rounded distance is quicker to work with and nearly as good
@@ -41,11 +41,12 @@ class CompiledBound:
 
     def __init__(self, distances: Distances, *, relays: bool = True) -> None:
         self._table = distances.table
-        self._distance = np.ascontiguousarray(distances.upper)
+        self._distance = np.array(distances.upper)
         self._alpha = float(distances.alpha)
         self._exact_alpha = rational(distances.alpha)
         self._less = LESS if self._alpha >= STEEP else 1.0
-        self._first, self._relays = relay_lists(self._table, self._alpha, self._distance, relays=relays)
+        found = find_relays(self._table, self._alpha, self._distance, relays=relays)
+        self._places = (found.first, found.state, found.spread)
 
     def __call__(self, mass: Sparse, other: Sparse) -> fmpq:
         """The cost of a nearly cheapest flow."""
@@ -54,9 +55,7 @@ class CompiledBound:
         for group in needs.values():
             states = np.array(list(group), dtype=np.int64)
             need = np.array([int(value.p) / int(value.q) for value in group.values()])
-            bound = sweeps().flow_cost(
-                states, need, self._distance, self._alpha, self._first, self._relays, 1e-13, self._less
-            )
+            bound = sweeps().flow_cost(states, need, self._distance, self._alpha, *self._places, 1e-13, self._less)
             total += dyadic(float(bound))
         return total
 

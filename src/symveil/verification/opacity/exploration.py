@@ -47,7 +47,7 @@ def explore(
     layer = [begin]
     rows: list[list[int]] = []
     sets, length = machine.sets(begin), 0
-    allowed = most_states or seen.most_estimates
+    allowed = seen.most_estimates(most_states)
     while layer:
         following = []
         if progress:

@@ -72,6 +72,8 @@ def verify_opacity(
     seen = Observed(system)
     if question.notion == "weak":
         search = WeakSearch(seen, question.k, most_states=most_states, progress=progress).run()
+    elif question.notion == "strong" and question.k is not None:
+        search = _strong_search(seen, question.k, most_states=most_states, progress=progress)
     else:
         search = _search(seen, question, most_states=most_states, progress=progress)
     return OpacityVerdict(
@@ -85,6 +87,19 @@ def verify_opacity(
     )
 
 
+def _strong_search(seen: Observed, k: int, *, most_states: int | None, progress: Progress | None) -> Search:
+    """Strong k-step opacity, without counting to k where k does not matter.
+
+    Whoever is sure of a secret in the last k+1 instants is sure of one ever; and in an observation of
+    at most k events there are no more instants than that. So a system without any violation of the
+    infinite notion has none here, and a shortest one of at most k events is a shortest one here too.
+    """
+    ever = _search(seen, Question("strong", None), most_states=most_states, progress=progress)
+    if ever.observation is None or len(ever.observation) <= k:
+        return ever
+    return _search(seen, Question("strong", k), most_states=most_states, progress=progress)
+
+
 def _search(seen: Observed, question: Question, *, most_states: int | None, progress: Progress | None) -> Search:
     """Breadth first over the states of the estimator."""
     machine = estimator(seen, question)
@@ -93,7 +108,7 @@ def _search(seen: Observed, question: Question, *, most_states: int | None, prog
         return _found(seen, question, (), explored=1)
     parents: dict[State, tuple[State, int] | None] = {begin: None}
     queue = deque([(begin, 0)])
-    sets, allowed = machine.sets(begin), most_states or seen.most_estimates
+    sets, allowed = machine.sets(begin), seen.most_estimates(most_states)
     reported = 0
     while queue:
         state, length = queue.popleft()

@@ -9,7 +9,8 @@ from symveil.errors import ModelError, ParameterError
 from symveil.languages.observation import Observed, Progress
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import Number
-from symveil.verification.opacity.absorption import Enclosure, reaching_probability, reaching_probability_within
+from symveil.verification.opacity.absorption import reaching_probability, reaching_probability_within
+from symveil.verification.opacity.certified_floats import Enclosure
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.notions import Question, read_question, read_threshold
 from symveil.verification.opacity.verify import verify_opacity
@@ -90,6 +91,8 @@ def violation_probability(
         )
     if within is not None and (isinstance(within, bool) or not isinstance(within, int) or within < 0):
         raise ParameterError("within", expected="a whole number of events, 0 or more", found=within)
+    if exact is not None and not isinstance(exact, bool):
+        raise ParameterError("exact", expected="True, False or None", found=exact)
     enclosed = _enclosed(system, question, within=within, exact=exact, most_states=most_states, progress=progress)
     return ViolationProbability(question=question, lower=enclosed.lower, upper=enclosed.upper, within=within)
 
@@ -115,5 +118,5 @@ def _enclosed(
         system, estimator(seen, question), seen, within=within, most_states=most_states, progress=progress
     )
     if within is not None:
-        return reaching_probability_within(chain, within)
+        return reaching_probability_within(chain, within, exact=exact)
     return reaching_probability(chain, exact=exact)

@@ -1,43 +1,50 @@
 """The Markov chain of a system and its estimator, and where it notices a violation.
 
 Both move on observable events, only the system on unobservable ones (mathematics §9). The chain is
-built by arrays, cut down to the pairs from which a violation can still be reached, and lumped:
-pairs with the same future (same system state, successors with the same future) become one. Nothing
-is rounded and nothing is cut off, so the probability of ever reaching the violation is unchanged.
+built by arrays and cut down to the pairs from which a violation can still be reached; states with
+the same future can be lumped into one. Nothing is rounded and nothing is cut off, so the
+probability of ever reaching the violation is unchanged.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
+from symveil.errors import TooLargeError
 from symveil.languages.observation import Observed, Progress
 from symveil.models.stochastic_system import StochasticSystem
 from symveil.verification.opacity.estimators import Estimator
 from symveil.verification.opacity.exploration import NOWHERE, SINK, Numbers, can_reach_sink, explore
 
+# each takes some dozens of bytes
+_MOST_PAIRS = 20_000_000
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ViolationChain:
-    """States 0 … N−1, all of which can reach the violation; `moves` are (source, target or SINK, probability).
+    """States 0 … N−1, all of which can reach the violation, and moves source → target (or SINK).
 
-    `start` is NOWHERE where a violation is impossible, and SINK where it happens before anything is
-    observed.
+    A move has the probability `chances[chance]`: there are few different ones. `start` is NOWHERE
+    where a violation is impossible, and SINK where it happens before anything is observed.
     """
 
     start: int
-    size: int
-    source: Numbers
-    target: Numbers
-    probability: tuple[Fraction, ...]
+    size: int = 0
+    source: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    target: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    chance: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    chances: tuple[Fraction, ...] = ()
 
-    @classmethod
-    def trivial(cls, start: int) -> ViolationChain:
-        """The chain that is violated at once (SINK) or never (NOWHERE)."""
-        none = np.empty(0, dtype=np.int64)
-        return cls(start=start, size=0, source=none, target=none, probability=())
+    def moves(self) -> Iterator[tuple[int, int, Fraction]]:
+        """Each move with its probability."""
+        for source, target, chance in zip(
+            self.source.tolist(), self.target.tolist(), self.chance.tolist(), strict=True
+        ):
+            yield source, target, self.chances[chance]
 
 
 def violation_chain(
@@ -52,10 +59,11 @@ def violation_chain(
     """The chain of a stochastic system and an estimator; with `within`, right for the first so many events only."""
     explored = explore(seen, machine, within=within, most_states=most_states, progress=progress)
     if not explored.states:
-        return ViolationChain.trivial(SINK)
+        return ViolationChain(start=SINK)
     if not (explored.table == SINK).any():
-        return ViolationChain.trivial(NOWHERE)
-    return _lumped(_Pairs(system, seen, explored.table))
+        return ViolationChain(start=NOWHERE)
+    pairs = _Pairs(system, seen, explored.table)
+    return ViolationChain(start=NOWHERE) if pairs.start == NOWHERE else pairs.chain()
 
 
 class _Pairs:
@@ -65,20 +73,35 @@ class _Pairs:
         self._size = len(system.states)
         self._table = _live_only(table)
         self._by_label = _successors_by_event(system, seen)
-        reached = self._reached(seen.number[system.initial])
-        number = np.full(len(table) * self._size, NOWHERE)
-        number[reached] = np.arange(len(reached))
-        columns = [np.where(after >= 0, number[np.maximum(after, 0)], after) for after in self._after(reached)]
+        initial = seen.number[system.initial]
+        reached = self._reached(initial)
+        columns = [_renumbered(after, reached) for after in self._after(reached)]
         can = can_reach_sink(columns, len(reached))
         kept = np.flatnonzero(can)
-        renumbered = np.full(len(reached), NOWHERE)
-        renumbered[kept] = np.arange(len(kept))
-        self.start = int(renumbered[number[seen.number[system.initial]]])
-        self.system_state: Numbers = reached[kept] % self._size
-        self.columns = [
-            np.where(column[kept] >= 0, renumbered[np.maximum(column[kept], 0)], column[kept]) for column in columns
-        ]
-        self.probability = [chances for _, _, chances in self._by_label]
+        self.start = int(_renumbered(_renumbered(np.array([initial]), reached), kept)[0])
+        self._system_state: Numbers = reached[kept] % self._size
+        self._columns = [_renumbered(column[kept], kept) for column in columns]
+
+    def chain(self) -> ViolationChain:
+        """One move for each column and pair that has one."""
+        sources, targets, chance = [], [], []
+        number: dict[Fraction, int] = {}
+        for column, (_, _, probability) in zip(self._columns, self._by_label, strict=True):
+            source = np.flatnonzero(column != NOWHERE)
+            number_of_state = np.full(self._size, NOWHERE)
+            for state, value in probability.items():
+                number_of_state[state] = number.setdefault(value, len(number))
+            sources.append(source)
+            targets.append(column[source])
+            chance.append(number_of_state[self._system_state[source]])
+        return ViolationChain(
+            start=self.start,
+            size=len(self._system_state),
+            source=np.concatenate(sources),
+            target=np.concatenate(targets),
+            chance=np.concatenate(chance),
+            chances=tuple(number),
+        )
 
     def _after(self, keys: Numbers) -> list[Numbers]:
         """For each label of transitions where each pair goes: a key, NOWHERE or SINK."""
@@ -95,12 +118,27 @@ class _Pairs:
         visited = np.zeros(len(self._table) * self._size, dtype=np.bool_)
         visited[initial] = True
         border = np.array([initial], dtype=np.int64)
+        found = 1
         while len(border):
-            after = np.unique(np.concatenate(self._after(border)))
+            after = np.concatenate(self._after(border))
             after = after[after >= 0]
-            border = after[~visited[after]]
+            border = np.unique(after[~visited[after]])
             visited[border] = True
+            found += len(border)
+            if found > _MOST_PAIRS:
+                raise TooLargeError(
+                    f"violation probability: expected at most {_MOST_PAIRS} pairs of a state and an estimate, found "
+                    "more; try a smaller k or a bounded number of steps (within)"
+                )
         return np.flatnonzero(visited)
+
+
+def _renumbered(keys: Numbers, kept: Numbers) -> Numbers:
+    """The place of each key in the sorted `kept`, NOWHERE where it is not there; what is negative stays."""
+    place = np.minimum(np.searchsorted(kept, keys), max(len(kept) - 1, 0))
+    known = (keys >= 0) & (len(kept) > 0)
+    found = known & (kept[place] == keys) if len(kept) else known
+    return np.where(found, place, np.where(keys < 0, keys, NOWHERE))
 
 
 def _successors_by_event(
@@ -123,40 +161,56 @@ def _live_only(table: Numbers) -> Numbers:
     return np.where((table >= 0) & ~live[np.maximum(table, 0)], NOWHERE, table)
 
 
-def _lumped(pairs: _Pairs) -> ViolationChain:
-    """Partition refinement: pairs of one system state whose successors are in the same classes are one class."""
-    if pairs.start == NOWHERE:
-        return ViolationChain.trivial(NOWHERE)
-    size = len(pairs.system_state)
-    label, count = _relabelled(pairs.system_state)
+def lumped(chain: ViolationChain, *, at_most: int | None = None) -> ViolationChain | None:
+    """The same chain with states of the same future made one; None where more than `at_most` would be left.
+
+    Partition refinement: two states are told apart when one has a move, of some probability, into a
+    class that the other has not. (Sums of several moves into one class are not compared: finer than
+    need be, and right.)
+    """
+    if chain.size * chain.size * len(chain.chances) >= 1 << 62:
+        return None  # the keys below would not fit
+    columns = _columns(chain)
+    label = np.zeros(chain.size, dtype=np.int64)
+    count = 1
     while True:
         refined = label
-        for column in pairs.columns:
-            # NOWHERE and SINK are classes of their own
-            successor = np.where(column >= 0, label[np.maximum(column, 0)] + 2, column + 2)
-            refined, refined_count = _relabelled(refined * (size + 3) + successor)
-        if refined_count == count:
+        for chance, target in columns:
+            successor = np.where(target >= 0, label[np.maximum(target, 0)] + 2, target + 2)
+            key = (refined * (count + 2) + successor) * (len(chain.chances) + 1) + chance
+            distinct, refined = np.unique(key, return_inverse=True)
+            refined = refined.reshape(-1)
+        if at_most is not None and len(distinct) > at_most:
+            return None
+        if len(distinct) == count:
             break
-        label, count = refined, refined_count
-    members = np.full(count, NOWHERE)
-    members[label[::-1]] = np.arange(size)[::-1]
-    sources, targets, probabilities = [], [], []
-    for column, chances in zip(pairs.columns, pairs.probability, strict=True):
-        for number, member in enumerate(members.tolist()):
-            after = int(column[member])
-            if after != NOWHERE:
-                sources.append(number)
-                targets.append(SINK if after == SINK else int(label[after]))
-                probabilities.append(chances[int(pairs.system_state[member])])
+        label, count = refined, len(distinct)
+    member = np.full(count, NOWHERE)
+    member[label[::-1]] = np.arange(chain.size)[::-1]
+    is_kept = member[label[chain.source]] == chain.source
+    target = chain.target[is_kept]
     return ViolationChain(
-        start=int(label[pairs.start]),
+        start=int(label[chain.start]),
         size=count,
-        source=np.array(sources, dtype=np.int64),
-        target=np.array(targets, dtype=np.int64),
-        probability=tuple(probabilities),
+        source=label[chain.source[is_kept]],
+        target=np.where(target == SINK, SINK, label[np.maximum(target, 0)]),
+        chance=chain.chance[is_kept],
+        chances=chain.chances,
     )
 
 
-def _relabelled(labels: Numbers) -> tuple[Numbers, int]:
-    distinct, label = np.unique(labels, return_inverse=True)
-    return label.reshape(-1), len(distinct)
+def _columns(chain: ViolationChain) -> list[tuple[Numbers, Numbers]]:
+    """The moves as columns (chance, target): the i-th move of every state, in the order of their chances."""
+    order = np.lexsort((chain.chance, chain.source))
+    source = chain.source[order]
+    first = np.searchsorted(source, np.arange(chain.size))
+    rank = np.arange(len(order)) - first[source]
+    columns = []
+    for number in range(int(rank.max(initial=-1)) + 1):
+        of_rank = rank == number
+        chance = np.full(chain.size, len(chain.chances))
+        target = np.full(chain.size, NOWHERE)
+        chance[source[of_rank]] = chain.chance[order][of_rank]
+        target[source[of_rank]] = chain.target[order][of_rank]
+        columns.append((chance, target))
+    return columns

@@ -40,7 +40,7 @@ class WeakSearch:
         self, seen: Observed, k: int | None, *, most_states: int | None = None, progress: Progress | None = None
     ) -> None:
         self._seen, self._k = seen, k
-        self._allowed = most_states or seen.most_estimates
+        self._allowed = seen.most_estimates(most_states)
         self._progress = progress or _silent
         self._parents: dict[StateSet, tuple[StateSet, int] | None] = {seen.start: None}
         # for each B and age, the y that were already followed with it

@@ -14,7 +14,8 @@ from symveil.languages.runs import RunLanguage
 from symveil.ledger.amounts import charged_units, shown_units
 from symveil.ledger.composition import pure_loss, symbol_loss
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.ragged import LengthClass, MechanismOfLength
+from symveil.mechanisms.ragged import LengthClass
+from symveil.mechanisms.ragged_edits import Family
 from symveil.numerics.rationals import at_least, spelled
 from symveil.privacy.protection import Protection, protection
 from symveil.workflows.releasing.job import Job, Written
@@ -22,10 +23,11 @@ from symveil.workflows.releasing.protocol import Price
 
 _LARGEST_FOR_PROTECTION = 200_000
 """Length × transitions up to which the protection is worked out."""
+_LONGEST_FOR_PROTECTION = 500
 _WEAKNESS = {"exact": 0, "certified": 1, "classic": 2}
 
 
-def price(family: MechanismOfLength) -> Price:
+def price(family: Family) -> Price:
     """ε for each sequence; the loss itself where it is known exactly for words of every length."""
     epsilon = family.epsilon
     loss = pure_loss(epsilon)
@@ -36,7 +38,7 @@ def price(family: MechanismOfLength) -> Price:
     return Price(charge=charged_units(epsilon), loss=loss)
 
 
-def parameters(family: MechanismOfLength, **others: object) -> dict[str, Any]:
+def parameters(family: Family, **others: object) -> dict[str, Any]:
     """Everything public that decides what is released."""
     return {
         "epsilon": spelled(family.epsilon),
@@ -47,6 +49,9 @@ def parameters(family: MechanismOfLength, **others: object) -> dict[str, Any]:
         "utility": family.utility,
         "offset": str(family.offset),
         "public_start": family.public_start,
+        "metric": family.metric,
+        "max_length": family.max_length,
+        "cutoff": family.cutoff,
         "alphabet": alphabet_digest(family.alphabet),
         "model": None if family.model is None else model_digest(family.model),
         **others,
@@ -54,7 +59,7 @@ def parameters(family: MechanismOfLength, **others: object) -> dict[str, Any]:
 
 
 def manifest(
-    family: MechanismOfLength, job: Job, release_id: str, written: Written, *, model_file: Path | None, charged: bool
+    family: Family, job: Job, release_id: str, written: Written, *, model_file: Path | None, charged: bool
 ) -> Manifest:
     """The manifest of a release. Averages in it are over the public model, never over the data."""
     classes = family.classes(written.lengths)
@@ -81,7 +86,9 @@ def manifest(
                 "utility": family.utility,
                 "offset": str(family.offset),
                 "public_start": family.public_start,
-                "metric": "hamming",
+                "metric": family.metric,
+                "max_length": family.max_length,
+                "cutoff": family.cutoff,
             },
             "classes": [_class_document(each) for each in classes],
             "alphabet": [str(symbol) for symbol in family.alphabet.symbols] if family.model is None else None,
@@ -112,12 +119,12 @@ def _name(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
-def _protection(family: MechanismOfLength, lengths: NDArray[np.int64]) -> dict[str, object] | None:
+def _protection(family: Family, lengths: NDArray[np.int64]) -> dict[str, object] | None:
     found = middle_protection(family, lengths)
     return None if found is None else found.document()
 
 
-def middle_protection(family: MechanismOfLength, lengths: NDArray[np.int64]) -> Protection | None:
+def middle_protection(family: Family, lengths: NDArray[np.int64]) -> Protection | None:
     """How many feasible words lie near a typical word of the middle one of the lengths that occur."""
     positive = lengths[lengths > 0]
     if family.model is None or not len(positive):
@@ -126,6 +133,7 @@ def middle_protection(family: MechanismOfLength, lengths: NDArray[np.int64]) -> 
     mechanism = family.of_length(length)
     if mechanism is None or not isinstance(mechanism.language, RunLanguage):
         return None
-    if length * mechanism.language.graph.edge_count > _LARGEST_FOR_PROTECTION:
+    too_large = length * mechanism.language.graph.edge_count > _LARGEST_FOR_PROTECTION
+    if too_large or length > _LONGEST_FOR_PROTECTION:
         return None
     return protection(mechanism.language, mechanism.adjacency)

@@ -12,6 +12,7 @@ from symveil.enforcement.enforce import enforce_opacity
 from symveil.io.files import write_text
 from symveil.languages.free import words
 from symveil.languages.hamming_automaton import hamming_automaton
+from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.observation import observer
 from symveil.languages.run_product import product_diagram
 from symveil.mechanisms.exponential import Exponential
@@ -42,6 +43,9 @@ def draw_figures(folder: Path, suffix: str, paper: str | None = None) -> Iterato
 
 
 def _jones2019(folder: Path, suffix: str) -> Iterator[Path]:
+    for name, as_printed in (("jones2019_fig1a_automaton.svg", False), ("jones2019_algorithm1_as_printed.svg", True)):
+        write_text(folder / name, levenshtein_automaton("abc", 2, printed=as_printed).to_svg())
+        yield folder / name
     automaton = folder / "jones2019_fig2_automaton.svg"
     write_text(automaton, hamming_automaton("abc", alphabet="abc", exactly=2).to_svg())
     yield automaton

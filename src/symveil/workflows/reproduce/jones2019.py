@@ -11,6 +11,7 @@ import numpy as np
 
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.hamming_automaton import hamming_automaton
+from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import WordMechanism
@@ -67,6 +68,20 @@ def _automata() -> Iterator[Row]:
     yield _number("Case Study 1: states of the automaton", 561, automaton.state_count)
     yield _number("Case Study 1: edges of the automaton", 1056, automaton.edge_count, "match and mismatch grouped")
     figure = hamming_automaton("abc", alphabet="abc", exactly=2)
+    levenshtein = levenshtein_automaton("abc", 2)
+    yield _number(
+        "Fig. 1a: states of the Levenshtein automaton of abc, k = 2", 12, levenshtein.state_count, "(|x|+1)(k+1)"
+    )
+    printed = levenshtein_automaton("abc", 2, printed=True)
+    wrong = "".join(map(str, printed.misjudged() or ()))
+    yield Row(
+        paper=PAPER,
+        item="Algorithm 1: words it accepts, k = 2",
+        published="within distance 2 of abc",
+        ours=f"accepts {wrong}, at distance {printed.distance(wrong)}; refuses abcc, at distance 1",
+        agrees=False,
+        note="E2: line 10 reads any symbol for free where an insertion should cost one edit; ours has it right",
+    )
     yield _number("Fig. 2: V(start), words at distance 2 from abc", 12, figure.ways(0, 0))
 
 

@@ -1,0 +1,258 @@
+"""The edit channel: insertions, deletions and substitutions hidden in linear time, for words of any length.
+
+In each of the n+1 gaps of a word insert t uniform symbols with probability g(t) ∝ ρ^t/(1+t)^q; delete
+each symbol with probability δ, substitute a uniform other one with probability σ, keep it otherwise
+(mathematics §8). The loss of one edit is known exactly (`privacy.calibration.edit_channel_loss`); b
+edits lose at most b times as much, because b edits are a chain of b words one edit apart.
+
+The law of the number of inserted symbols is what makes it work: g*g/g is bounded. With a geometric
+law it is not, and a long insertion would give away how many gaps, that is symbols, there were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Final
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from symveil.errors import ParameterError
+from symveil.languages.bounded import BoundedWords, EveryWord, read_max_length
+from symveil.languages.edit_neighbours import EditNeighbours
+from symveil.mechanisms.edit_channel_law import ChannelForward, edits_law
+from symveil.mechanisms.edit_mechanism import EditMechanism, Lengths
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.word import Codes, Word, read_length
+from symveil.numerics.balls import ball, nearest_float, precision
+from symveil.numerics.rationals import Number, spelled
+from symveil.privacy.calibration.edit_channel_loss import (
+    ChannelLoss,
+    ChannelParameters,
+    channel_loss,
+    inserted_above,
+    mean_inserted,
+)
+from symveil.privacy.calibration.edit_channel_search import best_channel
+from symveil.privacy.edit_law import EditDistanceLaw
+from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.parameters import Adjacency
+from symveil.randomness import BitSource, Boundaries, uniform_below
+
+NOMINAL_LENGTH = 100
+"""The public length for which parameters are chosen where no other is named."""
+
+_GAPS_AT_ONCE = 24
+
+
+class EditChannel(EditMechanism):
+    """The edit channel with the fewest expected edits at this ε, or with `parameters` of one's own.
+
+    `max_length`, if given, is a public bound on the words that are taken (released words may be
+    longer). `nominal_length` is the public length for which the parameters are chosen.
+
+    >>> import symveil as sv
+    >>> channel = sv.EditChannel(alphabet="abc", epsilon=5)
+    >>> channel.guarantee.how, channel.guarantee.epsilon <= 5
+    ('exact', True)
+    >>> private = channel.release("abcabcabc")
+    >>> round(channel.expected_edits(100), 2)
+    4.08
+    """
+
+    name: ClassVar[str] = "edit"
+
+    def __init__(
+        self,
+        alphabet: Alphabet | Iterable[Symbol],
+        *,
+        epsilon: Number,
+        adjacency: Adjacency = 1,
+        max_length: int | None = None,
+        nominal_length: int | None = None,
+        parameters: ChannelParameters | None = None,
+    ) -> None:
+        symbols = Alphabet.from_symbols(alphabet)
+        language = EveryWord(symbols) if max_length is None else BoundedWords(symbols, max_length)
+        super().__init__(language, epsilon=epsilon, adjacency=adjacency)
+        nominal = language.max_length if nominal_length is None else nominal_length
+        self.nominal_length: Final = (
+            NOMINAL_LENGTH if nominal is None else read_max_length(nominal, name="nominal_length")
+        )
+        self._own_parameters: Final = parameters
+        if parameters is not None:
+            loss = channel_loss(parameters, len(symbols)).worst * max(self.reach, 1)
+            if loss > self.epsilon:
+                raise ParameterError(
+                    "parameters", expected=f"a loss of at most {spelled(self.epsilon)}", found=f"{float(loss):.6g}"
+                )
+
+    # --- parameters and guarantee --------------------------------------------------------------
+
+    @cached_property
+    def _chosen(self) -> tuple[ChannelParameters, ChannelLoss]:
+        symbols = len(self.alphabet)
+        if self._own_parameters is not None:
+            return self._own_parameters, channel_loss(self._own_parameters, symbols)
+        chosen = best_channel(
+            epsilon=self.epsilon / max(self.reach, 1), symbols=symbols, nominal_length=self.nominal_length
+        )
+        return chosen.parameters, chosen.loss
+
+    @property
+    def parameters(self) -> ChannelParameters:
+        """ρ, q, δ and σ."""
+        return self._chosen[0]
+
+    @property
+    def loss(self) -> ChannelLoss:
+        """The loss of one edit, by kind of edit."""
+        return self._chosen[1]
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether the release carries no information: at this ε no channel does better than to delete everything."""
+        return self.parameters.tells_nothing
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Exact for one edit; b times that is a bound for b edits."""
+        bound = self.language.max_length
+        exact = self.reach == 1 and self.loss.attained and (bound is None or bound >= 1)
+        if self.tells_nothing:
+            return Guarantee.of_loss(Fraction(0), "exact")
+        return Guarantee.of_loss(self.loss.worst * self.reach, "exact" if exact else "certified")
+
+    @property
+    def largest_output(self) -> int | None:
+        """No bound: any word can come out of any word."""
+        return 0 if self.tells_nothing else None
+
+    def expected_edits(self, length: int) -> float:
+        """The expected number of edits made in a word of this length: n(δ+σ) + (n+1)E[t].
+
+        The expected Levenshtein distance is at most that: edits may undo each other.
+        """
+        size = read_length(length)
+        with precision(512):  # E[t] is a small difference of large terms where insertions are rare
+            edited = ball(self.parameters.deletion + self.parameters.substitution)
+            return nearest_float(size * edited + (size + 1) * mean_inserted(self.parameters))
+
+    # --- drawing -------------------------------------------------------------------------------
+
+    def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
+        if self.tells_nothing:
+            return np.empty(0, dtype=np.int32), np.zeros(len(lengths), dtype=np.int64)
+        # Every symbol with the gap before it is a slot; the last gap of a word is a slot without a symbol.
+        slots = np.full(len(codes) + len(lengths), _NO_SYMBOL, dtype=np.int32)
+        has_symbol = np.ones(len(slots), dtype=np.bool_)
+        has_symbol[np.cumsum(lengths + 1) - 1] = False
+        slots[has_symbol] = codes
+        # Slots are independent of each other; a block at a time, they stay in the processor's cache.
+        blocks = [self._draw_block(slots[at : at + _BLOCK], bits) for at in range(0, len(slots), _BLOCK)]
+        sizes = np.concatenate([size for _, size in blocks])
+        begins = np.concatenate([[0], np.cumsum(lengths + 1)[:-1]])
+        return np.concatenate([block for block, _ in blocks]), np.add.reduceat(sizes, begins)
+
+    def _draw_block(self, slots: Codes, bits: BitSource) -> tuple[Codes, NDArray[np.int64]]:
+        """What comes out of some slots, and how many symbols out of each."""
+        gaps = self._draw_gaps(len(slots), bits)
+        fate = self._fate.pick(bits.lanes(len(slots)), bits)  # type: ignore[arg-type]  # 32 bits each
+        stays = (fate != _DELETED) & (slots != _NO_SYMBOL)
+        sizes = gaps + stays
+        last = np.cumsum(sizes)  # where a slot's output ends: its symbol comes last, after what is inserted
+        released = np.empty(int(last[-1]), dtype=np.int32)
+        inserted = np.ones(len(released), dtype=np.bool_)
+        inserted[last[stays] - 1] = False
+        released[~inserted] = self._substituted(slots, fate, bits)[stays]
+        count = len(released) - int(np.count_nonzero(stays))
+        released[inserted] = uniform_below(len(self.alphabet), bits.lanes(count), bits)
+        return released, sizes
+
+    def _substituted(self, slots: Codes, fate: NDArray[np.int64], bits: BitSource) -> Codes:
+        places = np.flatnonzero((fate == _SUBSTITUTED) & (slots != _NO_SYMBOL))
+        symbols = slots.copy()
+        if len(places):
+            others = uniform_below(len(self.alphabet) - 1, bits.lanes(len(places)), bits)
+            symbols[places] = others + (others >= slots[places])  # skips the symbol itself
+        return symbols
+
+    def _draw_gaps(self, count: int, bits: BitSource) -> NDArray[np.int64]:
+        """How many symbols are inserted in each gap, exactly by g."""
+        found = self._gap_choice(0).pick(bits.lanes(count), bits)  # type: ignore[arg-type]  # 32 bits each
+        start, open_ended = 0, np.flatnonzero(found == _GAPS_AT_ONCE)
+        while len(open_ended):  # this many or more: draw on, given that
+            start += _GAPS_AT_ONCE
+            more = self._gap_choice(start).pick(bits.lanes(len(open_ended)), bits)  # type: ignore[arg-type]
+            found[open_ended] = start + more
+            open_ended = open_ended[more == _GAPS_AT_ONCE]
+        return found
+
+    def _gap_choice(self, start: int) -> Boundaries:
+        """Piece i: exactly start + i symbols, given at least `start`; the last piece: more than those."""
+        if start not in self._gap_choices:
+            self._gap_choices[start] = Boundaries(lambda: self._gap_cuts(start), width=32)
+        return self._gap_choices[start]
+
+    @cached_property
+    def _gap_choices(self) -> dict[int, Boundaries]:
+        return {}
+
+    def _gap_cuts(self, start: int) -> list[arb]:
+        weights, total = inserted_above(self.parameters, start, _GAPS_AT_ONCE)
+        sums = [weights[0]]
+        for weight in weights[1:]:
+            sums.append(sums[-1] + weight)
+        return [partial / total for partial in sums]
+
+    @cached_property
+    def _fate(self) -> Boundaries:
+        keep, substitution = self.parameters.keep, self.parameters.substitution
+        return Boundaries(lambda: [ball(keep), ball(keep + substitution)], width=32)
+
+    # --- the law -------------------------------------------------------------------------------
+
+    @cached_property
+    def _forward(self) -> ChannelForward:
+        return ChannelForward(self.parameters, len(self.alphabet))
+
+    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+        """ln P(row | word) by a forward pass over all ways in which the row can arise."""
+        return self._forward.log_probabilities(word, released)
+
+    def _encode_released(self, released: Word) -> Codes:
+        return EveryWord(self.alphabet).encode(released)
+
+    def distances(self, word: Word) -> EditDistanceLaw:
+        """The law of the number of edits made; the Levenshtein distance is at most that."""
+        codes = self.language.encode(word)
+        law, mean = edits_law(self.parameters, len(codes)), self.expected_edits(len(codes))
+        return law.with_words(self._words_near(codes), mean)
+
+    def _words_near(self, codes: Codes) -> list[int]:
+        """How many words lie at distance 0, 1, … as far as they are quickly counted."""
+        within = 3 if len(codes) <= 300 else 1
+        near = EditNeighbours(
+            codes.tolist(), symbols=len(self.alphabet), within=within, max_length=self.language.max_length
+        )
+        return near.counts() if len(codes) <= _LONGEST_COUNTED else []
+
+    def inputs(self, length: int, *, at_most: int) -> list[Codes]:
+        """All words of up to `length` symbols, by their length."""
+        bound = self.language.max_length
+        return BoundedWords(self.alphabet, length if bound is None else min(length, bound)).enumerate_codes(
+            at_most=at_most
+        )
+
+    def outputs(self, length: int, *, at_most: int) -> list[Codes]:
+        """All words of up to `length` symbols, by their length; longer ones can be released too."""
+        return BoundedWords(self.alphabet, length).enumerate_codes(at_most=at_most)
+
+
+_SUBSTITUTED, _DELETED = 1, 2
+_NO_SYMBOL = -1
+_BLOCK = 1 << 15
+_LONGEST_COUNTED = 5000

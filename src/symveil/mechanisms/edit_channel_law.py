@@ -1,0 +1,170 @@
+"""The law of the edit channel: P(released | word) by a forward pass, and how many edits are made.
+
+All probabilities are taken relative to a uniform word of the same length, m^{−L}: then a gap of t
+symbols weighs g(t), a kept symbol mκ, a substituted one mσ/(m−1), a deleted one δ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from flint import arb, arb_poly
+from numpy.typing import NDArray
+
+from symveil.models.word import Codes
+from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.privacy.calibration.edit_channel_loss import ChannelParameters, inserted_above, none_inserted
+from symveil.privacy.edit_law import EditDistanceLaw
+
+# No product that a float pass meets may come near the ends of the range of doubles, 10^±308.
+_SAFE_LOGARITHM = 600.0
+_MOST_ROWS = 200
+_NEGLIGIBLE = 1e-12
+
+Floats = NDArray[np.float64]
+
+
+class ChannelForward:
+    """P(w'|w) for one channel: in floats where nothing can leave their range, by logarithms otherwise."""
+
+    def __init__(self, parameters: ChannelParameters, symbols: int) -> None:
+        self.parameters = parameters
+        self.symbols = symbols
+
+    def log_probabilities(self, word: Codes, released: Codes) -> Floats:
+        """ln P(row | word) for rows of one length."""
+        if self.parameters.tells_nothing:
+            return np.full(len(released), 0.0 if released.shape[1] == 0 else -np.inf)
+        if self._floats_suffice(len(word), released.shape[1]):
+            return self._by_floats(word, released)
+        return np.array([self._by_logarithms(word, row) for row in released])
+
+    def _floats_suffice(self, length: int, released: int) -> bool:
+        """Whether even the unlikeliest way for a word to arise is far inside the range of doubles."""
+        own, other, delta, log_g0, log_rho = self._logarithms
+        smallest = length * min(own, other, delta) + (length + 1) * log_g0
+        smallest += released * (log_rho - float(self.parameters.power) * math.log(2))  # (1+t)^q ≤ 2^{qt}
+        return smallest > -_SAFE_LOGARITHM and length * max(own, 0.0) < _SAFE_LOGARITHM
+
+    @cached_property
+    def _logarithms(self) -> tuple[float, float, float, float, float]:
+        with precision(STANDARD_PRECISION):
+            own, other, delta = self._weights()
+            values = (own, other if not other.is_zero() else own, delta, none_inserted(self.parameters))
+            logs = [nearest_float(value.log()) if not value.is_zero() else 0.0 for value in values]
+            return logs[0], logs[1], logs[2], logs[3], nearest_float(ball(self.parameters.ratio).log())
+
+    def _weights(self) -> tuple[arb, arb, arb]:
+        """What a kept, a substituted and a deleted symbol weigh."""
+        parameters, m = self.parameters, self.symbols
+        other = m * ball(parameters.substitution) / (m - 1) if m > 1 else arb(0)
+        return m * ball(parameters.keep), other, ball(parameters.deletion)
+
+    def _gap_balls(self, most: int) -> list[arb]:
+        """g(0) … g(most)."""
+        weights, total = inserted_above(self.parameters, 0, most + 1)
+        return [weight / total for weight in weights]
+
+    def _by_floats(self, word: Codes, released: Codes) -> Floats:
+        count, length = released.shape
+        with precision(STANDARD_PRECISION):
+            gap = np.array([nearest_float(weight) for weight in self._gap_balls(length)])
+            own, other, delta = (nearest_float(weight) for weight in self._weights())
+        shift = np.subtract.outer(np.arange(length + 1), np.arange(length + 1))
+        insert = np.where(shift <= 0, gap[np.abs(shift)], 0.0)  # insert[i, j] = g(j − i)
+        ways = np.broadcast_to(gap, (count, length + 1))
+        for symbol in word.tolist():
+            after = delta * ways
+            after[:, 1:] += ways[:, :-1] * np.where(released == symbol, own, other)
+            ways = after @ insert
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(ways[:, -1]) - length * math.log(self.symbols))
+
+    def _by_logarithms(self, word: Codes, released: Codes) -> float:
+        """The same pass on logarithms, which have no range to leave."""
+        length = len(released)
+        with precision(STANDARD_PRECISION):
+            gap = np.array([nearest_float(weight.log()) for weight in self._gap_balls(length)])
+            own, other, delta = (_log(weight) for weight in self._weights())
+        shift = np.subtract.outer(np.arange(length + 1), np.arange(length + 1))
+        insert = np.where(shift <= 0, gap[np.abs(shift)], -np.inf)
+        ways = gap
+        for symbol in word.tolist():
+            after = delta + ways
+            step = ways[:-1] + np.where(released == symbol, own, other)
+            after[1:] = np.logaddexp(after[1:], step)
+            terms = after[:, None] + insert
+            top = terms.max(axis=0)
+            ways = top + np.log(np.exp(terms - top).sum(axis=0))
+        return float(ways[-1]) - length * math.log(self.symbols)
+
+
+def _log(weight: arb) -> float:
+    return -math.inf if weight.is_zero() else nearest_float(weight.log())
+
+
+def _padded(poly: arb_poly, size: int) -> list[arb]:
+    """The first `size` coefficients, zeros included."""
+    coefficients = list(poly.coeffs()[:size])
+    return coefficients + [arb(0)] * (size - len(coefficients))
+
+
+@dataclass(frozen=True, slots=True)
+class EditCounts:
+    """P(exactly e edits) for e = 0, 1, …; the last chance is that of so many or more, where there can be more."""
+
+    chances: list[arb]
+    or_more: bool
+
+    def with_words(self, words: list[int], mean: float) -> EditDistanceLaw:
+        """The law, with the number of words at each distance as far as they are known."""
+        values = [nearest_float(chance) for chance in self.chances]
+        known: list[int | None] = [*words, *([None] * len(self.chances))]
+        return EditDistanceLaw(
+            distances=np.arange(len(values)),
+            words=tuple(known[: len(values)]),
+            probabilities=np.array([max(value, 0.0) for value in values]),
+            log_probabilities=np.array([nearest_float(each.log()) if each > 0 else -np.inf for each in self.chances]),
+            expected_error=mean,
+            measured="edits",
+            or_more=self.or_more,
+        )
+
+
+def edits_law(parameters: ChannelParameters, length: int) -> EditCounts:
+    """How many edits are made in a word: a binomial number of deletions and substitutions, and n+1 gaps.
+
+    Its generating function is (1−p+px)ⁿ·g(x)^{n+1}, p = δ+σ, multiplied out by repeated squaring.
+    """
+    if parameters.tells_nothing:
+        return EditCounts([arb(0)] * length + [arb(1)], or_more=False)
+    with precision(4 * STANDARD_PRECISION):
+        weights, total = inserted_above(parameters, 0, _MOST_ROWS)
+        edited = ball(parameters.deletion + parameters.substitution)
+        gaps = arb_poly([weight / total for weight in weights])
+        law = _power(arb_poly([1 - edited, edited]), length)
+        law = _short(law * _power(gaps, length + 1))
+        chances, left = [], arb(1)
+        for chance in _padded(law, _MOST_ROWS):
+            chances.append(chance)
+            left -= chance
+            if left < _NEGLIGIBLE:
+                break
+        return EditCounts([*chances, left], or_more=True)
+
+
+def _short(poly: arb_poly) -> arb_poly:
+    return arb_poly(poly.coeffs()[:_MOST_ROWS])
+
+
+def _power(base: arb_poly, exponent: int) -> arb_poly:
+    result, square = arb_poly([1]), base
+    while exponent:
+        if exponent & 1:
+            result = _short(result * square)
+        square = _short(square * square)
+        exponent >>= 1
+    return result

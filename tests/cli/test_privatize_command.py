@@ -1,0 +1,134 @@
+"""`symveil privatize`, `check` and `ledger` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from .running import symveil
+
+
+@pytest.fixture
+def trips(tmp_path):
+    file = tmp_path / "trips.csv"
+    file.write_text("trip_id,links\n" + "".join(f"{n},a b a b\n" for n in range(30)))
+    return file
+
+
+def test_privatize_and_check(trips, tmp_path):
+    out = tmp_path / "private.csv"
+    done = symveil("privatize", str(trips), "--out", str(out), "--alphabet", "abc", "--epsilon", "2", "--json")
+    assert done.status == 0 and done.err == ""
+    assert done.document["counts"]["released"] == 30
+    assert "unsafe_true_error" not in done.document
+    manifest = done.document["manifest"]
+    checked = symveil("check", manifest, "--json")
+    assert checked.status == 0 and checked.document["holds"] is True
+    plain = symveil("check", manifest)
+    assert plain.status == 0 and "legality" in plain.out
+    out.write_text(out.read_text() + "99,a\n")
+    assert symveil("check", manifest).status == 1
+
+
+def test_the_table_and_its_notes(trips, tmp_path):
+    done = symveil(
+        "privatize", str(trips), "--out", str(tmp_path / "o.csv"), "--alphabet", "abc", "--epsilon", "2",
+        "--unsafe-report-true-error",
+    )  # fmt: skip
+    assert done.status == 0 and "30 released of 30" in done.out and "NOT PRIVATE" in done.out
+
+
+def test_a_ledger_from_beginning_to_end(trips, tmp_path):
+    ledger = str(tmp_path / "l.db")
+    common = ["privatize", str(trips), "--out", str(tmp_path / "o.csv"), "--alphabet", "abc", "--epsilon", "0.5"]
+    symveil("ledger", "status", "--ledger", ledger).assert_one_error_line()
+    assert symveil("ledger", "grant", "--ledger", ledger, "--epsilon", "0.5", "--everyone").status == 0
+    granted = symveil("ledger", "grant", "--ledger", ledger, "--epsilon", "1", "--person", "7", "--json")
+    assert granted.document == {"granted": "1", "persons": 1, "everyone": False}
+    done = symveil(*common, "--ledger", ledger, "--release-id", "first", "--json")
+    assert done.status == 0 and done.document["charged"] == "0.5"
+    again = symveil(*common, "--ledger", ledger, "--release-id", "first", "--json")
+    assert again.document["already_done"] is True and "nobody was charged again" in again.err
+    refused = symveil(*common, "--ledger", ledger, "--release-id", "second").assert_one_error_line()
+    assert "29 persons with less" in refused
+    dropped = symveil(*common, "--ledger", ledger, "--release-id", "second", "--over-budget", "drop", "--json")
+    assert dropped.document["counts"]["dropped_over_budget"] == 29
+    status = symveil("ledger", "status", "--ledger", ledger, "--person", "7", "--json").document
+    assert status == {"person": "7", "granted": "1.5", "spent": "1", "left": "0.5"}
+    assert symveil("ledger", "status", "--ledger", ledger, "--json").document["persons"] == 30
+    entries = symveil("ledger", "history", "--ledger", ledger, "--json").document["entries"]
+    assert [entry["kind"] for entry in entries] == ["grant", "grant", "release", "release"]
+    exported = symveil("ledger", "export", "--ledger", ledger, "--out", str(tmp_path / "b.csv"), "--json")
+    assert exported.document["persons"] == 30
+    assert (tmp_path / "b.csv").read_text().splitlines()[0] == "person,granted,spent,left"
+    assert (tmp_path / "b.csv").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--epsilon", "1"],
+        ["--epsilon", "1", "--alphabet", "ab", "--model", "m.json"],
+        ["--epsilon", "0", "--alphabet", "ab"],
+        ["--epsilon", "1", "--alphabet", "ab", "--sequence", "nope"],
+        ["--epsilon", "1", "--alphabet", "ab", "--case", "trip_id", "--sequence", "links"],
+        ["--epsilon", "1", "--alphabet", "ab", "--public-start"],
+        ["--epsilon", "1", "--alphabet", "ab", "--not-private"],
+        ["--epsilon", "1", "--alphabet", "a"],
+        ["--epsilon", "1", "--alphabet", "ab", "--ledger", "mysql://x"],
+        ["--epsilon", "1", "--alphabet", "ab", "--keep", "trip_id", "--keep", "trip_id"],
+    ],
+    ids=" ".join,
+)
+def test_one_line_and_nothing_left(trips, tmp_path, arguments):
+    symveil("privatize", str(trips), "--out", str(tmp_path / "o.csv"), *arguments).assert_one_error_line()
+    assert [path.name for path in tmp_path.iterdir()] == ["trips.csv"]
+
+
+def test_grants_are_for_somebody(tmp_path):
+    ledger = str(tmp_path / "l.db")
+    symveil("ledger", "grant", "--ledger", ledger, "--epsilon", "1").assert_one_error_line()
+    symveil(
+        "ledger", "grant", "--ledger", ledger, "--epsilon", "1", "--everyone", "--person", "x"
+    ).assert_one_error_line()
+    (tmp_path / "names.txt").write_text("alice\r\nbob\n\n")
+    done = symveil("ledger", "grant", "--ledger", ledger, "--epsilon", "1", "--persons", str(tmp_path / "names.txt"))
+    assert done.status == 0 and "2 persons" in done.out
+
+
+def test_an_interrupted_run_leaves_nothing(tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_text("id,s\n" + "".join(f"{n},a b a b a b\n" for n in range(400_000)))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "symveil", "privatize", str(source), "--out", str(tmp_path / "o.csv"),
+         "--alphabet", "ab", "--epsilon", "1"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for _ in range(600):
+        if [path for path in tmp_path.iterdir() if path.name.endswith(".aside")]:
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and out == "" and "Traceback" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_no_manifest(tmp_path):
+    (tmp_path / "m.json").write_text("{}")
+    symveil("check", str(tmp_path / "m.json")).assert_one_error_line()
+    symveil("check", str(tmp_path / "gone.json")).assert_one_error_line()
+
+
+def test_help_stays_light():
+    code = (
+        "import sys\nfrom symveil.cli.main import cli\n"
+        "assert not {'numpy', 'pyarrow', 'sqlalchemy', 'pyspark', 'numba', 'rich'} & set(sys.modules), sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert json.loads("{}") == {}

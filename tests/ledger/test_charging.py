@@ -1,0 +1,299 @@
+"""Charging: everybody or nobody, never twice for one release, never over."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import sqlite3
+import stat
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symveil.errors import LedgerError, OverBudgetError, ParameterError
+from symveil.ledger.accounts import account, accounts, grant, history, totals
+from symveil.ledger.amounts import UNIT, charged_units, granted_units, shown_units
+from symveil.ledger.charging import (
+    Request,
+    charging,
+    find_pending,
+    find_release,
+    finish,
+    record_digest,
+)
+from symveil.ledger.composition import pure_loss
+from symveil.ledger.store import Database
+
+_numbers = itertools.count()
+
+
+def charge(database: Database, persons: dict[str, int], epsilon="1", release_id: str | None = None, **options):
+    amount = Fraction(epsilon)
+    request = Request(
+        **{
+            "release_id": release_id or f"release-{next(_numbers)}",
+            "charge": charged_units(amount),
+            "loss": pure_loss(amount),
+            "out": "/out.csv",
+            "key": bytes(32),
+            "content": b"content",
+            **options,
+        }
+    )
+    with charging(database) as open_charge:
+        open_charge.ask(list(persons), list(persons.values()))
+        return open_charge.charge(request)
+
+
+@pytest.fixture
+def database(ledger_url):
+    opened = Database(ledger_url)
+    yield opened
+    opened.close()
+
+
+# --- amounts -----------------------------------------------------------------------------------
+
+
+def test_ten_tenths_are_one(database):
+    grant(database, "1", names=["alice"])
+    for _ in range(10):
+        charge(database, {"alice": 1}, "0.1")
+    assert account(database, "alice").document() == {"person": "alice", "granted": "1", "spent": "1", "left": "0"}
+    with pytest.raises(OverBudgetError):
+        charge(database, {"alice": 1}, "0.000000000001")
+
+
+@given(st.fractions(min_value=0, max_value=1000).filter(lambda value: value > 0))
+def test_amounts_are_rounded_against_the_spender(value):
+    charged, granted = charged_units(value), granted_units(value) if value * UNIT >= 1 else 0
+    assert Fraction(granted, UNIT) <= value <= Fraction(charged, UNIT)
+    assert charged - granted <= 1
+    assert Fraction(shown_units(charged)) == Fraction(charged, UNIT)
+
+
+@pytest.mark.parametrize("value", [0, "nan", "x", 10**7, -(10**7)])
+def test_impossible_grants(value):
+    with pytest.raises(ParameterError):
+        granted_units(value)
+
+
+# --- budgets -----------------------------------------------------------------------------------
+
+
+def test_everyone_and_someone(database):
+    grant(database, "0.5", everyone=True)
+    assert grant(database, "0.25", names=["alice", "bob", "alice"]) == 2
+    charge(database, {"alice": 3, "carol": 2}, "0.25")
+    assert [each.document() for each in accounts(database)] == [
+        {"person": "alice", "granted": "0.75", "spent": "0.75", "left": "0"},
+        {"person": "bob", "granted": "0.75", "spent": "0", "left": "0.75"},
+        {"person": "carol", "granted": "0.5", "spent": "0.5", "left": "0"},
+    ]
+    assert account(database, "nobody yet").left == "0.5"
+    found = totals(database)
+    assert (found.persons, found.releases, found.pending) == (3, 1, 1)
+    assert (found.most_spent, found.least_left, found.allowance) == ("0.75", "0", "0.5")
+    mine = [(entry.kind, entry.amount) for entry in history(database, "carol")]
+    assert mine == [("grant", "0.5"), ("release", "0.5")]
+    assert len(history(database)) == 4
+
+
+def test_all_or_nobody(database):
+    grant(database, "1", names=["alice", "bob"])
+    with pytest.raises(OverBudgetError, match="2 persons with less") as caught:
+        charge(database, {"alice": 1, "bob": 2, "carol": 1})
+    assert caught.value.persons == 2
+    assert "bob" not in str(caught.value)
+    assert account(database, "alice").spent == "0"
+    assert totals(database).releases == 0
+
+
+def test_those_without_budget_are_left_out(database):
+    grant(database, "1", names=["alice", "bob"])
+    release, left_out = charge(database, {"alice": 1, "bob": 2, "carol": 1}, over_budget="drop", release_id="r")
+    assert sorted(left_out) == ["bob", "carol"]
+    assert [account(database, name).spent for name in ("alice", "bob", "carol")] == ["1", "0", "0"]
+    # and the same ones again when the run comes back, even if they were granted more meanwhile
+    grant(database, "5", everyone=True)
+    again, left_out = charge(database, {"alice": 1, "bob": 2, "carol": 1}, over_budget="drop", release_id="r")
+    assert again.number == release.number and sorted(left_out) == ["bob", "carol"]
+    assert account(database, "alice").spent == "1"
+
+
+def test_a_person_may_be_asked_for_in_several_batches(database):
+    grant(database, "1", everyone=True)
+    with pytest.raises(OverBudgetError), charging(database) as open_charge:
+        open_charge.ask(["alice", "bob"], [1, 1])
+        open_charge.ask(["alice"], [1])
+        open_charge.charge(
+            Request(release_id="r", charge=UNIT, loss=pure_loss(Fraction(1)), out="o", key=bytes(32), content=b"")
+        )
+
+
+def test_sums_beyond_64_bits_are_over_budget_not_wrapped(database):
+    grant(database, "1000000", everyone=True)
+    with pytest.raises(OverBudgetError):
+        charge(database, {"alice": 2**62}, "1000000")
+    with pytest.raises(LedgerError, match="from 0 to"):
+        grant(database, "1", everyone=True)
+    with pytest.raises(ParameterError, match="at most"):
+        charged_units(Fraction(10**6 + 1))
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.sampled_from(["0.1", "0.25", "1/3"])), max_size=12)
+)
+def test_books_agree_with_fractions(tmp_path_factory, charges):
+    database = Database(str(tmp_path_factory.mktemp("l") / "l.db"))
+    grant(database, "1", everyone=True)
+    left = dict.fromkeys("abc", UNIT)
+    for person, sequences, epsilon in charges:
+        cost = sequences * charged_units(Fraction(epsilon))
+        if cost <= left[person]:
+            charge(database, {person: sequences}, epsilon)
+            left[person] -= cost
+        else:
+            with pytest.raises(OverBudgetError):
+                charge(database, {person: sequences}, epsilon)
+    assert all(account(database, person).left == shown_units(units) for person, units in left.items())
+    database.close()
+
+
+# --- the life of a release ---------------------------------------------------------------------
+
+
+def test_a_release_is_charged_once(database):
+    grant(database, "1", everyone=True)
+    first, _ = charge(database, {"alice": 1}, release_id="r")
+    again, _ = charge(database, {"alice": 1}, release_id="r", key=bytes([1] * 32))
+    assert again.number == first.number and again.key == first.key == bytes(32)
+    assert account(database, "alice").spent == "1"
+    assert find_pending(database, "/out.csv", b"content") == first
+    assert find_pending(database, "/out.csv", b"other") is None
+    assert find_pending(database, "/other.csv", b"content") is None
+    record_digest(database, first, digest="d", manifest="m")
+    finish(database, first)
+    done = find_release(database, "r")
+    assert done.done and done.key is None and done.stamp is None and (done.digest, done.manifest) == ("d", "m")
+    with pytest.raises(LedgerError, match="finished by another run"):
+        finish(database, first)
+
+
+def test_the_key_leaves_no_trace_in_the_file(tmp_path):
+    database = Database(str(tmp_path / "l.db"))
+    grant(database, "1", everyone=True)
+    key = b"THE-RELEASE-KEY-OF-THIS-RELEASE!"
+    release, _ = charge(database, {f"person {number}": 1 for number in range(3000)}, key=key)
+    assert key in (tmp_path / "l.db").read_bytes()
+    record_digest(database, release, digest="d", manifest="m")
+    finish(database, release)
+    database.close()
+    assert not [path for path in tmp_path.iterdir() if key in path.read_bytes()]
+
+
+def _context():
+    """New processes that import everything once between them."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
+def _spend(url: str, barrier, results) -> None:
+    database = Database(url)
+    barrier.wait()
+    paid = 0
+    for number in range(6):
+        try:
+            charge(database, {"alice": 1}, "0.1", release_id=f"{multiprocessing.current_process().name}-{number}")
+            paid += 1
+        except OverBudgetError:
+            pass
+    results.put(paid)
+
+
+def test_eight_processes_never_spend_more_than_there_is(ledger_url):
+    database = Database(ledger_url)
+    grant(database, "1", names=["alice"])
+    context = _context()
+    barrier, results = context.Barrier(8), context.Queue()
+    processes = [context.Process(target=_spend, args=(ledger_url, barrier, results)) for _ in range(8)]
+    for process in processes:
+        process.start()
+    paid = sum(results.get(timeout=120) for _ in processes)
+    for process in processes:
+        process.join()
+    assert paid == 10
+    assert account(database, "alice").left == "0"
+    database.close()
+
+
+def _make(url: str, barrier) -> None:
+    barrier.wait()
+    Database(url).close()
+
+
+def test_two_processes_may_both_find_no_ledger(ledger_url):
+    context = _context()
+    barrier = context.Barrier(3)
+    processes = [context.Process(target=_make, args=(ledger_url, barrier)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    database = Database(ledger_url)
+    assert totals(database).persons == 0
+    database.close()
+
+
+# --- what goes wrong ---------------------------------------------------------------------------
+
+
+def test_the_file_is_for_its_owner_only(tmp_path):
+    Database(str(tmp_path / "l.db")).close()
+    assert stat.S_IMODE((tmp_path / "l.db").stat().st_mode) == 0o600
+
+
+def test_databases_that_are_no_ledger(tmp_path):
+    with pytest.raises(LedgerError, match="found no file"):
+        Database(str(tmp_path / "l.db"), create=False)
+    (tmp_path / "x.db").write_bytes(b"not a database, but long enough to look at" * 100)
+    with pytest.raises(LedgerError, match="expected a working ledger database") as caught:
+        Database(str(tmp_path / "x.db"))
+    assert "\n" not in str(caught.value)
+    with sqlite3.connect(tmp_path / "o.db") as other:
+        other.execute("CREATE TABLE symveil_settings (name TEXT, value TEXT)")
+        other.execute("INSERT INTO symveil_settings VALUES ('version', '99')")
+    other.close()
+    with pytest.raises(LedgerError, match="version"):
+        Database(str(tmp_path / "o.db"))
+    for url in ("mysql://x", "nonsense://", "postgresql://secret:password@127.0.0.1:1/x", "sqlite://", "a:b://c"):
+        with pytest.raises(LedgerError) as caught:
+            Database(url)
+        assert "password" not in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_full_disk_changes_nothing(tmp_path):
+    """SQLite is told that the file may not grow: what a full disk says to it, too."""
+    database = Database(str(tmp_path / "l.db"))
+    grant(database, "1", everyone=True)
+    with database.connection() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(LedgerError, match="full"):
+        charge(database, {f"person {number}": 1 for number in range(5000)})
+    database.close()
+    database = Database(str(tmp_path / "l.db"))
+    assert totals(database).persons == 0 and totals(database).releases == 0
+    database.close()
+
+
+def test_nothing_secret_in_a_repr():
+    release = Request(release_id="r", charge=1, loss="", out="o", key=b"KEYKEY", content=b"CONTENT")
+    assert "KEY" not in repr(release) and "CONTENT" not in repr(release)
+    assert Path(__file__).exists()

@@ -1,0 +1,183 @@
+"""The Spark engine for real, on local[2]: retries, two actions, budgets, tables, and the local engine's words."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import services
+import symveil as sv
+from symveil.engines.batch import ReleasePlan, privatize_batch
+from symveil.errors import FileError, OverBudgetError, ParameterError
+from symveil.mechanisms.ragged import MechanismOfLength
+from symveil.workflows.budgets import grant_budget, ledger_status, person_status
+from symveil.workflows.check import check_manifest
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore"),  # Spark's and py4j's own
+    pytest.mark.skipif(services.java() is None, reason="no Java 17, and installing it was not allowed"),
+]
+
+ROWS = 600
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """local[2] with a second chance for each task: `local[N]` alone never runs a task again."""
+    from symveil.workflows.releasing import spark_job
+
+    folder = tmp_path_factory.mktemp("spark")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(sv.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    from pyspark.sql import SparkSession
+
+    with warnings.catch_warnings(action="ignore"), spark_job._quiet():
+        session = (
+            SparkSession.builder.master("local[2,4]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+            .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={folder}")
+            .getOrCreate()
+        )
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    words = [list("abcab"[: number % 6]) for number in range(ROWS)]
+    table = pa.table(
+        {
+            "uid": [f"u{number}" for number in range(ROWS)],
+            "trip": pa.array(words, type=pa.list_(pa.string())),
+            "who": [f"p{number % 50}" for number in range(ROWS)],
+            "city": ["x"] * ROWS,
+        }
+    )
+    (tmp_path / "in").mkdir()
+    for part in range(2):
+        pq.write_table(table.slice(part * ROWS // 2, ROWS // 2), tmp_path / "in" / f"part-{part}.parquet")
+    return tmp_path / "in"
+
+
+def plan() -> ReleasePlan:
+    family = MechanismOfLength(alphabet="abc", epsilon=Fraction(1, 2))
+    return ReleasePlan(mechanism=family, release_id="r", release_key=bytes(32), sequence="trip", identifier="uid")
+
+
+def words(rows) -> dict[str, tuple[str, ...]]:
+    return {row["uid"]: tuple(row["trip"]) for row in rows}
+
+
+def test_a_retried_task_and_a_second_action_release_the_same_words(spark, source, tmp_path):
+    from symveil.engines.spark import release_frame
+
+    expected = words(
+        row for file in sorted(source.glob("*.parquet"))
+        for batch in pq.read_table(file).to_batches() for row in privatize_batch(batch, plan()).to_pylist()
+    )  # fmt: skip
+    frame = spark.read.parquet(str(source)).select("uid", "trip")
+    private = release_frame(frame, plan())
+    first, second = words(private.collect()), words(private.repartition(3).collect())  # two actions on one plan
+    assert first == second == expected
+    marks = tmp_path / "marks"
+    marks.mkdir()
+
+    def failing_once(batches):
+        """The first attempt of every task fails after it has drawn: Spark runs it again."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        yield from batches
+        (marks / f"{context.partitionId()}-{context.attemptNumber()}").touch()
+        if context.attemptNumber() == 0:
+            raise RuntimeError("a worker is lost")
+
+    retried = private.mapInArrow(failing_once, private.schema)
+    assert words(retried.collect()) == expected
+    assert {mark.name.split("-")[1] for mark in marks.iterdir()} == {"0", "1"}
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """PostgreSQL, as on a cluster; SQLite on the driver where there is none."""
+    if services.postgres_programs() is None:
+        yield str(tmp_path / "l.db")
+        return
+    with services.postgres() as url:
+        yield url
+
+
+def test_the_whole_job_with_a_ledger(spark, source, tmp_path, ledger):
+    out = tmp_path / "out"
+    options = {"alphabet": "abc", "epsilon": 1, "engine": "spark", "identifier": "uid", "sequence": "trip"}
+    options |= {"person": "who", "ledger": ledger, "release_id": "r", "keep": ["city"]}
+    with pytest.raises(OverBudgetError):
+        sv.privatize_file(source, out, **options)
+    grant_budget(ledger, 12, everyone=True)
+    told = sv.privatize_file(source, out, **options)
+    released = pq.read_table(out)
+    assert sorted(released.column_names) == ["city", "trip", "uid"] and released.num_rows == ROWS
+    assert person_status(ledger, "p7").left == "0"
+    assert check_manifest(told.manifest_file).holds
+    again = sv.privatize_file(source, out, **options)
+    assert again.already_done and ledger_status(ledger).releases == 1
+    there = sorted(path.name for path in tmp_path.iterdir() if path.name != "l.db")
+    assert there == ["in", "out", "out.manifest.json"]
+    grant_budget(ledger, 12, persons=["p7"])
+    fewer = sv.privatize_file(
+        source,
+        tmp_path / "fewer",
+        **{**options, "release_id": "s", "over_budget": "drop", "on_unknown": "drop-sequence"},
+    )
+    assert fewer.manifest["counts"]["dropped_over_budget"] == ROWS - 12
+    assert set(pq.read_table(fewer.out)["uid"].to_pylist()) == {f"u{number}" for number in range(7, ROWS, 50)}
+
+
+def test_tables_and_events(spark, source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spark.read.parquet(str(source)).write.saveAsTable("trips_in")
+    options = {"alphabet": "abc", "epsilon": 1000, "engine": "spark", "identifier": "uid", "sequence": "trip"}
+    told = sv.privatize_file("table:trips_in", "table:trips_out", **options)
+    assert words(spark.table("trips_out").collect()) == words(spark.read.parquet(str(source)).collect())
+    assert told.manifest["output"]["format"] == "table"
+    events = pa.table({"c": ["x", "y", "x", "x"], "t": [3, 1, 1, 2], "s": ["c", "b", "a", "b"]})
+    pq.write_table(events, tmp_path / "log.parquet")
+    long = {"alphabet": "abc", "epsilon": 1000, "engine": "spark", "case": "c", "order": "t", "symbol": "s"}
+    told = sv.privatize_file(tmp_path / "log.parquet", tmp_path / "private", **long)
+    rows = sorted(pq.read_table(told.out).to_pylist(), key=lambda row: (row["c"], row["t"]))
+    assert [(row["c"], row["t"], row["s"]) for row in rows] == [
+        ("x", 1, "a"),
+        ("x", 2, "b"),
+        ("x", 3, "c"),
+        ("y", 1, "b"),
+    ]
+    assert check_manifest(told.manifest_file).holds
+
+
+def test_what_is_refused(spark, source, tmp_path):
+    common = {"alphabet": "abc", "epsilon": 1, "engine": "spark"}
+    with pytest.raises(FileError, match="column of ids"):
+        sv.privatize_file(source, tmp_path / "o", **common, sequence="trip")
+    with pytest.raises(FileError, match="Spark can read"):
+        sv.privatize_file(tmp_path / "nothing", tmp_path / "o", **common)
+    with pytest.raises(FileError, match="each id once"):
+        sv.privatize_file(source, tmp_path / "o", **common, sequence="trip", identifier="city")
+    with pytest.raises(ParameterError, match="leaves it at position 3") as caught:
+        sv.privatize_file(source, tmp_path / "o", **{**common, "alphabet": "ab"}, sequence="trip", identifier="uid")
+    assert "\n" not in str(caught.value)
+    (tmp_path / "there").mkdir()
+    with pytest.raises(FileError, match="not there yet"):
+        sv.privatize_file(source, tmp_path / "there", **common, sequence="trip", identifier="uid")
+    assert not (tmp_path / "o").exists()
+    assert not [path.name for path in tmp_path.iterdir() if path.name.endswith(".aside")]
