@@ -99,3 +99,30 @@ def test_the_page_works_without_a_mouse(tab: Watched) -> None:
     page.focus('#panel-opacity [data-act=observe][data-value="a"]')
     page.keyboard.press("Enter")
     tab.answered("opacity", estimate="1")
+
+
+def test_what_a_dropped_file_says_is_never_run(tab: Watched) -> None:
+    """Names of states and events are somebody else's text; the file is dropped as with a mouse."""
+    hostile = "<img src=x onerror=window.caught=1>"
+    system = {
+        "format": "symveil/1", "kind": "stochastic-system", "initial": hostile, "observable": ["</script>", "b"],
+        "secret": ["s"], "transitions": [[hostile, "</script>", "s", "1/2"], [hostile, "b", "t", "1/2"]],
+    }  # fmt: skip
+    page = tab.open("/opacity")
+    page.select_option("#opacity-source", "file")
+    page.evaluate(
+        """([text]) => {
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([text], "<b>system</b>.json"));
+            const zone = document.querySelector("[data-drop=opacity-model]");
+            zone.dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, bubbles: true, cancelable: true}));
+        }""",
+        [json.dumps(system)],
+    )
+    tab.answered("opacity", violation="1/2")
+    assert hostile in page.inner_text("#panel-opacity .answer")
+    page.click("#panel-opacity [data-act=observe] >> nth=0")
+    tab.answered("opacity", estimate="s")
+    assert page.locator("#panel-opacity img").count() == 0 and page.evaluate("window.caught") is None
+    _, report = downloaded(page, "#panel-opacity [data-act=html]")
+    assert b"<img" not in report and b"</script>" not in report

@@ -47,7 +47,7 @@ def heat_grid_svg(
     ...     rows=["0"], x_label="symbols", y_label="errors", value_meaning="P", annotation_meaning="μ",
     ... )
     >>> "<title>at the start</title>" in picture, picture.count("<rect")
-    (True, 3)
+    (True, 2)
     """
     inner = max(len(columns) * _CELL_WIDE, 330.0)
     wide = _LEFT + inner + _MARGIN

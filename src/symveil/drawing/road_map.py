@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from symveil.drawing.colours import BLUE, BORDER, CARD, GREY, INK
 from symveil.drawing.svg import FONT, escaped
@@ -24,18 +25,26 @@ _MOST_NUMBERS = 40
 
 
 def road_map_svg(
-    roads: Mapping[str, Road], trip: Sequence[str], *, title: str, original: Sequence[str] | None = None
+    roads: Mapping[str, Road],
+    trip: Sequence[str],
+    *,
+    title: str,
+    original: Sequence[str] | None = None,
+    around: Iterable[str] = (),
 ) -> str:
     """The roads with a trip on them; with `original`, what differs from it, place by place, is dashed.
+
+    `around` names the roads to look at closely, with some of what surrounds them; without any the whole map is shown.
 
     >>> roads = {"a": ((0, 0), (1, 0)), "b": ((1, 0), (1, 1)), "c": ((1, 0), (2, 0))}
     >>> picture = road_map_svg(roads, ["a", "c"], title="a trip", original=["a", "b"])
     >>> picture.count('stroke="#d9e0e7"'), picture.count('stroke="#b84a00"')
     (4, 1)
     """
-    place = _projection(roads)
-    step = _scale(roads, place)
-    pieces = [_line(place, road, STREET, 0.55 * step) for road in roads.values()]
+    sheet = _Sheet.of(roads, list(around))
+    seen = {name: road for name, road in roads.items() if sheet.shows(road)}
+    step = _thickness(seen, sheet)
+    pieces = [_line(sheet, road, STREET, 0.55 * step) for road in seen.values()]
     drawn: dict[str, list[int]] = defaultdict(list)
     changed: set[str] = set()
     for number, name in enumerate(trip, start=1):
@@ -44,18 +53,18 @@ def road_map_svg(
             changed.add(name)
     before: Point | None = None
     for name in trip:  # places with one point are joined by thin lines, which roads that meet do not need
-        middle = _middle(place, roads[name])
+        middle = _middle(sheet, roads[name])
         if before is not None and roads[name][0] == roads[name][1]:
             pieces.append(f'<path d="M{_at(before)}L{_at(middle)}" stroke="{BLUE}" stroke-width="1.5" fill="none"/>')
         before = middle
     for name in sorted(drawn, key=lambda each: each in changed):  # what was changed lies on top
         if name in changed:
-            pieces.append(_line(place, roads[name], CHANGED, 0.5 * step, dashes=f"{1.1 * step:.1f} {0.7 * step:.1f}"))
+            pieces.append(_line(sheet, roads[name], CHANGED, 0.5 * step, dashes=f"{1.1 * step:.1f} {0.7 * step:.1f}"))
         else:
-            pieces.append(_line(place, roads[name], BLUE, 0.5 * step))
+            pieces.append(_line(sheet, roads[name], BLUE, 0.5 * step))
     if len(trip) <= _MOST_NUMBERS:
-        pieces += [_number(place, roads[name], numbers, step) for name, numbers in drawn.items()]
-    high = _height(roads)
+        pieces += [_number(sheet, roads[name], numbers, step) for name, numbers in drawn.items()]
+    high = sheet.high
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_SIZE:g}" height="{high:.0f}" '
@@ -69,57 +78,61 @@ def road_map_svg(
     )
 
 
-def _bounds(roads: Mapping[str, Road]) -> tuple[float, float, float, float]:
-    xs = [x for road in roads.values() for x, _ in road]
-    ys = [y for road in roads.values() for _, y in road]
-    return min(xs), max(xs), min(ys), max(ys)
-
-
-def _factor(roads: Mapping[str, Road]) -> float:
-    left, right, low, high = _bounds(roads)
-    return (_SIZE - 2 * _MARGIN) / (max(right - left, high - low) or 1.0)
-
-
-def _height(roads: Mapping[str, Road]) -> float:
-    _, _, low, high = _bounds(roads)
-    return max(120.0, (high - low) * _factor(roads) + 2 * _MARGIN)
-
-
-class _projection:  # noqa: N801 - used as a function
+@dataclass(frozen=True, slots=True)
+class _Sheet:
     """Coordinates to the sheet: the longer side fills it, y turns downwards."""
 
-    def __init__(self, roads: Mapping[str, Road]) -> None:
-        left, right, low, high = _bounds(roads)
-        self._factor = _factor(roads)
-        self._left = (left + right) / 2 - (_SIZE / 2) / self._factor
-        self._top = (low + high) / 2 + (_height(roads) / 2) / self._factor
+    left: float
+    top: float
+    factor: float
+    high: float
+
+    @classmethod
+    def of(cls, roads: Mapping[str, Road], around: Sequence[str]) -> _Sheet:
+        shown = [roads[name] for name in around] or list(roads.values())
+        xs = [x for road in shown for x, _ in road]
+        ys = [y for road in shown for _, y in road]
+        wide, tall = max(xs) - min(xs), max(ys) - min(ys)
+        if around:  # and some of what surrounds them, so that one sees where it is
+            room = 0.3 * (max(wide, tall) or 1.0)
+            wide, tall = wide + 2 * room, tall + 2 * room
+        factor = (_SIZE - 2 * _MARGIN) / (max(wide, tall) or 1.0)
+        high = max(0.6 * _SIZE, tall * factor + 2 * _MARGIN)
+        middle_x, middle_y = (max(xs) + min(xs)) / 2, (max(ys) + min(ys)) / 2
+        return cls(middle_x - _SIZE / 2 / factor, middle_y + high / 2 / factor, factor, high)
 
     def __call__(self, point: Point) -> Point:
-        return (point[0] - self._left) * self._factor, (self._top - point[1]) * self._factor
+        """Where a point lies on the sheet."""
+        return (point[0] - self.left) * self.factor, (self.top - point[1]) * self.factor
+
+    def shows(self, road: Road) -> bool:
+        """Whether some of a road may lie on the sheet."""
+        (x1, y1), (x2, y2) = self(road[0]), self(road[1])
+        return max(x1, x2) >= 0 and min(x1, x2) <= _SIZE and max(y1, y2) >= 0 and min(y1, y2) <= self.high
 
 
-def _scale(roads: Mapping[str, Road], place: _projection) -> float:
+def _thickness(roads: Mapping[str, Road], sheet: _Sheet) -> float:
     """How thick lines are: by the length of a typical road on the sheet."""
-    lengths = sorted(math.dist(place(one), place(other)) for one, other in roads.values())
-    typical = lengths[len(lengths) // 2] or 40.0
-    return min(14.0, max(4.0, typical / 6))
+    lengths = sorted(math.dist(sheet(one), sheet(other)) for one, other in roads.values())
+    typical = lengths[len(lengths) // 2] if lengths else 0.0
+    return min(14.0, max(4.0, (typical or 40.0) / 6))
 
 
-def _line(place: _projection, road: Road, colour: str, wide: float, *, dashes: str = "") -> str:
-    one, other = place(road[0]), place(road[1])
+def _line(sheet: _Sheet, road: Road, colour: str, wide: float, *, dashes: str = "") -> str:
+    one, other = sheet(road[0]), sheet(road[1])
     if one == other:
         return f'<circle cx="{one[0]:.1f}" cy="{one[1]:.1f}" r="{wide:.1f}" stroke="{colour}" fill="{colour}"/>'
     pattern = f' stroke-dasharray="{dashes}"' if dashes else ' stroke-linecap="round"'
     return f'<path d="M{_at(one)}L{_at(other)}" stroke="{colour}" stroke-width="{wide:.1f}" fill="none"{pattern}/>'
 
 
-def _middle(place: _projection, road: Road) -> Point:
-    one, other = place(road[0]), place(road[1])
+def _middle(sheet: _Sheet, road: Road) -> Point:
+    one, other = sheet(road[0]), sheet(road[1])
     return (one[0] + other[0]) / 2, (one[1] + other[1]) / 2
 
 
-def _number(place: _projection, road: Road, numbers: Sequence[int], step: float) -> str:
-    x, y = _middle(place, road)
+def _number(sheet: _Sheet, road: Road, numbers: Sequence[int], step: float) -> str:
+    x, y = _middle(sheet, road)
     size = min(12.0, max(8.0, step * 0.95))
     text = ", ".join(map(str, numbers[:3])) + ("…" if len(numbers) > 3 else "")
     wide = size * (0.62 * len(text) + 0.7)

@@ -75,7 +75,7 @@ def curves_svg(
     """Curves and bands in one frame, named in a legend below it.
 
     >>> picture = curves_svg([Curve("error", [1, 2], [0.5, 0.25])], title="t", x_label="ε", y_label="changed")
-    >>> picture.count("<path"), ">error<" in picture
+    >>> picture.count('stroke="#0072b2"'), ">error<" in picture         # the curve, and its line in the legend
     (2, True)
     """
     xs = [value for curve in curves for value in curve.x]

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.drawing.svg_plots import bars_svg
 from symveil.languages.language import Language
 from symveil.models.word import Codes
 from symveil.numerics.integers import decimal
@@ -89,6 +90,23 @@ class DistanceLaw:
             return 1.0
         return min(1.0, 2 * math.exp(-2 * (deviation / self.length) ** 2))
 
+    def to_svg(self) -> str:
+        """The law as bars, the expected error pointed out: the picture of the studio and of notebooks.
+
+        >>> import symveil as sv
+        >>> sv.Exponential(sv.words("ab", 3), epsilon=2).distances().to_svg().count("<title>")
+        5
+        """
+        return bars_svg(
+            self.distances,
+            self.probabilities,
+            title=f"Law of the distance, expected {self.expected_error:.4g}",
+            x_label="symbols changed",
+            y_label="probability",
+            mark=self.expected_error,
+            mark_label=f"expected {self.expected_error:.3g}",
+        )
+
     def _repr_html_(self) -> str:
         likeliest = np.sort(np.argsort(-self.probabilities, kind="stable")[:20])
         counts = self.counts
@@ -97,7 +115,7 @@ class DistanceLaw:
             f"<td>{self.probabilities[index]:.6g}</td></tr>"
             for index in likeliest
         )
-        return (
+        return self.to_svg() + (
             f"<table><caption>expected error {self.expected_error:.6g}</caption>"
             f"<tr><th>distance</th><th>words</th><th>probability</th></tr>{rows}</table>"
         )

@@ -55,7 +55,7 @@ class Section:
         kind = "card" + (" wide" if self.wide else "") + (" tall" if self.tall else "")
         return (
             f'<section class="{kind}"><div class="card-head"><h2>{html.escape(self.heading)}</h2>{tools}</div>'
-            f"{self.body}{picture}{self.after}</section>"
+            f"{_reachable(self.body)}{picture}{self.after}</section>"
         )
 
     def _size(self) -> str:
@@ -105,6 +105,11 @@ class Answer:
                 for section in self.sections
             ],
         )
+
+
+def _reachable(body: str) -> str:
+    """Tables that scroll on a narrow screen can be scrolled from the keyboard as well."""
+    return body.replace('<div class="scroll">', '<div class="scroll" tabindex="0" role="group" aria-label="table">')
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from symveil.drawing.plots import Band, Curve, draw_curves
+from symveil.drawing.curves import Band, Curve
+from symveil.drawing.plots import draw_curves
+from symveil.drawing.svg_plots import curves_svg
 from symveil.errors import ParameterError
 from symveil.io.files import write_text
 from symveil.models.labelled_chain import LabelledChain, Pair
@@ -42,6 +44,32 @@ class PrivacyCurve:
         """The verdicts as JSON documents."""
         return {"points": [verdict.document() for verdict in self.verdicts]}
 
+    def to_svg(self, *, mark: float | None = None) -> str:
+        """δ with its bracket, ld and bd: the picture of the studio and of notebooks; `mark` points an ε out."""
+        across = self.epsilons
+        lower = [float(verdict.delta.lower) for verdict in self.verdicts]
+        upper = [float(verdict.delta.upper) for verdict in self.verdicts]
+        return curves_svg(
+            [Curve("δ, proved from both sides", across, upper), *self._bounds((("ld = lgd", "ld"), ("bd", "bd")))],
+            [Band("", across, lower, upper)],
+            title="δ against ε",
+            x_label="ε",
+            y_label="δ",
+            mark=mark if mark is not None and across[0] <= mark <= across[-1] else None,
+            mark_label="" if mark is None else f"ε = {mark:g}",
+        )
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    def _bounds(self, names: Iterable[tuple[str, str]]) -> Iterator[Curve]:
+        """The largest of a distance over the pairs, where it is known at every ε."""
+        for label, name in names:
+            bounds = [[getattr(pair, name) for pair in verdict.pairs] for verdict in self.verdicts]
+            if all(bound is not None for row in bounds for bound in row):
+                values = [float(max(bound.value for bound in row)) for row in bounds]
+                yield Curve(label, self.epsilons, values, "dashed" if name == "bd" else "solid")
+
     def draw(self, path: Path | str, *, title: str = "Privacy of the chain") -> None:
         """The bracket on δ, ld and bd, as PNG or SVG (C19 Fig. 4b); or all numbers as JSON."""
         target = Path(path)
@@ -52,11 +80,7 @@ class PrivacyCurve:
         lower = [float(verdict.delta.lower) for verdict in self.verdicts]
         upper = [float(verdict.delta.upper) for verdict in self.verdicts]
         curves = [Curve("δ: true privacy (lv)", across, upper)]
-        for label, name in (("ld = lgd", "ld"), ("without relays", "support_only"), ("bd", "bd")):
-            bounds = [[getattr(pair, name) for pair in verdict.pairs] for verdict in self.verdicts]
-            if all(bound is not None for row in bounds for bound in row):
-                values = [float(max(bound.value for bound in row)) for row in bounds]
-                curves.append(Curve(label, across, values, "dashed" if name == "bd" else "solid"))
+        curves += self._bounds((("ld = lgd", "ld"), ("without relays", "support_only"), ("bd", "bd")))
         draw_curves(curves, [Band("", across, lower, upper)], title=title, x_label="ε", y_label="δ", path=target)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symveil.errors import FileError, SymveilError, WordError
+from symveil.errors import SymveilError, WordError
 from symveil.studio.forms import Form
 from symveil.studio.panel import Panel
 
@@ -72,6 +72,4 @@ class SubjectPanel(Panel):
     def _place_of(self, error: SymveilError) -> str | None:
         if isinstance(error, WordError):
             return "word" if self.values["source"] == "alphabet" else "trip"
-        if isinstance(error, FileError) or self.values["source"] == "alphabet":
-            return super()._place_of(error)
         return super()._place_of(error)

@@ -11,12 +11,14 @@ from symveil.io.coordinates import read_coordinates
 from symveil.io.page import table
 from symveil.numerics.rationals import spelled
 from symveil.studio.answer import Answer, Section, large
+from symveil.studio.tasks.release import PROVING
 from symveil.studio.tasks.subject import File, model_in, read_mechanism, read_subject, read_whole, source_file
 from symveil.studio.tasks.words import promise, shown_epsilon
 from symveil.studio.worker import Progress
 from symveil.workflows.trips import ReleasedTrip, network_coordinates, released_trips, require_coordinates
 
 MOST_SAMPLES = 6
+_WHOLE_MAP = 150  # roads that can still be told apart on one picture
 
 
 def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
@@ -26,11 +28,13 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     model = model_in(file)[0]
     roads = _roads(file, values["coordinates"])
     mechanism = read_mechanism(values, subject.language)
-    progress(0, 0, "Proving the guarantee")
+    progress(0, 0, PROVING)
     count = min(MOST_SAMPLES, read_whole("samples", values["samples"]))
     released, ignorant = released_trips(model, subject.word, mechanism, count=count)
     law = mechanism.distances(subject.word)
     trip = tuple(map(str, subject.word))
+    # on a large map one looks at the part that is driven
+    around = {*trip, *(str(road) for each in released for road in each.roads)} if len(roads) > _WHOLE_MAP else set()
     guarantee = mechanism.guarantee
     summary = large(
         f"ε = {shown_epsilon(guarantee.epsilon)}",
@@ -47,10 +51,10 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
         Section(
             heading="The true trip" if not subject.typical else "A typical trip of the public model",
             body='<p class="quiet">Numbers tell the order; the first has a thick rim.</p>',
-            svg=road_map_svg(roads, trip, title="the true trip"),
+            svg=road_map_svg(roads, trip, title="the true trip", around=around),
             picture="trip",
         ),
-        *(_sample(roads, trip, each, number) for number, each in enumerate(released, start=1)),
+        *(_sample(roads, trip, each, number, around) for number, each in enumerate(released, start=1)),
         _ignorant(roads, trip, ignorant),
         _numbers(released, ignorant),
     ]
@@ -94,7 +98,9 @@ def _roads(file: File, coordinates: str) -> dict[str, Road]:
     return require_coordinates(model_in(file)[0], read_coordinates(coordinates))
 
 
-def _sample(roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip, number: int) -> Section:
+def _sample(
+    roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip, number: int, around: set[str]
+) -> Section:
     private = tuple(map(str, released.roads))
     told = f"{released.changed} of {len(trip)} roads changed (dashed); " + (
         "every turn exists." if released.feasible else f"{released.broken_turns} turns do not exist."
@@ -102,7 +108,7 @@ def _sample(roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTri
     return Section(
         heading=f"Private trip {number}",
         body=f'<p class="quiet">{told}</p>',
-        svg=road_map_svg(roads, private, title=f"private trip {number}", original=trip),
+        svg=road_map_svg(roads, private, title=f"private trip {number}", original=trip, around=around),
         picture=f"private-trip-{number}",
     )
 

@@ -179,7 +179,7 @@ def _looking_back(system: PartiallyObserved, observed: tuple[str, ...], k: str, 
         past = delayed_estimate(system, observed, after=instant)
         told = "<b>all secret</b>" if past and set(past) <= secret else "not sure"
         shown = "{" + ", ".join(map(html.escape, past)) + "}"
-        rows.append((f"{back} before", f"after {instant} events", shown, told))
+        rows.append((f"{back} before", f"after {instant} event{'' if instant == 1 else 's'}", shown, told))
     return table(("looking back", "instant", "the system was in", "the observer is"), rows) if rows else ""
 
 

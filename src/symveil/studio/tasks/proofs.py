@@ -9,8 +9,6 @@ from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 
-from symveil.drawing.curves import Band, Curve
-from symveil.drawing.svg_plots import curves_svg
 from symveil.errors import ModelError, ParameterError
 from symveil.io.model_files import load_labelled_chain
 from symveil.io.page import table
@@ -144,24 +142,7 @@ def _verdict(verdict: PrivacyVerdict, worst: PairVerdict, epsilon: float, notes:
 
 
 def _plot(curve: PrivacyCurve, epsilon: float) -> Section:
-    across = curve.epsilons
-    lower = [float(each.delta.lower) for each in curve.verdicts]
-    upper = [float(each.delta.upper) for each in curve.verdicts]
-    curves = [Curve("δ, proved from both sides", across, upper)]
-    for label, name in (("ld (= lgd)", "ld"), ("bd", "bd")):
-        bounds = [[getattr(pair, name) for pair in each.pairs] for each in curve.verdicts]
-        if all(bound is not None for row in bounds for bound in row):
-            values = [float(max(bound.value for bound in row)) for row in bounds]
-            curves.append(Curve(label, across, values, "dashed"))
-    svg = curves_svg(
-        curves,
-        [Band("", across, lower, upper)],
-        title="δ against ε",
-        x_label="ε",
-        y_label="δ",
-        mark=epsilon if across[0] <= epsilon <= across[-1] else None,
-        mark_label=f"ε = {epsilon:g}",
-    )
+    svg = curve.to_svg(mark=epsilon)
     told = "The true δ lies in the band; the distances ld and bd are upper bounds that are cheaper to prove."
     return Section(heading="δ against ε", body=f"<p>{told}</p>", svg=svg, picture="delta", wide=True, large=True)
 

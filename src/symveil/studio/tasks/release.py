@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from symveil.drawing.svg_plots import bars_svg
 from symveil.errors import TooLargeError
 from symveil.io.page import table
+from symveil.languages.free import FreeLanguage
 from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.mechanisms.mechanism import WordMechanism
 from symveil.numerics.integers import decimal
 from symveil.numerics.rationals import spelled
 from symveil.privacy.law import DistanceLaw
@@ -24,6 +23,7 @@ from symveil.workflows.explain import Explanation, explain_word
 from symveil.workflows.release import Release, release_word
 
 SHOWN_WORDS = 10
+PROVING = "Proving the guarantee; the first time on a machine this takes up to a minute"
 _LONG_WORD = 30  # characters: a longer word gets the whole width
 
 
@@ -31,8 +31,8 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Release panel."""
     subject = read_subject(values)
     mechanism = read_mechanism(values, subject.language)
-    if mechanism.calibration == "tight" and not hasattr(mechanism.language, "counts"):
-        progress(0, 0, "Proving the guarantee")
+    if not isinstance(subject.language, FreeLanguage):
+        progress(0, 0, PROVING)
     explanation = explain_word(subject.word, mechanism)
     released = release_word(subject.word, mechanism, count=SHOWN_WORDS)
     law = explanation.law
@@ -40,7 +40,7 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
         title=f"symveil: {mechanism.name}, ε = {spelled(mechanism.epsilon)}",
         sections=(
             _guarantee(explanation, subject),
-            _law(law, mechanism),
+            _law(law),
             *_facts_and_words(explanation, subject, released),
             _trellis(subject, explanation, values["distance"]),
         ),
@@ -93,23 +93,16 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
     return Section(heading="What is promised, and what it costs", body=body, wide=True)
 
 
-def _law(law: DistanceLaw, mechanism: WordMechanism) -> Section:
-    svg = bars_svg(
-        law.distances,
-        law.probabilities,
-        title=f"Law of the distance: {mechanism.name}, expected {law.expected_error:.4g}",
-        x_label="symbols changed",
-        y_label="probability",
-        mark=law.expected_error,
-        mark_label=f"expected {law.expected_error:.3g}",
-    )
+def _law(law: DistanceLaw) -> Section:
     bounds = ""
     if law.bounds:
         bounds = (
             f'<p class="quiet">Proved beforehand: the expected error lies between {law.bounds.lower:.4g} and '
             f"{law.bounds.upper:.4g} (Benvenuti 2026, Theorem 2).</p>"
         )
-    return Section(heading="How far the private word lies from the true one", svg=svg, picture="law", after=bounds)
+    return Section(
+        heading="How far the private word lies from the true one", svg=law.to_svg(), picture="law", after=bounds
+    )
 
 
 def _facts_and_words(explanation: Explanation, subject: Subject, released: Release) -> tuple[Section, Section]:
@@ -172,7 +165,7 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
         chances[distance] = 1.0
         what = f"for a word drawn at distance {distance}"
     try:
-        grid = grid_svg(language, codes, chances, subject.word, f"Position × errors of an automaton of {size}")
+        grid = grid_svg(language, codes, chances, f"Position × errors of an automaton of {size}")
     except TooLargeError:
         return Section(
             heading="The automaton it is drawn from",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -50,9 +49,7 @@ def _grid(language: Language, codes: tuple[int, ...]) -> ErrorGrid:
     return error_grid(language, np.array(codes, dtype=np.int32))
 
 
-def grid_svg(
-    language: Language, codes: tuple[int, ...], law: NDArray[np.float64], word: Sequence[object], title: str
-) -> str:
+def grid_svg(language: Language, codes: tuple[int, ...], law: NDArray[np.float64], title: str) -> str:
     """Position × errors for a law of the distance (law[ℓ]): how likely each cell is, and how likely an error there."""
     through, errs = _grid(language, codes).mixed(law)
     length = language.length
@@ -72,7 +69,6 @@ def grid_svg(
         for errors in rows
         if errors <= position and through[position, errors] >= _SEEN
     ]
-    del word
     return heat_grid_svg(
         cells,
         title=title,
