@@ -337,7 +337,9 @@ def test_every_format_there_and_checked(tmp_path, kind, packed):
     source = tmp_path / f"in.{kind}{packed}"
     source.write_bytes(gzip.compress(plain.read_bytes()) if packed else plain.read_bytes())
     grant_budget(tmp_path / "l.db", 1, everyone=True)
-    told = sv.privatize_file(source, tmp_path / f"out.{kind}{packed}", alphabet="abc", epsilon=1, ledger=tmp_path / "l.db")
+    told = sv.privatize_file(
+        source, tmp_path / f"out.{kind}{packed}", alphabet="abc", epsilon=1, ledger=tmp_path / "l.db"
+    )
     assert told.manifest["counts"]["released"] == 30
     assert told.manifest["counts"]["symbols"] == sum(map(len, words))
     assert check_manifest(told.manifest_file).holds
