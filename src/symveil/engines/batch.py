@@ -7,6 +7,7 @@ is run again releases nothing new.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
@@ -88,7 +89,9 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
     """
     if not len(batch):
         return batch
-    codes, lengths = encode_lists(batch.column(plan.sequence), plan.mechanism.alphabet)
+    codes, lengths = encode_lists(
+        batch.column(plan.sequence), plan.mechanism.alphabet, where=lambda row: _where(batch, plan, row)
+    )
     wrong = plan.mechanism.first_refused(codes, lengths)
     if wrong.any():
         if plan.on_unknown == "error":
@@ -111,11 +114,18 @@ def check_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> None:
     if not len(batch):
         return
     decode_lists(_NO_CODES, _NO_LENGTHS, plan.mechanism.alphabet, batch.column(plan.sequence).type)
-    codes, lengths = encode_lists(batch.column(plan.sequence), plan.mechanism.alphabet)
+    codes, lengths = encode_lists(
+        batch.column(plan.sequence), plan.mechanism.alphabet, where=lambda row: _where(batch, plan, row)
+    )
     if plan.on_unknown == "error":
         wrong = plan.mechanism.first_refused(codes, lengths)
         if wrong.any():
             raise _refusal(batch, plan, wrong, lengths)
+
+
+def _where(batch: pa.RecordBatch, plan: ReleasePlan, row: int) -> str:
+    """What messages call a record."""
+    return f"{plan.unit} {batch.column(plan.place)[row].as_py() if plan.place is not None else row + 1}"
 
 
 def _refusal(
@@ -124,10 +134,9 @@ def _refusal(
     # positions, not symbols: the symbol is a secret
     row = int(np.argmax(wrong > 0))
     length = f" of {lengths[row]}" if plan.mechanism.keeps_lengths else ""  # elsewhere it is a secret
-    where = batch.column(plan.place)[row].as_py() if plan.place is not None else row + 1
     return WordError(
-        f"{plan.unit} {where}: expected a sequence of the alphabet or model, found one that leaves it at position "
-        f"{wrong[row]}{length}; --on-unknown drop-sequence leaves such sequences out",
+        f"{_where(batch, plan, row)}: expected a sequence of the alphabet or model, found one that leaves it at "
+        f"position {wrong[row]}{length}; --on-unknown drop-sequence leaves such sequences out",
         position=int(wrong[row]),
     )
 
@@ -135,7 +144,9 @@ def _refusal(
 # --- symbols and codes -------------------------------------------------------------------------
 
 
-def encode_lists(column: Any, alphabet: Alphabet) -> tuple[Codes, NDArray[np.int64]]:
+def encode_lists(
+    column: Any, alphabet: Alphabet, *, where: Callable[[int], str] = lambda row: f"record {row + 1}"
+) -> tuple[Codes, NDArray[np.int64]]:
     """The codes of all symbols, one list after the other, −1 for a symbol that is unknown; and the lengths."""
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
     values = column.flatten()
@@ -144,7 +155,14 @@ def encode_lists(column: Any, alphabet: Alphabet) -> tuple[Codes, NDArray[np.int
     else:
         encoded = values.dictionary_encode()
     if encoded.null_count:
-        raise ParameterError("symbols", expected="a symbol in every place of a sequence", found="none in some place")
+        place = pc.index(encoded.is_null(), value=True).as_py()
+        ends = np.cumsum(lengths)
+        row = int(np.searchsorted(ends, place, side="right"))
+        position = place - int(ends[row] - lengths[row]) + 1
+        raise WordError(
+            f"{where(row)}: expected a symbol in every place of a sequence, found none at position {position}",
+            position=position,
+        )
     known = _code_by_text(alphabet)
     codes = np.array([known.get(str(value), -1) for value in encoded.dictionary.to_pylist()], dtype=np.int32)
     if not len(codes):

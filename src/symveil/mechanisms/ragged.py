@@ -197,7 +197,7 @@ class MechanismOfLength:
     def release(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         """A private word for each word, of the same length. What a row becomes depends on that row only."""
         if (shared := self._symbol_by_symbol(lengths)) is not None:
-            return shared.resample_ragged(codes, lengths, bits), lengths
+            return _resampled(shared, codes, lengths, bits), lengths
         released = codes.copy()
         ends = np.cumsum(lengths)
         for length in np.unique(lengths).tolist():
@@ -210,16 +210,14 @@ class MechanismOfLength:
             released[(ends - lengths)[rows][:, None] + np.arange(length)] = drawn
         return released, lengths
 
-    def _symbol_by_symbol(self, lengths: Lengths) -> _Resampling | None:
+    def _symbol_by_symbol(self, lengths: Lengths) -> Exponential | None:
         """On Σⁿ the exponential mechanism treats symbols alike in words of all lengths from b on."""
         if self.model is not None or self.adjacency == "all" or not len(lengths):
             return None
         if int(lengths[lengths > 0].min(initial=self.adjacency)) < self.adjacency:
             return None
         chosen = self.of_length(int(self.adjacency))
-        if not isinstance(chosen, Exponential) or chosen.utility != "distance":
-            return None
-        return _Resampling(chosen)
+        return chosen if isinstance(chosen, Exponential) and chosen.utility == "distance" else None
 
     # --- what is promised ----------------------------------------------------------------------
 
@@ -251,18 +249,10 @@ class MechanismOfLength:
         return self.of_length(length)
 
 
-class _Resampling:
-    """The exponential mechanism on Σⁿ as what it does to each symbol."""
-
-    def __init__(self, mechanism: Exponential) -> None:
-        self._mechanism = mechanism
-
-    def resample_ragged(self, codes: Codes, lengths: Lengths, bits: BitSource) -> Codes:
-        """Each symbol on its own, whatever the length of its word."""
-        size = len(self._mechanism.language.alphabet)
-        if size == 1:
-            return codes.copy()
-        return resample_ragged(codes, lengths, size, self._mechanism.resample_choice, bits)
+def _resampled(mechanism: Exponential, codes: Codes, lengths: Lengths, bits: BitSource) -> Codes:
+    """The exponential mechanism on Σⁿ as what it does to each symbol, whatever the length of its word."""
+    size = len(mechanism.language.alphabet)
+    return codes.copy() if size == 1 else resample_ragged(codes, lengths, size, mechanism.resample_choice, bits)
 
 
 def _gathered(codes: Codes, ends: Lengths, lengths: Lengths, rows: NDArray[np.int64], length: int) -> Codes:

@@ -7,6 +7,9 @@ import numpy as np
 from symveil.languages.kernels import compiled
 from symveil.verification.distances.sweeps import UNIT, merge, solve
 
+# as in sweeps.py: a digest of simplex.py and sweeps.py
+COMPILED_FROM = "dd9e64f0f1fa552c"
+
 
 @compiled
 def hop_counts(inside):

@@ -1,0 +1,120 @@
+"""Files under Levenshtein adjacency: lengths are secret, change, and are not told by anything but the output."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symveil as sv
+from symveil.errors import ParameterError, WordError
+from symveil.mechanisms.ragged_edits import EditsOfAnyLength
+from symveil.models.alphabet import Alphabet
+from symveil.randomness.records import RecordKey
+from symveil.workflows.check import check_manifest
+
+WORDS = ["a b a", "b", "", "a a b b a b a", "b b", "a b a b a b"]
+
+
+def write(path: Path, words: list[str]) -> Path:
+    path.write_text("trip_id,links\n" + "".join(f"{number},{word}\n" for number, word in enumerate(words)))
+    return path
+
+
+def read(path: Path) -> list[list[str]]:
+    return [row["links"].split() for row in csv.DictReader(path.read_text().splitlines())]
+
+
+def release(folder: Path, words: list[str], **options):
+    options = {"alphabet": "ab", "epsilon": 4, "metric": "levenshtein", **options}
+    return sv.privatize_file(write(folder / "in.csv", words), folder / "out.csv", **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"mechanism": "edit"}, {"mechanism": "truncated-levenshtein", "max_length": 8}]
+)
+def test_a_file_in_and_a_file_out_that_the_check_confirms(tmp_path, options) -> None:
+    done = release(tmp_path, WORDS, **options)
+    released = read(tmp_path / "out.csv")
+    assert len(released) == len(WORDS)
+    assert all(set(word) <= {"a", "b"} for word in released)
+    assert done.manifest["parameters"]["metric"] == "levenshtein"
+    assert done.manifest["guarantee"]["epsilon"] <= 4
+    checked = check_manifest(done.manifest_file)
+    assert checked.holds, checked
+
+
+def test_words_of_other_lengths_come_out() -> None:
+    lengths = {len(word) for word in sv.privatize(["abab"] * 200, alphabet="ab", epsilon=3, metric="levenshtein")}
+    assert len(lengths) > 1
+
+
+def test_nothing_in_the_manifest_but_the_output_depends_on_the_lengths(tmp_path) -> None:
+    manifests = []
+    for name, words in (("short", ["a"] * 4), ("long", ["a b a b a b"] * 4)):
+        folder = tmp_path / name
+        folder.mkdir()
+        told = json.loads(json.dumps(release(folder, words, release_id="r").manifest))
+        told["digests"].pop("output")
+        told["counts"].pop("symbols")  # of the private words
+        manifests.append(told)
+    assert manifests[0] == manifests[1]
+
+
+def test_a_model_and_its_words_up_to_a_bound(tmp_path) -> None:
+    roads = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    release(tmp_path, ["a b a", "b a", "a"] * 20, alphabet=None, model=roads, max_length=5)
+    released = read(tmp_path / "out.csv")
+    assert all(len(word) <= 5 and "b b" not in " ".join(word) for word in released)
+    with pytest.raises(ParameterError, match="max_length"):
+        release(tmp_path, WORDS, alphabet=None, model=roads)
+
+
+def test_a_record_is_drawn_once_whatever_is_beside_it() -> None:
+    family = EditsOfAnyLength(alphabet=Alphabet.from_symbols("ab"), epsilon=2)
+    key = RecordKey(bytes(32), "r")
+    words = [np.array(word, dtype=np.int32) for word in ([0, 1, 0], [], [1, 1, 1, 0], [0])]
+
+    def drawn(order: list[int]) -> dict[int, list[int]]:
+        bits = key.streams(key.names([str(number).encode() for number in order]))
+        lengths = np.array([len(words[number]) for number in order])
+        codes, sizes = family.release(np.concatenate([words[number] for number in order]), lengths, bits)
+        parts = np.split(codes, np.cumsum(sizes)[:-1])
+        return {number: part.tolist() for number, part in zip(order, parts, strict=True)}
+
+    everything = drawn([0, 1, 2, 3])
+    assert drawn([3, 1, 2, 0]) == everything
+    assert drawn([2])[2] == everything[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_length": 5}, "position 6"),
+        ({"alphabet": "bc"}, "position 1"),
+    ],
+)
+def test_refusals_tell_a_position_and_no_length(tmp_path, options, message) -> None:
+    with pytest.raises(WordError, match=message) as refused:
+        release(tmp_path, WORDS, **options)
+    assert " of 7" not in str(refused.value)
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"metric": "hamming", "max_length": 5},
+        {"metric": "hamming", "cutoff": 2},
+        {"metric": "euclid"},
+        {"public_start": True},
+        {"unsafe_report_true_error": True},
+        {"mechanism": "staircase"},
+    ],
+)
+def test_what_does_not_go_together(tmp_path, options) -> None:
+    with pytest.raises(ParameterError):
+        release(tmp_path, WORDS, **options)
