@@ -132,7 +132,7 @@ def _picture(subject: Subject, curves: list[ErrorCurve], epsilon: float) -> Sect
         mark_label=f"ε = {epsilon:g}",
     )
     told = (
-        "Dashed: the papers' calibration, which spends half of the budget. Solid: symveil's, at the same guarantee. "
+        "Dashed: the papers' calibration, with its factor 2. Solid: symveil's, at the same guarantee. "
         "All values are exact expectations, none is a simulation."
     )
     return Section(
