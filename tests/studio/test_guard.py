@@ -11,6 +11,8 @@ import pytest
 
 from .running import Running
 
+pytestmark = pytest.mark.xdist_group("studio")  # one studio and one browser for all of them
+
 SOCKET_PATH = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
 POLLING_PATH = "/_nicegui_ws/socket.io/?EIO=4&transport=polling"
 

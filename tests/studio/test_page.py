@@ -14,6 +14,8 @@ from playwright.sync_api import Page
 
 from .running import Watched
 
+pytestmark = pytest.mark.xdist_group("studio")  # one studio and one browser for all of them
+
 
 def downloaded(page: Page, selector: str) -> tuple[str, bytes]:
     with page.expect_download() as waiting:

@@ -20,6 +20,8 @@ from symveil.workflows.reproduce.zhao2025_systems import example_4, medical
 
 from .running import Running, Watched, watched
 
+pytestmark = pytest.mark.xdist_group("studio")  # one studio and one browser for all of them
+
 PANELS = ("release", "compare", "map", "opacity", "proofs", "ledger")
 
 
@@ -46,6 +48,15 @@ def test_release_says_what_the_api_says(tab: Watched) -> None:
         differing = sum(new != old for new, old in zip(word, "abcab", strict=True))
         assert changed == differing == len("".join(row.locator("b").all_inner_texts()))
     assert "V counts the ways to finish" in text_of(tab, "release")
+
+
+def test_a_mechanism_that_hides_the_length(tab: Watched) -> None:
+    tab.open("/release?mechanism=truncated-levenshtein&epsilon=4&max_length=10")
+    marks = tab.answered("release", mechanism="truncated-levenshtein", epsilon="4")
+    mechanism = sv.TruncatedLevenshtein(sv.words_up_to("abcd", 10), epsilon=4)
+    assert float(marks["error"]) == mechanism.distances("abcdabcd").expected_error
+    assert float(marks["guarantee"]) == mechanism.guarantee.epsilon
+    assert tab.page.is_visible("#release-max_length") and not tab.page.is_visible("#release-distance")
 
 
 def test_the_slider_redraws_on_a_road_network(tab: Watched) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser
 
 from symveil.io.model_files import save_model
 from symveil.workflows.reproduce.road_network import road_network
 
 from .running import running_studio, watched
+
+pytestmark = pytest.mark.xdist_group("studio")  # one studio and one browser for all of them
 
 SECRET = "dabbadabbacaddaba"
 SECRET_TRIP = "0,0-1,1 1,0-1,1 1,0-2,0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 from typing import ClassVar
 
@@ -21,7 +22,13 @@ MECHANISMS = (
     ("permute-and-flip", "permute-and-flip"),
     ("staircase", "staircase"),
     ("online", "online (symbol by symbol)"),
+    ("edit", "edit channel (hides the length)"),
+    ("truncated-levenshtein", "truncated Levenshtein (hides the length)"),
 )
+
+
+# On a large model each proof takes long: preparing all of them would keep the worker from other panels for an hour.
+_SLOW, _SLOW_STEPS = 2.0, 3  # seconds, times
 
 
 class ReleasePanel(SubjectPanel):
@@ -37,8 +44,9 @@ class ReleasePanel(SubjectPanel):
         "mechanism": "auto",
         "calibration": "tight",
         "distance": "auto",
+        "max_length": "16",
     }
-    public = frozenset({"source", "epsilon", "adjacency", "mechanism", "calibration", "distance"})
+    public = frozenset({"max_length", "source", "epsilon", "adjacency", "mechanism", "calibration", "distance"})
 
     _prepared: tuple[str, ...] = ()
 
@@ -59,6 +67,13 @@ class ReleasePanel(SubjectPanel):
                     hint="Words that differ in up to b symbols are to look alike.",
                 ),
                 form.choice("mechanism", "Mechanism", MECHANISMS),
+                form.text(
+                    "max_length",
+                    "Longest word",
+                    hint="A public bound: no word has more symbols.",
+                    when="mechanism=edit|truncated-levenshtein",
+                    public=True,
+                ),
                 form.choice(
                     "calibration",
                     "Calibration",
@@ -68,6 +83,7 @@ class ReleasePanel(SubjectPanel):
                     "distance",
                     "Automaton at distance",
                     (("auto", "the likeliest"), *((str(each), str(each)) for each in range(1, 13))),
+                    when="mechanism=auto|exponential|permute-and-flip|staircase|online",
                 ),
             )
         )
@@ -101,11 +117,14 @@ class ReleasePanel(SubjectPanel):
         steps = int((MOST - LEAST) / STEP) + 1
         grid = sorted((LEAST + STEP * step for step in range(steps)), key=lambda each: abs(each - here))
         question = self._question()
+        slow = 0
         for number, epsilon in enumerate(grid):
-            if key != self._key() or not self.client.has_socket_connection:
+            if key != self._key() or not self.client.has_socket_connection or slow > _SLOW_STEPS:
                 return
+            began = time.monotonic()
             try:
                 await self.studio.patient.run(prepare_release, {**question, "epsilon": str(float(epsilon))})
             except (SymveilError, StoppedError, BrokenError):
                 return  # it would be told where it is asked for
+            slow += time.monotonic() - began > _SLOW
             self._call("prepared", self.name, str(number + 1), str(len(grid)))

@@ -15,6 +15,7 @@ from symveil.numerics.integers import decimal
 from symveil.numerics.rationals import spelled
 from symveil.privacy.law import DistanceLaw
 from symveil.studio.answer import Answer, Section, facts, large
+from symveil.studio.tasks.release_edits import EDIT_MECHANISMS, answer_edits
 from symveil.studio.tasks.subject import Subject, read_mechanism, read_subject, read_whole
 from symveil.studio.tasks.trellis import grid_svg, trellis_svg
 from symveil.studio.tasks.words import counted, marked_word, promise, shown_epsilon
@@ -30,6 +31,9 @@ _LONG_WORD = 30  # characters: a longer word gets the whole width
 def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Release panel."""
     subject = read_subject(values)
+    if values["mechanism"] in EDIT_MECHANISMS:
+        progress(0, 0, PROVING)
+        return answer_edits(values, subject, SHOWN_WORDS)
     mechanism = read_mechanism(values, subject.language)
     if not isinstance(subject.language, FreeLanguage):
         progress(0, 0, PROVING)

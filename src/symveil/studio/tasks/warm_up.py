@@ -17,6 +17,7 @@ _FIRST = {
     "mechanism": "auto",
     "calibration": "tight",
     "distance": "auto",
+    "max_length": "",
 }
 
 
