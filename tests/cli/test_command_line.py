@@ -9,19 +9,21 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from .running import symveil
 
 LARGE = ("--adjacency", "all", "--epsilon", "1")
-COMMANDS = ["demo", "release", "explain", "audit", "learn", "reproduce"]
+COMMANDS = ["demo", "release", "explain", "audit", "verify", "learn", "reproduce"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_an_example_that_works(command: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trips.csv").write_text("trip_id,links\n1,a b a c\n2,b a\n")
+    (tmp_path / "examples").symlink_to(Path(__file__).parents[2] / "examples")
     text = " ".join(symveil(command, "--help").out.split())
     example = re.search(r"Example: symveil (.+)$", text)
     assert example, text
