@@ -75,7 +75,7 @@ def krylov(
     size = _remaining(start, column, amount, value, constant, residual)
     for _ in range(restarts):
         if size <= goal:
-            return size
+            return float(size)
         before = size
         shadow[:] = residual
         direction[:] = residual
@@ -125,4 +125,4 @@ def krylov(
             size = _remaining(start, column, amount, value, constant, residual)
         if not size < 0.5 * before:
             break
-    return size
+    return float(size)
