@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 from typing import ClassVar
 
@@ -121,10 +120,9 @@ class ReleasePanel(SubjectPanel):
         for number, epsilon in enumerate(grid):
             if key != self._key() or not self.client.has_socket_connection or slow > _SLOW_STEPS:
                 return
-            began = time.monotonic()
             try:
-                await self.studio.patient.run(prepare_release, {**question, "epsilon": str(float(epsilon))})
+                took = await self.studio.patient.run(prepare_release, {**question, "epsilon": str(float(epsilon))})
             except (SymveilError, StoppedError, BrokenError):
                 return  # it would be told where it is asked for
-            slow += time.monotonic() - began > _SLOW
+            slow += took > _SLOW
             self._call("prepared", self.name, str(number + 1), str(len(grid)))

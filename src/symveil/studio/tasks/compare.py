@@ -10,6 +10,7 @@ from symveil.drawing.curves import Curve
 from symveil.drawing.svg_plots import curves_svg
 from symveil.io.page import table
 from symveil.languages.free import FreeLanguage
+from symveil.privacy.parameters import read_epsilon
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import Subject, read_subject, read_whole
 from symveil.studio.tasks.words import factor
@@ -28,7 +29,7 @@ def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
     adjacency = read_whole("adjacency", values["adjacency"])
     curves = _curves(subject, adjacency, progress)
     shown = [curve for curve in curves if values["which"] == "all" or "staircase" not in curve.mechanism]
-    here = _nearest(Fraction(values["epsilon"]))
+    here = _nearest(read_epsilon(values["epsilon"]))
     return Answer(
         title="symveil: expected error against ε",
         sections=(

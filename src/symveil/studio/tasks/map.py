@@ -29,7 +29,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     roads = _roads(file, values["coordinates"])
     mechanism = read_mechanism(values, subject.language)
     progress(0, 0, PROVING)
-    count = min(MOST_SAMPLES, read_whole("samples", values["samples"]))
+    count = max(1, min(MOST_SAMPLES, read_whole("samples", values["samples"])))
     released, ignorant = released_trips(model, subject.word, mechanism, count=count)
     law = mechanism.distances(subject.word)
     trip = tuple(map(str, subject.word))

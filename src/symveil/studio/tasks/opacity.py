@@ -29,6 +29,7 @@ SEPARATOR = "\n"
 """Between the events of the observation that is being stepped through: no name of an event has one."""
 
 _MOST_STRINGS, _MOST_SUBSTITUTES = 6, 3
+_LARGEST_OMEGA = 100
 
 
 def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
@@ -191,6 +192,9 @@ def _policies(system: PartiallyObserved, values: Mapping[str, str]) -> dict[str,
     if not isinstance(system, StochasticSystem):
         return dict.fromkeys(POLICIES, "this system has no probabilities: it can be verified, not enforced")
     length = read_whole("length", values["length"]) if values["length"] else None
+    omega = read_whole("omega", values["omega"])
+    if not 1 <= omega <= _LARGEST_OMEGA:
+        raise ParameterError("omega", expected=f"a whole number from 1 to {_LARGEST_OMEGA}", found=omega)
     for policy in POLICIES:
         private = policy == "private"
         try:
@@ -199,7 +203,7 @@ def _policies(system: PartiallyObserved, values: Mapping[str, str]) -> dict[str,
                 values["k"],
                 policy=policy,
                 epsilon=values["epsilon"] if private else None,
-                omega=None if private else read_whole("omega", values["omega"]),
+                omega=None if private else omega,
                 length=length,
             )
             enforced.enforceable  # noqa: B018 - worked out here, so that a refusal stays with its policy

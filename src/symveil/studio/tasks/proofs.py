@@ -106,9 +106,10 @@ def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, progress: Prog
     """δ(ε) on a grid, kept: another place to look at does not change it."""
     key = (file, pairs, upto)
     if key not in _kept:
-        last = float(exact(upto, name="upto"))
-        if not 0 < last <= 20:
+        limit = exact(upto, name="upto")
+        if not 0 < limit <= 20:
             raise ParameterError("upto", expected="a number above 0, at most 20", found=upto)
+        last = float(limit)
         # rational α, so that small chains have exact answers
         alphas = sorted({Fraction(round(1000 * math.exp(last * step / (POINTS - 1))), 1000) for step in range(POINTS)})
         found = privacy_curve(
