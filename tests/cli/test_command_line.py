@@ -18,22 +18,14 @@ from .running import symveil
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LARGE = ("--adjacency", "all", "--epsilon", "1")
-<<<<<<< HEAD
-COMMANDS = ["demo", "release", "explain", "audit", "opacity", "enforce", "learn", "reproduce"]
-=======
-COMMANDS = ["demo", "release", "explain", "audit", "verify", "learn", "reproduce"]
->>>>>>> issue5
+COMMANDS = ["demo", "release", "explain", "audit", "opacity", "enforce", "verify", "learn", "reproduce"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_an_example_that_works(command: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trips.csv").write_text("trip_id,links\n1,a b a c\n2,b a\n")
-<<<<<<< HEAD
     shutil.copytree(EXAMPLES, tmp_path / "examples")
-=======
-    (tmp_path / "examples").symlink_to(Path(__file__).parents[2] / "examples")
->>>>>>> issue5
     text = " ".join(symveil(command, "--help").out.split())
     example = re.search(r"Example: symveil (.+)$", text)
     assert example, text
