@@ -18,7 +18,7 @@ from .running import symveil
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LARGE = ("--adjacency", "all", "--epsilon", "1")
-COMMANDS = ["demo", "release", "explain", "audit", "opacity", "enforce", "learn", "reproduce"]
+COMMANDS = ["demo", "release", "explain", "audit", "opacity", "enforce", "verify", "learn", "reproduce"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

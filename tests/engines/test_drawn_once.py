@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import chi2
 
 import symveil as sv
 from symveil.engines.batch import ReleasePlan, privatize_batch
@@ -131,9 +132,8 @@ SLOW = ("online", "permute-and-flip", "staircase")  # word by word on a model
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}")
 def test_records_draw_from_the_law_of_the_mechanism(case):
-    """χ² over all words of length 3; the limit is the mean plus 6.5 standard deviations of its law, which a
-    right sampler exceeds less than once in 10⁵ runs (Wilson–Hilferty), and the law of another ε exceeds, on
-    either side."""
+    """χ² over all words of length 3. A right sampler exceeds the limit for one key in a million; the law of another
+    ε exceeds it, on either side."""
     mechanism = family(case[0], case[2])
     at_three = mechanism.of_length(3)
     word = tuple("aba")
@@ -156,7 +156,7 @@ def test_records_draw_from_the_law_of_the_mechanism(case):
     law = law_of(at_three)
     assert math.isclose(sum(law.values()), 1, rel_tol=1e-9)
     assert set(counts) <= set(law)
-    limit = len(law) - 1 + 6.5 * math.sqrt(2 * (len(law) - 1))
+    limit = float(chi2.isf(1e-6, len(law) - 1))
     assert chi_square(counts, law, draws) < limit
     for wrong in (Fraction(1, 10), Fraction(1)):
         other = MechanismOfLength(

@@ -143,9 +143,9 @@ DUPLICATE = '{"format": "symveil/1", "kind": "markov-chain", "kind": "markov-cha
         (
             CHAIN,
             {"kind": ["automaton"]},
-            "$.kind: expected one of markov-chain, transition-system, automaton, stochastic-system, found an",
+            "$.kind: expected one of markov-chain, transition-system, automaton, stochastic-system, labelled-chain",
         ),
-        (CHAIN, {"kind": "labelled-chain"}, "found 'labelled-chain', which this version does not read yet"),
+        (CHAIN, {"kind": "labelled-chain"}, "$: expected the key 'labels', found none"),
         (CHAIN, {"transitions": ...}, "$: expected the key 'transitions', found none"),
         (CHAIN, {"colour": 1}, "$.colour: expected one of the keys format, kind, transitions, initial, states, found"),
         (CHAIN, {"two words": 1}, "$['two words']: expected one of the keys"),

@@ -19,6 +19,8 @@ def test_all_figures_are_drawn(tmp_path: Path) -> None:
         "benvenuti2026_fig2c.svg",
         "benvenuti2026_fig3_product.svg",
         "benvenuti2026_fig5.svg",
+        "chistikov2019_fig4a_pin_checker.svg",
+        "chistikov2019_fig4b.svg",
     }
     assert {path.name for path in tmp_path.iterdir()} == names
     assert all(b"<svg" in path.read_bytes() for path in tmp_path.iterdir())

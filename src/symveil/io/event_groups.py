@@ -31,8 +31,8 @@ from symveil.io.records import ID, LONGEST, PERSON, PLACE, SYMBOLS, as_text, kep
 
 _FLOOR, _REST = "order.floor", "order.rest"
 _IN_MEMORY = 192 << 20
-_PARTS = 64
-_PART_BUFFER = 2 << 20
+_PARTS = 128
+_PART_BUFFER = 1 << 20
 _RECORDS_AT_ONCE = 16_384
 _EVENTS_AT_ONCE = 1 << 20
 
@@ -139,7 +139,7 @@ class Grouping:
             grouped = []
             for part in parts.tables():
                 store = files.enter_context(_Store())
-                for piece in _sliced(self._grouped(part), events=_EVENTS_AT_ONCE // 16, at_once=_RECORDS_AT_ONCE // 16):
+                for piece in _sliced(self._grouped(part), events=_EVENTS_AT_ONCE // 32, at_once=_RECORDS_AT_ONCE // 32):
                     store.write(piece)
                 grouped.append(store)
             yield from _merged([store.read() for store in grouped])

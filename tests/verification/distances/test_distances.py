@@ -24,7 +24,7 @@ def values(distances: Distances) -> oracle.Matrix:
     return [[distances.value(s, t) for t in range(size)] for s in range(size)]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(chain=labelled_chains(most=8), alpha=ALPHAS)
 def test_the_fixed_point_of_the_definition(chain: LabelledChain, alpha: Fraction) -> None:
     found = skewed_distances(ChainTable.of(chain), alpha)
@@ -73,7 +73,7 @@ def test_compiled_floats_agree_and_prove_it(chain: LabelledChain, alpha: Fractio
         assert values(again) == values(exact)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(chain=labelled_chains(most=8), alpha=ALPHAS)
 def test_certificates_pass_an_independent_check(chain: LabelledChain, alpha: Fraction) -> None:
     table = ChainTable.of(chain)

@@ -9,7 +9,7 @@ Does not live here: where chains come from (models, io, mechanisms), curves and 
     bisimulation exact lumping: which states no observer can ever tell apart
     kernel       the pairs at distance 0, exactly
     exact        policy iteration in rationals, and the solution of a policy's linear system
-    sweeps       the loops over all pairs, compiled; also linear_loops and kernel_loops, all loaded by `late`
+    sweeps       the loops over all pairs, compiled; also kernel_loops; loaded by `late`
     policy       policy iteration in floats
     certificate  an upper bound proved by one sweep
     symmetric    bd, the symmetric predecessor

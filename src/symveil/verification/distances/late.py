@@ -15,7 +15,7 @@ def sweeps() -> Any:
 
 def linear_loops() -> Any:
     """The solver of a policy's linear system."""
-    return importlib.import_module(f"{_HERE}.linear_loops")
+    return importlib.import_module("symveil.verification.linear_loops")
 
 
 def kernel_loops() -> Any:

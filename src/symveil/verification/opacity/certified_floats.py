@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from symveil.verification.opacity.exploration import SINK
 from symveil.verification.opacity.violation_chain import ViolationChain
 
-_MOST_ITERATIONS, _CLOSE = 300, 1e-9
+_RESTARTS, _MOST_ITERATIONS, _CLOSE = 8, 300, 1e-14
 _LARGEST_DIRECT_SOLVE = 30_000
 _ROUNDING = 2.0**-52
 # What underflows is lost altogether: more than that, in every sum.
@@ -93,12 +93,13 @@ class _FloatSystem:
 
     def iterated(self, right: Floats) -> Floats:
         """An approximate solution of x = A·x + right, by iterations; nothing is promised about it."""
-        from symveil.verification.opacity.iterations import iterate  # noqa: PLC0415  # numba, for large systems only
+        from symveil.verification.linear_loops import krylov  # noqa: PLC0415  # numba, for large systems only
 
-        matrix = self.matrix
+        matrix, solution = self.matrix, np.zeros(self.size)
         first, target = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-        solution = iterate(first, target, matrix.data, right, _MOST_ITERATIONS, _CLOSE)
-        return np.asarray(np.nan_to_num(solution), dtype=np.float64)
+        goal = float(right.max(initial=0.0)) * _CLOSE
+        krylov(first, target, matrix.data, right, solution, goal, _RESTARTS, _MOST_ITERATIONS)
+        return np.nan_to_num(solution)
 
     def factored(self, right: Floats) -> Floats:
         """The same by factors, which may be very many; 0 where they cannot be found."""
@@ -131,7 +132,6 @@ def solve_in_floats(chain: ViolationChain) -> Enclosure:
 def _proved(system: _FloatSystem, start: int, solve: Callable[[Floats], Floats]) -> Enclosure:
     """Bounds on p(start) from approximate solutions for p and for h."""
     guess = np.clip(solve(system.right), 0.0, 1.0)
-    guess = np.clip(guess + solve(system.right + system.matrix @ guess - guess), 0.0, 1.0)  # refined once
     slack = solve(np.ones(system.size))
     ahead = system.matrix @ slack
     gain = slack - ahead - system.roundings * _ROUNDING * (np.abs(slack) + np.abs(ahead)) - _UNDERFLOW * slack.max()

@@ -1,10 +1,18 @@
-"""The linear system of a policy, d = A d + constant, solved by compiled loops: rows of A as start, column, amount."""
+"""Linear systems x = A x + constant with A ≥ 0, solved by compiled loops: rows of A as start, column, amount.
+
+For the value of a policy (`distances`) and for the probability of reaching a violation (`opacity`). What comes out is
+checked by whoever asked: nothing is believed of it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symveil.languages.kernels import compiled
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @compiled
@@ -45,7 +53,16 @@ def _remaining(start, column, amount, value, constant, out):
 
 
 @compiled
-def krylov(start, column, amount, constant, value, goal, restarts, most):
+def krylov(
+    start: Integers,
+    column: Integers,
+    amount: Floats,
+    constant: Floats,
+    value: Floats,
+    goal: float,
+    restarts: int,
+    most: int,
+) -> float:
     """BiCGSTAB (van der Vorst 1992) for (I − A) d = constant, restarted from its own residual; returns that residual.
 
     `value` is improved in place and never made worse. In one compiled loop: the vectors are long enough for
@@ -58,7 +75,7 @@ def krylov(start, column, amount, constant, value, goal, restarts, most):
     size = _remaining(start, column, amount, value, constant, residual)
     for _ in range(restarts):
         if size <= goal:
-            return size
+            return float(size)
         before = size
         shadow[:] = residual
         direction[:] = residual
@@ -108,4 +125,4 @@ def krylov(start, column, amount, constant, value, goal, restarts, most):
             size = _remaining(start, column, amount, value, constant, residual)
         if not size < 0.5 * before:
             break
-    return size
+    return float(size)
