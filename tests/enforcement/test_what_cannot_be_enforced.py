@@ -254,3 +254,10 @@ def test_too_many_observations_to_judge_by(monkeypatch):
     with pytest.raises(TooLargeError, match="at most 4 observations to judge a policy by, found more; use a smaller"):
         _ = enforced.posterior_of_secret
     assert len(enforced.release("aab")) == 3
+
+
+@pytest.mark.parametrize("policy", ["safe", "substitution"])
+def test_an_absurd_distance_is_answered_at_once(policy):
+    enforced = sv.enforce_opacity(example_4(), 1, policy=policy, omega=10**15)
+    assert not enforced.enforceable
+    assert enforced.unenforceable == ("a", "a", "b")

@@ -38,6 +38,8 @@ class Substitution:
         return self._count(len(events)) > 0
 
     def _count(self, length: int) -> int:
+        if self._omega > length:
+            return 0  # without the power, which an absurd ω would make endless
         return int(math.comb(length, self._omega) * (self._events - 1) ** self._omega)
 
     def law(self, events: Events) -> Mapping[Events, Fraction]:

@@ -29,7 +29,6 @@ SEPARATOR = "\n"
 """Between the events of the observation that is being stepped through: no name of an event has one."""
 
 _MOST_STRINGS, _MOST_SUBSTITUTES = 6, 3
-_LARGEST_OMEGA = 100
 
 
 def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
@@ -193,8 +192,6 @@ def _policies(system: PartiallyObserved, values: Mapping[str, str]) -> dict[str,
         return dict.fromkeys(POLICIES, "this system has no probabilities: it can be verified, not enforced")
     length = read_whole("length", values["length"]) if values["length"] else None
     omega = read_whole("omega", values["omega"])
-    if not 1 <= omega <= _LARGEST_OMEGA:
-        raise ParameterError("omega", expected=f"a whole number from 1 to {_LARGEST_OMEGA}", found=omega)
     for policy in POLICIES:
         private = policy == "private"
         try:
