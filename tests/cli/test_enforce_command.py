@@ -247,7 +247,7 @@ IMPOSSIBLE = "expected one that the system can produce, found an impossible even
         (("sum.json", "--epsilon", "1"), "sum.json"),
         (("blind.json", "--epsilon", "1"), "at least one observable event"),
         (("secret.json", "--epsilon", "1"), "secret.json: $.secret[0]"),
-        (("plant.json", "--secret", "none", "--epsilon", "1"), "secret: expected states of the system, found 'none'"),
+        (("plant.json", "--secret", "none", "--epsilon", "1"), "secret: expected a state of the system, found 'none'"),
         (
             ("plant.json", "--k", "-1", "--epsilon", "1"),
             "k: expected a whole number, 0 or more, or 'infinite', found -1",

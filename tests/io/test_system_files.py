@@ -187,7 +187,7 @@ ROW = ["0", "a", "1"]
         (LOGICAL, {"initial": []}, "$.initial: expected at least one initial state, found none"),
         (LOGICAL, {"initial": ["0", "9"]}, "$.initial[1]: expected a state that occurs in the model, found '9'"),
         (LOGICAL, {"accepting": []}, "$.accepting: expected one of the keys"),
-        (LOGICAL, {"kind": "labelled-chain"}, "found 'labelled-chain', which this version does not read yet"),
+        (LOGICAL, {"kind": "labelled-chain"}, "expected the key 'labels', found none"),
     ],
 )
 def test_wrong_json_is_refused_at_its_path(document, changes, message) -> None:
@@ -332,7 +332,7 @@ def test_decimals_are_normalised_and_it_says_so(load) -> None:
         (PLANT.replace("3\n", "3 4\n", 1), ": expected between 1 and 3 initial states in its first line, found 4"),
         (PROBABLE.replace("3\n", "3 2\n", 1), ": expected one initial state where there are probabilities, found 2"),
         ("1\n\na 0 999999999\nx a", ": line 4: expected 999999999 transitions of state 'a', as line 3 says, found 1"),
-        ("2\n\na 0 1\n\nb 0 1\nx a\n", ": line 4: expected 1 transition of state 'a', as line 3 says, found 0"),
+        ("2\n\na 0 2\nx a\n\nb 0 1\nx a\n", ": line 5: expected 2 transitions of state 'a', as line 3 says, found 1"),
         ("1\n\na 0 2\nx a\nEVENTS\nx", ": line 5: expected 2 transitions of state 'a', as line 3 says, found 1"),
         (
             "1\n\na 0 1\nx a\ny a\n",
@@ -601,8 +601,23 @@ def test_any_damaged_json_is_read_or_refused(tmp_path_factory, data) -> None:
 
 @pytest.mark.parametrize("system", [LOGICAL_PLANT, STOCHASTIC_PLANT])
 def test_a_system_has_no_words_to_release(system) -> None:
-    message = "expected a markov-chain, a transition-system or an automaton, found a stochastic-system, which"
+    message = "expected a markov-chain, a transition-system or an automaton, which has words, found a stochastic-system"
     with pytest.raises(ModelError, match=message):
         word_graph(system)
     with pytest.raises(ModelError, match=message):
         runs(system, 3)
+
+
+# --- what people write -----------------------------------------------------------------------------
+
+
+def test_blank_lines_before_a_states_transitions(tmp_path) -> None:
+    file = tmp_path / "plant.fsm"
+    file.write_text("2\n\na 0 1\n\nx b\n\nb 0 0\n")
+    assert load_model(file).transitions == (("a", "x", "b"),)
+
+
+def test_a_header_in_a_stoc_file(tmp_path) -> None:
+    file = tmp_path / "plant.stoc"
+    file.write_text("FROM TO EVENT P\na b x 1\n")
+    assert [row[:3] for row in load_model(file).transitions] == [("a", "x", "b")]

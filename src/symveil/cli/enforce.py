@@ -29,7 +29,7 @@ _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
 @click.option("--out", metavar="OUT", type=click.Path(path_type=Path), help="Where they go (.csv, .tsv, .jsonl).")
 @click.option("--sequence", metavar="COL", help="The column of the observations.")
 @click.option("--separator", metavar="S", help="Split an observation here; at blanks by default.")
-@click.option("--id", "identifier", metavar="COL", help="The column that names the record.")
+@click.option("--id", "identifier", metavar="COL", help="The column that names the record; it does not pass.")
 @click.option(
     "--draw",
     metavar="FILE",
@@ -95,6 +95,11 @@ def enforce_command(
 
         texts[draw] = diagram_text(enforced.to_diagram(), draw)
     write_texts(texts)
+    if document["posterior_of_secret"] == 1:
+        notes.append(
+            "an observer who knows the policy can be sure of a visited secret after something that is shown (its "
+            "posterior probability is 1), although what is shown gives nothing away by itself"
+        )
     if as_json:
         print_json(document)
     elif enforced.enforceable:

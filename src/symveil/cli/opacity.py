@@ -83,11 +83,7 @@ def _print(report: OpacityReport) -> None:
     if verdict.witness is not None:
         facts += [
             ("a shortest violation", " ".join(verdict.witness) or "before anything is observed"),
-            (
-                f"after {verdict.exposed_after} of its events",
-                f"the state {'is' if verdict.exposed_after == len(verdict.witness) else 'was'} in "
-                f"{{{', '.join(verdict.estimate or ())}}}",
-            ),
+            ("why", verdict.reason),
         ]
     if violation is not None:
         facts.append(("probability of a violation", _shown(report)))

@@ -62,7 +62,7 @@ class Enforcement:
     """A system under a policy. Construct with `enforce_opacity`; `release` draws what is shown.
 
     Everything about it is worked out when first asked for, over all observations that runs may
-    show; with very many of them, only `release` and `guarantee` answer.
+    show; with very many of them, the policy private still answers `release` and `guarantee`.
     """
 
     def __init__(
@@ -178,12 +178,20 @@ class Enforcement:
         if not self.enforceable:
             return None
         if isinstance(self._policy, Private):
-            # also shorter logs are taken, so their losses count
-            lengths = range(max(self._safe.complete_lengths(), default=0) + 1)
-            found = [self._policy.guarantee(length) for length in lengths if self._safe.language(length)]
-            return max(found, key=lambda each: each.epsilon)
+            return self._largest_loss(self._policy)
         laws = {events: self._policy.law(events) for events in self._accepted()}
         return policy_loss(laws, read_adjacency(self.adjacency, length=max(map(len, laws), default=1)))
+
+    def _largest_loss(self, policy: Private) -> Guarantee:
+        """Over all lengths, since shorter logs are taken too; the longest first, as no loss exceeds the classic one."""
+        worst: Guarantee | None = None
+        for length in reversed(range(max(self._safe.complete_lengths(), default=0) + 1)):
+            if self._safe.language(length) is not None:
+                found = policy.guarantee(length)
+                if found.how == "classic":
+                    return found
+                worst = found if worst is None or found.epsilon > worst.epsilon else worst
+        return worst or Guarantee(epsilon=0.0, how="exact")
 
     def _accepted(self) -> Iterator[Events]:
         """What may be handed in where only sensitive strings are replaced: those, and every safe observation."""
@@ -376,7 +384,7 @@ def _few(shown: Iterator[Shown]) -> tuple[Shown, ...]:
     if len(found) > MOST_OBSERVATIONS:
         raise TooLargeError(
             f"enforcement: expected at most {MOST_OBSERVATIONS} observations to judge a policy by, found more; use a "
-            "smaller length (releasing observations needs no such list)"
+            "smaller length (the policy private releases without such a list)"
         )
     return found
 

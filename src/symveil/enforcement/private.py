@@ -88,8 +88,10 @@ class Private:
             evaluations=_EVALUATIONS,
         )
         rate = classic if found is None else found.rate
-        loss = min(written.loss(rate), self._epsilon)  # 2bη bounds it, whatever the rounding
-        return Calibrated(RunWeights(language=language, rate=rate), Guarantee.of_loss(loss, "exact"))
+        weights, loss = RunWeights(language=language, rate=rate), written.loss(rate)
+        if loss > self._epsilon:  # by rounding only: 2bη bounds it
+            return Calibrated(weights, Guarantee.of_loss(self._epsilon, "classic"))
+        return Calibrated(weights, Guarantee.of_loss(loss, "exact"))
 
     def law(self, events: Events) -> Mapping[Events, float]:
         """What is shown for an observation, as floats right to about 13 digits."""

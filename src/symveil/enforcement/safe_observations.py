@@ -34,6 +34,7 @@ class SafeObservations:
         self._machine = estimator(self.seen, question)
         self._longest = longest
         self._by_length: dict[int, RunLanguage | None] = {}
+        self._reached: list[set[int]] = [{0}]  # where safe observations of each length lead
 
     @cached_property
     def explored(self) -> Explored:
@@ -46,14 +47,14 @@ class SafeObservations:
         table = self.explored.table
         if not len(table):
             return None
-        sources, events = np.nonzero(table >= 0)  # by state, then by event
+        sources, columns = np.nonzero(table >= 0)  # by state, then by event
         counts = np.bincount(sources, minlength=len(table))
         return WordGraph(
             alphabet=self.alphabet,
             start=0,
             first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            symbol=events.astype(np.int32),
-            target=table[sources, events].astype(np.int32),
+            symbol=np.array(self.explored.events, dtype=np.int32)[columns],
+            target=table[sources, columns].astype(np.int32),
             accepting=np.ones(len(table), dtype=np.bool_),
         )
 
@@ -66,10 +67,13 @@ class SafeObservations:
     def _language(self, length: int) -> RunLanguage | None:
         if self.graph is None:
             return None
-        alive = {self.graph.start}
-        for _ in range(length):
-            alive = {int(self.graph.target[edge]) for state in alive for edge in self.graph.edges(state)}
-        return RunLanguage(graph=self.graph, length=length) if alive else None
+        while len(self._reached) <= length and self._reached[-1]:
+            following = {
+                int(self.graph.target[edge]) for state in self._reached[-1] for edge in self.graph.edges(state)
+            }
+            self._reached.append(following)
+        is_there = length < len(self._reached) and bool(self._reached[length])
+        return RunLanguage(graph=self.graph, length=length) if is_there else None
 
     def is_safe(self, events: Events) -> bool:
         """Whether the system could have shown this and it gives nothing away."""

@@ -167,7 +167,8 @@ def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, wit
     number = 0
     for number, line in lines:  # the last number is needed after the loop
         text = line.strip()
-        if state is not None and left and text in ("", "EVENTS"):
+        begun = state is not None and left < state.transitions
+        if state is not None and left and (text == "EVENTS" or (not text and begun)):
             break
         if not text:
             continue

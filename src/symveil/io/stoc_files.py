@@ -52,10 +52,10 @@ def read_stoc(path: str | Path, *, notes: list[str] | None = None) -> PartiallyO
 
 
 def _read_rows(file: Path) -> list[MoveLine]:
-    moves = []
+    moves: list[MoveLine] = []
     with closing(numbered_lines(file, what=".stoc file")) as lines:
         for number, line in lines:
-            if not line.strip():
+            if not line.strip() or (not moves and line.upper().split() == ["FROM", "TO", "EVENT", "P"]):
                 continue
             form = "four cells: FROM, TO, EVENT and a probability"
             source, target, event, chance = split_cells(line, _is_row, form=form, place=f"{file}: line {number}")

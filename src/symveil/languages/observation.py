@@ -25,6 +25,7 @@ Progress = Callable[[int], None]
 # An estimate of n states takes about n/8 bytes and the place where it is kept; all of them take at most this much.
 _MOST_BYTES = 2 * 10**9
 _BYTES_OF_AN_ENTRY = 240
+_TRANSITIONS_LIKE_A_SET = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +207,7 @@ def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Ob
                     target = number[after] = len(number)
                     following.append(after)
                 transitions.append((source, event, target))
-            if len(number) > allowed:
+            if max(len(number), len(transitions) // _TRANSITIONS_LIKE_A_SET) > allowed:
                 raise too_many_estimates(allowed, longest=length)
         layer = following
         length += 1

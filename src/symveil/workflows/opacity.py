@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from symveil.errors import FileError, ModelError, TooLargeError
+from symveil.errors import FileError, ModelError, ParameterError, TooLargeError
 from symveil.io.model_files import load_model
 from symveil.languages.observation import Observed, Progress
-from symveil.languages.state_sets import closure, members
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import Number, at_least
 from symveil.verification.opacity.notions import read_threshold
 from symveil.verification.opacity.verify import OpacityVerdict, verify_opacity
-from symveil.verification.opacity.violation import ViolationProbability, violation_probability
+from symveil.verification.opacity.violation import ViolationProbability, read_within, violation_probability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +65,11 @@ def load_system(path: str | Path, *, secret: Sequence[str] = (), notes: list[str
     system = load_model(path, notes=notes)
     if not isinstance(system, StochasticSystem | LogicalSystem):
         raise FileError(str(path), expected="a partially observed system (kind stochastic-system)", found=system.kind)
+    for state in secret:
+        if state not in system.states:
+            raise ParameterError("secret", expected="a state of the system", found=repr(state))
     if secret:
-        try:
-            system = system.with_secret(tuple(dict.fromkeys(secret)))
-        except ModelError as error:
-            raise ModelError(
-                "secret", expected="states of the system", found=str(error).rpartition("found ")[2]
-            ) from None
+        system = system.with_secret(tuple(dict.fromkeys(secret)))
     if notes is not None:
         notes.extend(_remarks(system, path))
     return system
@@ -80,14 +78,16 @@ def load_system(path: str | Path, *, secret: Sequence[str] = (), notes: list[str
 def _remarks(system: PartiallyObserved, path: str | Path) -> list[str]:
     if not system.secret:
         return [f"{path}: no state is secret, so every notion of opacity holds; name secrets with --secret"]
-    seen = Observed(system)
-    successors = [0] * len(system.states)
+    successors: dict[str, list[str]] = defaultdict(list)
     for source, _, target in system.moves:
-        successors[seen.number[source]] |= 1 << seen.number[target]
-    reached = 0
-    for start in members(seen.initial):
-        reached |= closure(successors)[start]
-    unreached = seen.names(seen.secret & ~reached)
+        successors[source].append(target)
+    reached, border = set(system.initial_states), list(system.initial_states)
+    while border:
+        for target in successors[border.pop()]:
+            if target not in reached:
+                reached.add(target)
+                border.append(target)
+    unreached = [state for state in system.secret if state not in reached]
     if not unreached:
         return []
     shown = ", ".join(map(repr, unreached[:5])) + ("" if len(unreached) <= 5 else f" and {len(unreached) - 5} more")
@@ -127,6 +127,11 @@ def judge_opacity(
             verdict=verify_opacity(system, k, notion=notion, progress=progress), violation=None, theta=None
         )
     verdict = verify_opacity(system, k, notion=notion, progress=progress)
+    if verdict.holds:
+        none = ViolationProbability(
+            question=verdict.question, lower=Fraction(0), upper=Fraction(0), within=read_within(within)
+        )
+        return OpacityReport(verdict=verdict, violation=none, theta=threshold)
     violation = None
     try:
         violation = violation_probability(system, k, notion=notion, within=within, exact=exact, progress=progress)
@@ -135,7 +140,30 @@ def judge_opacity(
             raise
         if notes is not None:
             notes.append(f"the probability of a violation was not computed: {error}")
-    if within is not None and violation is not None and violation.upper == 0:
-        # what happens later is not asked for
-        verdict = replace(verdict, holds=True, witness=None, exposed_after=None, estimate=None)
+    if within is not None and not _fits(system, verdict.witness or (), within):
+        # what happens later is not asked for; another violation may fit, and the probability tells
+        verdict = replace(verdict, witness=None, exposed_after=None, estimate=None)
     return OpacityReport(verdict=verdict, violation=violation, theta=threshold)
+
+
+def _fits(system: StochasticSystem, witness: tuple[str, ...], within: int) -> bool:
+    """Whether a run can show `witness` in so many events, unobservable ones included."""
+    seen = Observed(system)
+    moves: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for source, event, target in system.moves:
+        moves[source].append((event, target))
+    places = {(system.initial, 0)}
+    for _ in range(within + 1):
+        if any(shown == len(witness) for _, shown in places):
+            return True
+        following = set(places)
+        for state, shown in places:
+            for event, target in moves[state]:
+                if event not in seen.events:
+                    following.add((target, shown))
+                elif shown < len(witness) and event == witness[shown]:
+                    following.add((target, shown + 1))
+        if following == places:
+            return False
+        places = following
+    return False

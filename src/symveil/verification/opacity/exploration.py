@@ -18,15 +18,19 @@ SINK: Final = -2
 
 # whoever follows a system beside its estimator keeps one byte for each pair of their states
 _MOST_PAIRS = 2 * 10**9
+# so many entries of a row take as much memory as an estimate
+_EVENTS_LIKE_A_SET = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explored:
-    """The estimator's states, the first one first, and table[state, event]: the next one, NOWHERE or SINK.
+    """The estimator's states, the first one first, and table[state, column]: the next one, NOWHERE or SINK.
 
-    SINK is a violation. There are no states where the observer is sure before observing anything.
+    A column stands for the event `events[column]`: those that occur. SINK is a violation. There are
+    no states where the observer is sure before observing anything.
     """
 
+    events: tuple[int, ...]
     states: tuple[State, ...] = field(repr=False)
     table: Numbers = field(repr=False)
 
@@ -42,7 +46,7 @@ def explore(
     """Every state that some observation without a violation leads to, or one of at most `within` events."""
     begin = machine.start()
     if begin is VIOLATION:
-        return Explored((), np.empty((0, len(seen.events)), dtype=np.int64))
+        return Explored(seen.occurring, (), np.empty((0, len(seen.occurring)), dtype=np.int64))
     number = {begin: 0}
     layer = [begin]
     rows: list[list[int]] = []
@@ -53,27 +57,32 @@ def explore(
         if progress:
             progress(len(number))
         for state in layer:
-            row = [NOWHERE] * len(seen.events)
-            for event in seen.occurring if within is None or length < within else ():
+            row = [NOWHERE] * len(seen.occurring)
+            for column, event in enumerate(seen.occurring if within is None or length < within else ()):
                 after = machine.step(state, event)
                 if after is VIOLATION:
-                    row[event] = SINK
+                    row[column] = SINK
                 elif after is not IMPOSSIBLE:
                     if after not in number:
                         number[after] = len(number)
                         sets += machine.sets(after)
                         following.append(after)
-                    row[event] = number[after]
+                    row[column] = number[after]
             rows.append(row)
-            if sets > allowed or len(number) * len(seen.system.states) > _MOST_PAIRS:
+            if (
+                max(sets, len(number) * len(seen.occurring) // _EVENTS_LIKE_A_SET) > allowed
+                or len(number) * len(seen.system.states) > _MOST_PAIRS
+            ):
                 raise too_many_estimates(min(allowed, _MOST_PAIRS // len(seen.system.states)), longest=length)
         layer = following
         length += 1
-    return Explored(tuple(number), np.array(rows, dtype=np.int64))
+    return Explored(seen.occurring, tuple(number), np.array(rows, dtype=np.int64).reshape(len(number), -1))
 
 
 def can_reach_sink(columns: list[Numbers], size: int) -> NDArray[np.bool_]:
     """Which of 0 … size−1 can reach SINK along the columns."""
+    if not columns:
+        return np.zeros(size, dtype=np.bool_)
     sources = np.concatenate([np.flatnonzero(column >= 0) for column in columns])
     targets = np.concatenate([column[column >= 0] for column in columns])
     order = np.argsort(targets, kind="stable")

@@ -19,8 +19,8 @@ class OpacityVerdict:
     """Whether a system is opaque, and if not, a shortest observation that gives a secret away.
 
     After `witness` the observer is sure: given all of it, the states possible after its first
-    `exposed_after` events (for the strong notion, now) are `estimate`. `estimator_states` counts
-    the states of the observer and of what it keeps in mind that had to be explored.
+    `exposed_after` events (for the strong notion, now) are `estimate`; `reason` says it in words.
+    `estimator_states` counts the states of the observer and of what it keeps in mind that were explored.
     """
 
     question: Question = field(repr=False)
@@ -42,10 +42,20 @@ class OpacityVerdict:
     def __repr__(self) -> str:
         if self.holds:
             return f"OpacityVerdict({self.property_name} holds; {self.estimator_states} estimator states explored)"
-        return (
-            f"OpacityVerdict({self.property_name} is violated by {_spelled(self.witness or ())}: after "
-            f"{self.exposed_after} of its events the state was in {{{', '.join(self.estimate or ())}}})"
-        )
+        return f"OpacityVerdict({self.property_name} is violated by {_spelled(self.witness or ())}: {self.reason})"
+
+    @property
+    def reason(self) -> str:
+        """Why the witness is one, in words."""
+        if self.witness is None:
+            return ""
+        estimate = f"{{{', '.join(self.estimate or ())}}}"
+        if self.question.notion == "initial":
+            return f"the initial state was in {estimate}"
+        if self.question.notion == "strong":
+            instants = "some instant" if self.question.k is None else f"one of the last {self.question.k + 1} instants"
+            return f"every run that shows it met a secret in {instants}"
+        return f"after {self.exposed_after} of its events the state was in {estimate}"
 
 
 def verify_opacity(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from symveil.errors import ModelError, ParameterError
+from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.languages.observation import Observed, Progress
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import Number
@@ -15,6 +15,11 @@ from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.notions import Question, read_question, read_threshold
 from symveil.verification.opacity.verify import verify_opacity
 from symveil.verification.opacity.violation_chain import violation_chain
+
+# Beyond this k, where the estimator is large, it is first tried whether the answer differs much from that for k = ∞.
+_LARGEST_SMALL_K = 20
+_ESTIMATES_OF_A_LARGE_K = 20_000
+_WIDEST_BETWEEN = Fraction(1, 10**7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +94,18 @@ def violation_probability(
         raise ModelError(
             "system", expected="probabilities on every transition", found="a logical system, which can only be verified"
         )
-    if within is not None and (isinstance(within, bool) or not isinstance(within, int) or within < 0):
-        raise ParameterError("within", expected="a whole number of events, 0 or more", found=within)
+    read_within(within)
     if exact is not None and not isinstance(exact, bool):
         raise ParameterError("exact", expected="True, False or None", found=exact)
     enclosed = _enclosed(system, question, within=within, exact=exact, most_states=most_states, progress=progress)
     return ViolationProbability(question=question, lower=enclosed.lower, upper=enclosed.upper, within=within)
+
+
+def read_within(within: int | None) -> int | None:
+    """A number of events, or None for as long as a run goes on."""
+    if within is not None and (isinstance(within, bool) or not isinstance(within, int) or within < 0):
+        raise ParameterError("within", expected="a whole number of events, 0 or more", found=within)
+    return within
 
 
 def _enclosed(
@@ -114,9 +125,47 @@ def _enclosed(
         # much quicker to find out than the estimator is to build
         return Enclosure(Fraction(0), Fraction(0))
     seen = Observed(system)
+    if question.k is not None and question.k > _LARGEST_SMALL_K and within is None and not exact:
+        budget = min(_ESTIMATES_OF_A_LARGE_K, seen.most_estimates(most_states))
+        try:
+            chain = violation_chain(system, estimator(seen, question), seen, most_states=budget, progress=progress)
+        except TooLargeError:
+            between = _between_small_and_infinite(
+                system, question, exact=exact, most_states=most_states, progress=progress
+            )
+            if between.upper - between.lower <= _WIDEST_BETWEEN:
+                return between
+        else:
+            return reaching_probability(chain, exact=exact)
     chain = violation_chain(
         system, estimator(seen, question), seen, within=within, most_states=most_states, progress=progress
     )
     if within is not None:
         return reaching_probability_within(chain, within, exact=exact)
     return reaching_probability(chain, exact=exact)
+
+
+def _between_small_and_infinite(
+    system: StochasticSystem,
+    question: Question,
+    *,
+    exact: bool | None,
+    most_states: int | None,
+    progress: Progress | None,
+) -> Enclosure:
+    """Bounds for a large k, which makes the estimator remember long ages.
+
+    Whoever is sure within k observations is so within more, hence p grows with k: from a small k to ∞.
+    """
+    small, infinite = (
+        _enclosed(
+            system,
+            Question(question.notion, k),
+            within=None,
+            exact=exact,
+            most_states=most_states,
+            progress=progress,
+        )
+        for k in (_LARGEST_SMALL_K, None)
+    )
+    return Enclosure(small.lower, infinite.upper)

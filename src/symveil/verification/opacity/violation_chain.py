@@ -144,12 +144,12 @@ def _renumbered(keys: Numbers, kept: Numbers) -> Numbers:
 def _successors_by_event(
     system: StochasticSystem, seen: Observed
 ) -> list[tuple[int | None, Numbers, dict[int, Fraction]]]:
-    """For each event of the system: its number if it is observable, each state's successor, and the probabilities."""
-    observable = {event: index for index, event in enumerate(seen.events)}
+    """For each event of the system: its column if it is observable, each state's successor, and the probabilities."""
+    column = {seen.events[event]: place for place, event in enumerate(seen.occurring)}
     labels: dict[str, tuple[int | None, Numbers, dict[int, Fraction]]] = {}
     for source, event, target, probability in system.transitions:
         if event not in labels:
-            labels[event] = (observable.get(event), np.full(len(system.states), NOWHERE), {})
+            labels[event] = (column.get(event), np.full(len(system.states), NOWHERE), {})
         labels[event][1][seen.number[source]] = seen.number[target]
         labels[event][2][seen.number[source]] = probability
     return list(labels.values())

@@ -47,6 +47,7 @@ class WeakSearch:
         self._covered: dict[StateSet, dict[int, StateSet]] = {}
         # layers[n]: what is followed after n observations, with all y it is followed for
         self._layers: list[dict[Followed, StateSet]] = []
+        self._followed = 0  # entries of all layers together
         # seeds[n]: the estimates after n observations in which following a B began
         self._seeds: list[dict[StateSet, list[StateSet]]] = []
 
@@ -81,6 +82,10 @@ class WeakSearch:
     def _explored(self) -> int:
         return len(self._parents) + len(self._covered)
 
+    def _require_few(self) -> None:
+        if max(self._explored, self._followed) > self._allowed:
+            raise too_many_estimates(self._allowed, longest=len(self._layers) - 1)
+
     def _begin_following(self, layer: list[StateSet], followed: dict[Followed, StateSet]) -> StateSet | None:
         """Seed the pairs of each new estimate; returns one that is secret altogether."""
         seeds: dict[StateSet, list[StateSet]] = {}
@@ -109,6 +114,8 @@ class WeakSearch:
         if secret:
             covered[age] = covered.get(age, 0) | secret
             layer[clean, age] = layer.get((clean, age), 0) | secret
+            self._followed += 1
+            self._require_few()
 
     def _next_estimates(self, layer: list[StateSet]) -> list[StateSet]:
         following = []
@@ -118,8 +125,7 @@ class WeakSearch:
                 if after and after not in self._parents:
                     self._parents[after] = (estimate, event)
                     following.append(after)
-            if self._explored > self._allowed:
-                raise too_many_estimates(self._allowed, longest=len(self._layers) - 1)
+            self._require_few()
         return following
 
     # --- the way back --------------------------------------------------------------------------
