@@ -81,8 +81,8 @@ class RunBallBounds:
     >>> import symveil as sv
     >>> roads = sv.runs_up_to(sv.load_model("examples/roads.json"), 6)
     >>> bounds = RunBallBounds(roads.graph, roads.ways, within=1, longest=6)
-    >>> bounds.most(6, 1, 6)
-    13
+    >>> bounds.most(6, 1, 6)                  # the word with the most near it has 8
+    21
     """
 
     def __init__(self, graph: WordGraph, ways: list[NDArray[Any]], *, within: int, longest: int) -> None:
