@@ -21,6 +21,18 @@ def test_all_figures_are_drawn(tmp_path: Path) -> None:
         "benvenuti2026_fig5.svg",
         "chistikov2019_fig4a_pin_checker.svg",
         "chistikov2019_fig4b.svg",
+        "zhao2025_fig1_levenshtein_automaton.svg",
+        "zhao2025_fig3a_system.svg",
+        "zhao2025_fig3b_observer.svg",
+        "zhao2025_fig4a_system.svg",
+        "zhao2025_fig4b_observer.svg",
+        "zhao2025_fig5_distance_limited.svg",
+        "zhao2025_fig6_distance_limited.svg",
+        "zhao2025_fig7_modified.svg",
+        "zhao2025_fig8a_medical_system.svg",
+        "zhao2025_fig8b_medical_observer.svg",
+        "zhao2025_fig9_medical_distance_limited.svg",
+        "zhao2025_fig10_medical_modified.svg",
     }
     assert {path.name for path in tmp_path.iterdir()} == names
     assert all(b"<svg" in path.read_bytes() for path in tmp_path.iterdir())

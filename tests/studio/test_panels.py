@@ -40,13 +40,17 @@ def test_release_says_what_the_api_says(tab: Watched) -> None:
     marks = tab.answered("release")
     assert float(marks["error"]) == mechanism.distances().expected_error
     assert (float(marks["guarantee"]), marks["how"]) == (mechanism.guarantee.epsilon, mechanism.guarantee.how)
-    released = page.locator("#panel-release td.word").all_inner_texts()
-    assert len(released) == 10 and all(len(word) == 5 and set(word) <= set("abc") for word in released)
-    # what is underlined is what differs
-    for row in page.locator("#panel-release tbody tr").all():
-        word, changed = row.locator("td.word").inner_text(), int(row.locator("td").nth(1).inner_text())
+    # all rows at once: the panel may be drawn anew at any time
+    rows = page.evaluate(
+        """[...document.querySelectorAll('#panel-release tbody tr')].filter(row => row.querySelector('td.word')).map(
+            row => [row.querySelector('td.word').innerText, row.querySelectorAll('td')[1].innerText,
+                    [...row.querySelectorAll('b')].map(changed => changed.innerText).join('')])"""
+    )
+    assert len(rows) == 10
+    for word, changed, underlined in rows:
+        assert len(word) == 5 and set(word) <= set("abc")
         differing = sum(new != old for new, old in zip(word, "abcab", strict=True))
-        assert changed == differing == len("".join(row.locator("b").all_inner_texts()))
+        assert int(changed) == differing == len(underlined)  # what is underlined is what differs
     assert "V counts the ways to finish" in text_of(tab, "release")
 
 
