@@ -84,6 +84,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _fail("input: expected something that fits into memory, found more; use a shorter word or a smaller number")
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
+    except SystemError as error:
+        # an interrupt inside a library's callback comes out as this
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            sys.exit(INTERRUPTED)
+        raise
     sys.exit(status)
 
 

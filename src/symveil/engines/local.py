@@ -11,6 +11,9 @@ import pyarrow as pa
 
 from symveil.engines.batch import ReleasePlan, privatize_batch
 
+# Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
+pa.enable_signal_handlers(False)
+
 
 def release_batches(
     batches: Iterable[pa.RecordBatch], plan: ReleasePlan, *, workers: int | None = None
