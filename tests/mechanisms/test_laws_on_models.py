@@ -129,7 +129,7 @@ def test_staircase(model, length, epsilon, adjacency) -> None:
         assert worst_loss(mechanism, words, adjacency) <= mechanism.guarantee.epsilon + 1e-9
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(models, st.integers(0, 3), budgets, adjacencies)
 def test_permute_and_flip(model, length, epsilon, adjacency) -> None:
     """B26 Mechanism 2 against the average over all orders, by inclusion–exclusion over subset sizes."""
