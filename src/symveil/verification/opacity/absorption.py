@@ -29,6 +29,7 @@ MOST_UNKNOWNS_ON_REQUEST = 4000
 # Longer horizons (steps² · bits · moves) are followed in floats, whose error grows by a few roundings a step.
 _MOST_EXACT_WORK = 400_000_000
 _MOST_BALLS, _BALL_BITS = 400, 256
+_LARGEST_LUMPED = 100
 _MOST_STEPS = 100_000
 
 
@@ -40,7 +41,9 @@ def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) ->
         enclosed = solve_in_floats(chain)
         small = None if enclosed.is_close else lumped(chain, at_most=_MOST_BALLS)
         return enclosed if small is None else _solve_in_balls(small)
-    small = lumped(chain, at_most=MOST_UNKNOWNS_ON_REQUEST if exact else _most_quick_unknowns(chain))
+    most = MOST_UNKNOWNS_ON_REQUEST if exact else _most_quick_unknowns(chain)
+    # lumping makes a chain some ten times smaller: a much larger one is not worth the attempt
+    small = lumped(chain, at_most=most) if exact or chain.size <= _LARGEST_LUMPED * most else None
     if exact and small is None:
         raise TooLargeError(
             f"exact: expected at most {MOST_UNKNOWNS_ON_REQUEST} unknowns of the linear system, found more; leave the "
