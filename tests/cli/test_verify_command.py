@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,16 @@ def test_smallest_epsilon() -> None:
     assert found["lower"] <= 0.2402924 <= found["upper"] <= found["lower"] + 0.001
 
 
+def test_smallest_epsilon_is_printed_on_the_side_that_was_proved() -> None:
+    """0.2138671875 is proved: 0.213867, the nearest six places, is not."""
+    asked = ("verify", PIN, "--smallest-epsilon", "--delta", "0.01")
+    found = symveil(*asked, "--json").document["epsilon"]
+    done = symveil(*asked)
+    lower, upper = (Fraction(number) for number in re.findall(r"enough[ │]+(\d\.\d{6})\b", done.out))
+    assert Fraction(found["upper"]) <= upper < Fraction(found["upper"]) + Fraction(1, 10**6)
+    assert Fraction(found["lower"]) - Fraction(1, 10**6) < lower <= Fraction(found["lower"])
+
+
 def test_curve(tmp_path: Path) -> None:
     for suffix in ("json", "svg", "png"):
         path = tmp_path / f"curve.{suffix}"
@@ -128,6 +140,9 @@ def test_names_with_commas() -> None:
         ((PIN, "--alpha", "2", "--curve", "x.pdf"), "curve: expected a file name ending in .png or .svg or .json"),
         ((PIN, "--smallest-epsilon"), "delta: expected --delta with --smallest-epsilon, found none"),
         ((PIN, "--smallest-epsilon", "--delta", "0", "--alpha", "2"), "smallest-epsilon: expected it without"),
+        ((PIN, "--smallest-epsilon", "--delta", "0", "--width", "0.1"), "expected it without --width and --bd"),
+        ((PIN, "--smallest-epsilon", "--delta", "0", "--bd"), "expected it without --width and --bd"),
+        ((PIN, "--alpha", "2", "--width", "x"), "width: expected"),
         (("nowhere.json", "--alpha", "2"), "nowhere.json: expected a readable model file"),
         ((str(Path(PIN).with_name("robot.json")), "--alpha", "2"), "expected a labelled-chain, found a transition-"),
     ],

@@ -93,6 +93,23 @@ def test_prism(tmp_path: Path) -> None:
     assert load_labelled_chain(tmp_path / "coin.tra") == chain
 
 
+def test_a_prism_label_is_a_set(tmp_path: Path) -> None:
+    """Neither the order nor a repetition can be seen; C19's δ would be 1 if they were labels of their own."""
+    (tmp_path / "s.tra").write_text("7 9\n0 3 2/3\n0 4 1/3\n1 3 1/3\n1 4 2/3\n2 2 1\n3 3 1\n4 4 1\n5 5 1\n6 6 1\n")
+    for lines, same in (
+        ("3: 2 3\n4: 3 2", True),
+        ("3: 3\n4: 3 3", True),
+        ("3: 2\n4: 3\n3: 3\n4: 2", True),
+        ("3: 2\n4: 3", False),
+    ):
+        (tmp_path / "s.lab").write_text(f'0="init" 1="deadlock" 2="b" 3="a"\n0: 0\n{lines}\n')
+        chain = load_labelled_chain(tmp_path / "s.tra")
+        assert (chain.label("3") == chain.label("4")) is same
+        delta = sv.verify_privacy(chain, alpha="6/5", pairs=[("0", "1")]).delta
+        assert delta.lower == delta.upper == (0 if same else Fraction(4, 15))
+    assert chain.label("3") == "b"
+
+
 def test_deadlocks_stay_where_they_are(tmp_path: Path) -> None:
     (tmp_path / "d.tra").write_text("2 1\n0 1 1\n")
     (tmp_path / "d.lab").write_text('0="init" 1="deadlock" 2="a"\n0: 0 2\n1: 1\n')
@@ -111,10 +128,16 @@ def test_deadlocks_stay_where_they_are(tmp_path: Path) -> None:
         (TRA.replace("2 0 0.25", "2 7 0.25"), LAB, "line 5: expected a state below 3, found 7"),
         (TRA.replace("2 0 0.25", "2 0"), LAB, "line 5: expected source, target and probability, found '2 0'"),
         (TRA.replace("0.25", "x"), LAB, "line 5: expected a probability such as 0.5 or \"1/2\", found 'x'"),
-        (TRA.replace("0.25", "0.2"), LAB, "expected the probabilities of state '2' to sum to 1, found 0.95"),
+        (TRA.replace("0.25", "0.2"), LAB, "line 6: expected the probabilities of state '2' to sum to 1, found 0.95"),
+        (TRA.replace("1 1 1\n", "\n1 1 1/2\n"), LAB, "line 5: expected the probabilities of state '1' to sum to 1"),
+        ("2 1\n0 1 1\n", LAB[:-5], "transitions: expected a transition from every state"),
         (TRA, "nothing", "line 1: expected labels such as 0=\"init\" 1=\"heads\", found 'nothing'"),
         (TRA, LAB + "9: 2\n", "line 5: expected a state below 3, found 9"),
         (TRA, LAB + "1: 8\n", "line 5: expected labels of its first line, found 8"),
+        (TRA, '0="a" 1="b" 2="a+b"\n1: 0 1\n2: 2\n', "line 1: expected label names that are not empty, without '+'"),
+        (TRA, '0="a" 1=""\n1: 0\n2: 1\n', "line 1: expected label names that are not empty, without '+', found ''"),
+        (TRA, '0="a" 00="b"\n1: 0\n', "line 1: expected each label number once, found 0 twice"),
+        (TRA, '0="a" 1="a"\n1: 0\n2: 1\n', "line 1: expected each label name once, found 'a' twice"),
         (TRA, '0="init"\n0: 0\n', "expected a label besides init and deadlock, so that something is seen, found none"),
     ],
 )  # fmt: skip

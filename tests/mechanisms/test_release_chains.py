@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.errors import ParameterError, TooLargeError
+from symveil.errors import ParameterError, TooLargeError, WordError
+from symveil.mechanisms.edit_mechanism import EditMechanism
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import WordMechanism
 from symveil.models.labelled_chain import LabelledChain
@@ -158,3 +159,19 @@ def test_refused() -> None:
 
     with pytest.raises(ParameterError, match="one that releases symbol by symbol"):
         Whole(free(), epsilon=1).release_chain(["abc"])
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [sv.EditChannel(alphabet="abc", epsilon=5), sv.TruncatedLevenshtein(sv.words_up_to("ab", 3), epsilon=6)],
+)
+def test_mechanisms_whose_words_have_any_length_say_that_they_have_no_chain(mechanism: EditMechanism) -> None:
+    with pytest.raises(ParameterError, match="mechanism: expected one that releases words of one length") as error:
+        mechanism.release_chain(["ab", "ba"])
+    assert str(error.value).endswith(f"found {mechanism.name}")
+    assert "\n" not in str(error.value)
+
+
+def test_no_words_are_refused_in_one_line() -> None:
+    with pytest.raises(WordError, match="^words: expected at least one word, found none$"):
+        sv.Exponential(sv.words("ab", 2), epsilon=1).release_chain([])

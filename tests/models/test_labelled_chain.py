@@ -91,6 +91,30 @@ def test_words_that_end() -> None:
         LabelledChain.from_finite_words(rows, labels={"s": "$", "t": "a"})
 
 
+def test_a_label_of_a_final_state_is_part_of_the_word() -> None:
+    """Relabelling it with the end would prove δ = 0 for two answers that differ."""
+    rows = [("A", "yes", "2/3"), ("A", "no", "1/3"), ("B", "yes", "1/3"), ("B", "no", "2/3")]
+    labels = {"A": "?", "B": "?", "yes": "yes", "no": "no"}
+    chain = LabelledChain.from_finite_words(rows, labels=labels, related=[("A", "B")])
+    assert {state: chain.label(state) for state in labels} == labels
+    assert chain.states[-1] == "end"
+    assert chain.labels[-1] == "$"
+    verdict = sv.verify_privacy(chain, alpha="6/5", delta=0)
+    assert verdict.holds is False
+    assert verdict.delta.lower == verdict.delta.upper == Fraction(4, 15)
+
+
+def test_final_states_with_and_without_a_label() -> None:
+    rows = [("s", "end", "1/2"), ("s", "f", "1/4"), ("s", "g", "1/4")]
+    chain = LabelledChain.from_finite_words(rows, labels={"s": "?", "end": "x", "g": "$"})
+    assert dict(zip(chain.states, chain.labels, strict=True)) == {"s": "?", "end": "x", "f": "$", "g": "$", "end'": "$"}
+    assert chain.transitions[3:] == (("end", "end'", 1), ("f", "f", 1), ("g", "g", 1), ("end'", "end'", 1))
+    with pytest.raises(ModelError, match=r"labels\['end'\]: expected a state that occurs in the model, found 'end'"):
+        LabelledChain.from_finite_words([("s", "f", 1)], labels={"s": "?", "f": "x", "end": "y"})
+    with pytest.raises(ModelError, match="labels: expected a label for each state, by name"):
+        LabelledChain.from_finite_words(rows, labels=["?"])  # type: ignore[arg-type]
+
+
 def test_it_draws_itself() -> None:
     picture = pin_checker()._repr_svg_()
     assert picture is not None

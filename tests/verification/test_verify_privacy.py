@@ -9,9 +9,13 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError
+from symveil.numerics.balls import ball, precision
+from symveil.verification.distances.bracket import Bracket
+from symveil.verification.privacy_verdict import Bound, log_up, shown_bound
+from symveil.verification.privacy_verdict import shown as shown_value
 from symveil.workflows.reproduce.chistikov2019 import pin_checker, randomised_response
 
-from .distances.chains import lumping_case, relay_case
+from .distances.chains import lumping_case, rare_event, relay_case
 
 
 def test_holds_only_what_the_bracket_decides() -> None:
@@ -23,6 +27,19 @@ def test_holds_only_what_the_bracket_decides() -> None:
     undecided = sv.verify_privacy(chain, alpha="6/5", delta=true_delta, horizon=4)
     assert undecided.delta.lower < true_delta < undecided.delta.upper
     assert undecided.holds is None
+
+
+def test_what_a_distance_proves_is_proved() -> None:
+    """The bracket of a chain for floats has rounding in it; ld, where it is exact, has none."""
+    verdict = sv.verify_privacy(rare_event(Fraction(1, 100)), alpha="6/5", pairs=[("t", "s")], delta=0)
+    assert verdict.pairs[0].ld is not None
+    assert verdict.pairs[0].ld.value == 0
+    assert verdict.delta.upper == 0
+    assert verdict.holds is True
+    exactly = sv.verify_privacy(rare_event(Fraction(1, 100)), alpha="6/5", pairs=[("s", "t")], delta="1/100")
+    assert exactly.holds is True
+    below = sv.verify_privacy(rare_event(Fraction(1, 100)), alpha="6/5", pairs=[("s", "t")], delta="0.00999999")
+    assert below.holds is False
 
 
 def test_epsilon_is_enclosed_on_the_sound_side() -> None:
@@ -82,6 +99,30 @@ def test_documents() -> None:
     assert Fraction(entry["ld"]) >= Fraction(4, 15)  # a decimal is never below what it stands for
     assert Fraction(entry["lv"]["lower"]) <= Fraction(4, 15)
     assert document["delta_exact"] == "4/15"
+
+
+@pytest.mark.parametrize("alpha", ["43/40", "6/5", "1000001/1000000", "3", "999999999999"])
+def test_the_epsilon_of_an_alpha_is_rounded_upwards(alpha: str) -> None:
+    """e^ε in balls of 300 bits is not below α; and two floats further down it is."""
+    value = Fraction(alpha)
+    shown = log_up(value)
+    with precision(300):
+        assert (ball(Fraction(shown)).exp() - ball(value)).lower() >= 0
+        one_less = Fraction(math.nextafter(math.nextafter(shown, 0), 0))
+        assert (ball(one_less).exp() - ball(value)).upper() < 0  # and not farther than it has to be
+    assert log_up(Fraction(1)) == 0
+
+
+@pytest.mark.parametrize("digits", [8, 20, 330, 400])
+def test_what_is_printed_is_never_below_what_was_proved(digits: int) -> None:
+    for value in (Fraction(1, 10**digits + 1), Fraction(2, 3) + Fraction(1, 10**digits), Fraction(1, 10**digits)):
+        for text in (
+            shown_value(Bracket(lower=value, upper=value, nodes=1)),
+            shown_bound(Bound(value=value, exact=True)),
+        ):
+            assert value <= Fraction(text) <= value * (1 + Fraction(1, 10**8))
+    verdict = sv.verify_privacy(rare_event(Fraction(1, 10**400)), alpha="6/5", pairs=[("s", "t")])
+    assert shown_bound(verdict.pairs[0].ld) == "1e-400"
 
 
 def test_it_prints_and_draws_itself() -> None:

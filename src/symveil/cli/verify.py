@@ -34,7 +34,7 @@ _MOST_ROWS = 60
     help="From S to T only, may be repeated; a comma in a name is typed \\,. Default: the related states, both ways.",
 )
 @click.option("--delta", metavar="D", help="Does delta = D hold? Exit status 0 proved, 1 refuted or undecided.")
-@click.option("--width", metavar="W", default="1e-4", show_default=True, help="Stop when the bracket is this narrow.")
+@click.option("--width", metavar="W", help="Stop when the bracket is this narrow.  [default: 1e-4]")
 @click.option(
     "--nodes",
     metavar="N",
@@ -63,7 +63,7 @@ def verify_command(
     smallest_epsilon: bool,
     curve: Path | None,
     as_json: bool,
-    width: str,
+    width: str | None,
     nodes: int,
     horizon: int | None,
     symmetric: bool | None,
@@ -81,18 +81,22 @@ def verify_command(
 
     require_suffix("curve", curve, (".png", ".svg", ".json"))
     _require_question(epsilon, alpha, delta, smallest_epsilon=smallest_epsilon, curve=curve)
+    if smallest_epsilon and (width is not None or symmetric):
+        # the search makes brackets as narrow as its question needs, and has no use for bd
+        raise InputError("smallest-epsilon: expected it without --width and --bd, found one of them")
     pairs = [read_pair(text) for text in typed_pairs] or None
     notes: list[str] = []
     model = load_labelled_chain(chain, labels=labels, notes=notes)
     _require_pairs(model, pairs)
     options: dict[str, Any] = {
         "pairs": pairs,
-        "width": exact(width, name="width"),
         "nodes": nodes,
         "horizon": horizon,
         "on_lumped": lumped,
         "support_only": support_only,
     }
+    if width is not None:
+        options["width"] = exact(width, name="width")
     if smallest_epsilon:
         assert delta is not None  # noqa: S101 - just checked
         return _search(model, delta, options, notes, as_json=as_json)
@@ -154,18 +158,24 @@ def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: li
     from symveil.numerics.rationals import spelled
     from symveil.workflows.verify import smallest_epsilon
 
-    options.pop("width")  # as narrow as the question needs
     with progress_bar("searching") as progress:
         found = smallest_epsilon(model, delta=delta, progress=progress, **options)
     if as_json:
         print_json(found.document())
     else:
-        upper = "none was proved" if found.upper is None else f"{float(found.upper):.6f}, proved to be enough"
-        lower = "0" if found.lower is None else f"{float(found.lower):.6f}"
+        # against the claim: what is printed as enough is enough, and what is not is not
+        upper = "none was proved" if found.upper is None else f"{_places(found.upper, up=True)}, proved to be enough"
+        lower = "0" if found.lower is None else _places(found.lower, up=False)
         rows = [("delta", spelled(found.delta)), ("not enough", lower if found.lower else "—"), ("enough", upper)]
         print_table("Smallest epsilon", ("", ""), rows)
     print_notes(notes)
     return 0 if found.upper is not None else 1
+
+
+def _places(value: Fraction, *, up: bool) -> str:
+    """Six decimal places, rounded to the side that is asked for."""
+    millionths = math.ceil(value * 10**6) if up else math.floor(value * 10**6)
+    return f"{millionths // 10**6}.{millionths % 10**6:06d}"
 
 
 def _draw(model: LabelledChain, verdict: PrivacyVerdict, path: Path, options: dict[str, Any], *, title: str) -> None:

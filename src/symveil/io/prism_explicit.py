@@ -3,9 +3,10 @@
     .tra   first line: number of states, number of transitions; then lines `source target probability`
     .lab   first line: 0="init" 1="deadlock" 2="heads" …; then lines `state: label label …`
 
-A state's label here is all of its PRISM labels joined by `+`, without `init` (where PRISM starts, which is
-nothing that is seen) and `deadlock`; it is empty where none is left. A deadlock without transitions stays
-where it is, as PRISM itself has it.
+A state's label here is the set of its PRISM labels, without `init` (where PRISM starts, which is nothing that
+is seen) and `deadlock`: in alphabetical order, joined by `+`, and empty where none is left. A name that contains `+`
+is refused, so that different sets are different labels. A deadlock without transitions stays where it is, as
+PRISM itself has it.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from symveil.errors import FileError
 from symveil.io.places import placed
 from symveil.io.reading import read_lines
 from symveil.models.labelled_chain import LabelledChain
+from symveil.models.probabilities import read_probability, rounded_sums
 
 SUFFIX, LABEL_SUFFIX = ".tra", ".lab"
 
 _NOT_SEEN = ("init", "deadlock")
 _DECLARED = re.compile(r'\s*([0-9]{1,9})="([^"]*)"')
+_JOIN = "+"
 _MOST_STATES = 1_000_000
 
 
@@ -37,7 +40,7 @@ def read_prism(path: Path, *, labels: Path | None = None, notes: list[str]) -> L
     stuck = [str(state) for state in range(count) if str(state) not in leaving and str(state) in deadlocks]
     if stuck:
         notes.append(f"{len(stuck)} deadlock states without transitions stay where they are")
-    with placed(lambda where: f"{path}: {_line(where, places)}"):
+    with placed(lambda where: f"{path}: {_line(where, rows, places)}"):
         return LabelledChain.from_transitions(
             [*rows, *((state, state, Fraction(1)) for state in stuck)],
             labels=labels_of,
@@ -95,10 +98,8 @@ def _read_transitions(path: Path) -> tuple[int, list[tuple[str, str, str]], list
 def _read_labels(path: Path, count: int) -> tuple[dict[str, str], set[str]]:
     lines = _numbered(path, what="PRISM label file")
     number, header = next(lines, (1, ""))
-    names = {int(code): name for code, name in _DECLARED.findall(header)}
-    if not names or _DECLARED.sub("", header).strip():
-        raise FileError(f"{path}: line {number}", expected='labels such as 0="init" 1="heads"', found=repr(header[:40]))
-    own: list[list[str]] = [[] for _ in range(count)]
+    names = _declared(header, where=f"{path}: line {number}")
+    own: list[set[str]] = [set() for _ in range(count)]
     deadlocks: set[str] = set()
     for number, line in lines:
         state, colon, codes = line.partition(":")
@@ -112,12 +113,29 @@ def _read_labels(path: Path, count: int) -> tuple[dict[str, str], set[str]]:
             if names[code] == "deadlock":
                 deadlocks.add(str(int(state)))
             if names[code] not in _NOT_SEEN:
-                own[int(state)].append(names[code])
+                own[int(state)].add(names[code])
     if not any(own):
         raise FileError(
             str(path), expected="a label besides init and deadlock, so that something is seen", found="none"
         )
-    return {str(state): "+".join(labels) for state, labels in enumerate(own)}, deadlocks
+    return {str(state): _JOIN.join(sorted(labels)) for state, labels in enumerate(own)}, deadlocks
+
+
+def _declared(header: str, *, where: str) -> dict[int, str]:
+    """The names of the labels by their codes: each code once, each name once."""
+    found = [(int(code), name) for code, name in _DECLARED.findall(header)]
+    if not found or _DECLARED.sub("", header).strip():
+        raise FileError(where, expected='labels such as 0="init" 1="heads"', found=repr(header[:40]))
+    names: dict[int, str] = {}
+    for code, name in found:
+        if code in names:
+            raise FileError(where, expected="each label number once", found=f"{code} twice")
+        if name in names.values():
+            raise FileError(where, expected="each label name once", found=f"{name[:40]!r} twice")
+        if not name or _JOIN in name:
+            raise FileError(where, expected=f"label names that are not empty, without {_JOIN!r}", found=repr(name[:40]))
+        names[code] = name
+    return names
 
 
 def _is_number(text: str) -> bool:
@@ -125,7 +143,27 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 9
 
 
-def _line(where: str, places: list[int]) -> str:
-    """`transitions[3][2]` as the line that it stands in."""
+def _line(where: str, rows: list[tuple[str, str, str]], places: list[int]) -> str:
+    """`transitions[3][2]` as the line that it stands in; of a wrong sum, the last line of its state."""
     match = re.match(r"transitions\[([0-9]+)\]", where)
-    return f"line {places[int(match[1])]}" if match and int(match[1]) < len(places) else where
+    if match and int(match[1]) < len(places):
+        return f"line {places[int(match[1])]}"
+    wrong = _wrong_sum(rows) if where == "transitions" else None
+    if wrong is None:
+        return where
+    return f"line {max(place for row, place in zip(rows, places, strict=True) if row[0] == wrong)}"
+
+
+def _wrong_sum(rows: list[tuple[str, str, str]]) -> str | None:
+    """The first state whose probabilities do not sum to 1, if that is what is wrong."""
+    chances: dict[str, list[Fraction]] = {}
+    decimal = set()
+    for source, _, spelled in rows:
+        chance, is_decimal = read_probability(spelled, where="transitions")
+        chances.setdefault(source, []).append(chance)
+        if is_decimal:
+            decimal.add(source)
+    for source, own in chances.items():
+        if sum(own) != 1 and not rounded_sums(((source, chance) for chance in own), decimal & {source}, notes=None):
+            return source
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,6 +163,16 @@ class EditMechanism(Unchangeable, ABC):
     def _encode_released(self, released: Word) -> Codes:
         """The codes of a word that may come out."""
         return self.language.encode(released)
+
+    # --- for verifiers -------------------------------------------------------------------------
+
+    def release_chain(self, words: Iterable[Word]) -> NoReturn:  # noqa: ARG002 - as other mechanisms have it
+        """Refused: a chain of labels shows words of one length, symbol by symbol; these may have any length."""
+        raise ParameterError(
+            "mechanism",
+            expected="one that releases words of one length, such as staircase; for this one use audit",
+            found=self.name,
+        )
 
     def __repr__(self) -> str:
         return (

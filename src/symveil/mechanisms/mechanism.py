@@ -143,7 +143,10 @@ class WordMechanism(Unchangeable, ABC):
         >>> sv.verify_privacy(compiled, epsilon="1.0001", delta=0).holds
         True
         """
-        return self.compile_chain(np.stack([self.language.encode(word) for word in words]))
+        rows = [self.language.encode(word) for word in words]
+        if not rows:
+            raise WordError("words: expected at least one word, found none")
+        return self.compile_chain(np.stack(rows))
 
     def compile_chain(self, words: Codes) -> ReleaseChain:
         """The same for rows of codes."""

@@ -132,17 +132,24 @@ class LabelledChain:
     ) -> Self:
         """The infinite-word form of a chain whose runs end in states without transitions (C19 Example 6).
 
-        Such a final state keeps still for ever, under the extra label `end`. From every state one of
-        them must be reachable.
+        A final state without a label keeps still for ever, under the extra label `end`. One that has a label of
+        its own shows it first: it moves on to an extra state, which keeps still under `end`. From every state
+        a final one must be reachable.
 
         >>> chain = LabelledChain.from_finite_words([("s", "s", "1/2"), ("s", "stop", "1/2")], labels={"s": "a"})
         >>> chain.labels
         ('a', '$')
+        >>> rows, labels = [("s", "yes", "1/2"), ("s", "no", "1/2")], {"s": "?", "yes": "Y", "no": "N"}
+        >>> chain = LabelledChain.from_finite_words(rows, labels=labels)
+        >>> list(zip(chain.states, chain.labels))
+        [('s', '?'), ('yes', 'Y'), ('no', 'N'), ('end', '$')]
         """
         rows = cast("list[tuple[str, str, Number]]", require_rows(transitions, columns="state, state, probability"))
         chain = MarkovChain.from_transitions(rows)
         final = set(chain.states) - {source for source, _, _ in chain.transitions}
-        for state, label in labels.items():
+        given = _by_state(labels)
+        own = dict(zip(chain.states, _in_order({**dict.fromkeys(final, end), **given}, chain.states), strict=True))
+        for state, label in own.items():
             if label == end and state not in final:
                 raise ModelError(
                     f"labels[{shown(state)}]", expected=f"another label than the one for the end, {end!r}", found="it"
@@ -155,13 +162,16 @@ class LabelledChain:
                 raise ModelError(
                     "transitions", expected="a final state that can be reached from every state", found=shown(state)
                 )
+        moves = {state: state for state in chain.states if state in final}
+        if shown_last := [state for state in moves if own[state] != end]:
+            # what a final state shows is part of the word: the end comes after it
+            last = _fresh("end", own)
+            own[last] = end
+            moves |= {**dict.fromkeys(shown_last, last), last: last}
         return cls(
-            states=chain.states,
-            transitions=(
-                *chain.transitions,
-                *((state, state, Fraction(1)) for state in chain.states if state in final),
-            ),
-            labels=_in_order({**labels, **dict.fromkeys(final, end)}, chain.states),
+            states=tuple(own),
+            transitions=(*chain.transitions, *((source, target, Fraction(1)) for source, target in moves.items())),
+            labels=tuple(own.values()),
             related=tuple(related),
         )
 
@@ -261,11 +271,15 @@ class LabelledChain:
         return self.to_svg() if len(self.states) <= _MOST_DRAWN else None
 
 
-def _in_order(labels: Mapping[str, str], states: Sequence[str]) -> tuple[str, ...]:
+def _by_state(labels: Mapping[str, str]) -> Mapping[str, str]:
     if not isinstance(labels, Mapping):
         raise ModelError("labels", expected="a label for each state, by name", found=shown(labels))
+    return labels
+
+
+def _in_order(labels: Mapping[str, str], states: Sequence[str]) -> tuple[str, ...]:
     known = set(states)
-    for state in labels:
+    for state in _by_state(labels):
         require_known(state, known, where=f"labels[{shown(state)}]", kind="state")
     for state in states:
         if state not in labels:

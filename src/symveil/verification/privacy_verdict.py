@@ -5,11 +5,14 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from symveil.numerics.rationals import spelled
+from symveil.numerics.balls import STANDARD_PRECISION, ball, precision, upper_bound
+from symveil.numerics.rationals import at_least, spelled
 from symveil.verification.distances.bracket import Bracket
 
+_NINE_DIGITS = Context(prec=9, rounding=ROUND_CEILING)
 _LONGEST_EXACT = 2000  # digits of a fraction that is still written out
 
 
@@ -147,8 +150,11 @@ def shown_bound(bound: Bound | None) -> str:
 
 
 def _short(value: Fraction) -> str:
-    text = spelled(value) if max(value.numerator, value.denominator) < 10**7 else ""
-    return text or f"{float(value):.9g}"
+    """A short fraction as it is, a long one with nine digits, rounded upwards: what is above 0 never shows as 0."""
+    if max(value.numerator, value.denominator) < 10**7:
+        return spelled(value)
+    near = _NINE_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
+    return f"{near:f}" if near.adjusted() >= -5 else f"{near:e}"
 
 
 def _decimal(value: Fraction, *, up: bool) -> str:
@@ -186,4 +192,7 @@ def rounded_down(value: Fraction) -> float:
 
 def log_up(value: Fraction) -> float:
     """ln of a rational, rounded upwards; 0.0 for 1."""
-    return 0.0 if value == 1 else math.nextafter(math.log(value), math.inf)
+    if value == 1:
+        return 0.0
+    with precision(STANDARD_PRECISION):
+        return at_least(upper_bound(ball(value).log()))

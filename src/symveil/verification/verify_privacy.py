@@ -91,15 +91,17 @@ def verify_privacy(
     for number, (source, target) in enumerate(wanted):
         own = _part(progress, 60 + 40 * number // len(wanted), 60 + 40 * (number + 1) // len(wanted))
         s, t = work.number[home[source]], work.number[home[target]]
-        one_step = _bound(skewed, s, t, known=below == above)
+        one_step = _stretched(_bound(skewed, s, t, known=below == above), slack)
+        two_way = None if both is None else _stretched(_bound(both, s, t, known=below == above), slack)
+        found = _loosened(rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, progress=own), slack)
         verdicts.append(
             PairVerdict(
                 source=source,
                 target=target,
-                lv=_loosened(rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, progress=own), slack),
-                ld=None if support_only else _stretched(one_step, slack),
-                bd=None if both is None else _stretched(_bound(both, s, t, known=below == above), slack),
-                support_only=_stretched(one_step, slack) if support_only else None,
+                lv=_capped(found, one_step, two_way),
+                ld=None if support_only else one_step,
+                bd=two_way,
+                support_only=one_step if support_only else None,
             )
         )
     return PrivacyVerdict(
@@ -126,6 +128,11 @@ def _loosened(bracket: Bracket, slack: Fraction) -> Bracket:
     """The bracket of the true law: e^κ further up, e^(−κ) further down."""
     factor = 1 + 2 * slack
     return replace(bracket, lower=bracket.lower / factor, upper=min(Fraction(1), bracket.upper * factor))
+
+
+def _capped(bracket: Bracket, *bounds: Bound | None) -> Bracket:
+    """The bracket below the distances, which are proved as well: rounding may have left its sum a little above."""
+    return replace(bracket, upper=min(bracket.upper, *(bound.value for bound in bounds if bound is not None)))
 
 
 def _stretched(bound: Bound, slack: Fraction) -> Bound:

@@ -19,7 +19,7 @@ from symveil.io.files import write_text
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.release_chain import ReleaseChain
-from symveil.verification.privacy_verdict import PrivacyVerdict
+from symveil.verification.privacy_verdict import PrivacyVerdict, rounded_down, rounded_up
 from symveil.verification.verify_privacy import read_share, verify_privacy
 
 Progress = Callable[[int, int], None]
@@ -131,8 +131,8 @@ class SmallestEpsilon:
         return {
             "delta": float(self.delta),
             "epsilon": {
-                "lower": 0.0 if self.lower is None else float(self.lower),
-                "upper": None if self.upper is None else float(self.upper),
+                "lower": 0.0 if self.lower is None else rounded_down(self.lower),
+                "upper": None if self.upper is None else rounded_up(self.upper),
             },
         }
 

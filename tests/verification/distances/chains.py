@@ -55,3 +55,13 @@ def lumping_case() -> LabelledChain:
     ]  # fmt: skip
     labels = {"s": "s", "t": "s", "i": "m", "i'": "m", "k": "m", "A": "A", "B": "B"}
     return LabelledChain.from_transitions(rows, labels=labels, related=[("s", "t")])
+
+
+def rare_event(chance: Fraction) -> LabelledChain:
+    """s shows A with a small chance and t never: ld(s, t) = lv(s, t) = chance. The rest makes it a chain for floats."""
+    rows = [("s", "A", chance), ("s", "B", 1 - chance), ("t", "B", Fraction(1)), ("A", "A", Fraction(1))]
+    rows.append(("B", "B", Fraction(1)))
+    for place in range(2, 22):
+        rows += [(f"f{place}", "A", Fraction(1, place)), (f"f{place}", "B", 1 - Fraction(1, place))]
+    labels = dict.fromkeys((source for source, _, _ in rows), "?") | {"A": "A", "B": "B"}
+    return LabelledChain.from_transitions(rows, labels=labels)

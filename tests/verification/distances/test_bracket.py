@@ -134,6 +134,24 @@ def test_fractions_that_grow_too_long_are_rounded_on_the_sound_side(monkeypatch:
     assert rounded.upper - rounded.lower < exact.upper - exact.lower + Fraction(1, 1000)
 
 
+@pytest.mark.parametrize("bits", range(1, 7))
+@pytest.mark.parametrize("stays", [(Fraction(9, 10), Fraction(89, 100)), (Fraction(99, 100), Fraction(9, 10))])
+def test_what_rounding_drops_on_the_way_back_to_a_node_is_counted(
+    stays: tuple[Fraction, Fraction], bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rounded so coarsely, the odds come back to themselves: the mass that is lost on every round must not vanish."""
+    mine, theirs = stays
+    rows = [("s", "s", mine), ("s", "A", 1 - mine), ("t", "t", theirs), ("t", "A", 1 - theirs), ("A", "A", 1)]
+    chain = LabelledChain.from_transitions(rows, labels={"s": "x", "t": "x", "A": "A"})
+    monkeypatch.setattr(bracket_module, "_MOST_BITS", 0)
+    monkeypatch.setattr(bracket_module, "_ROUNDED", bits)
+    for alpha in (Fraction(1), Fraction(6, 5), Fraction(3, 2)):
+        # the odds rise with every x: the best event is "at least n of them"
+        truth = max(mine**n - alpha * theirs**n for n in range(100))
+        found = verify_privacy(chain, alpha=alpha, pairs=[("s", "t")], nodes=50, symmetric=False).delta
+        assert found.lower <= max(truth, Fraction(0)) <= found.upper
+
+
 def test_wide_nodes_use_up_the_budget_sooner() -> None:
     size = 40
     rows = [(f"s{i}", f"s{(i * k + 1) % size}", Fraction(1, 3)) for i in range(size) for k in (3, 7, 11)]

@@ -6,16 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import fmpq
 from hypothesis import given, settings
 
 from symveil.models.labelled_chain import LabelledChain
 from symveil.verification.distances import distances as module
 from symveil.verification.distances.distances import Distances, skewed_distances
 from symveil.verification.distances.symmetric import symmetric_distances
-from symveil.verification.distances.tables import ChainTable
+from symveil.verification.distances.tables import ChainTable, fraction
+from symveil.verification.distances.upper_bounds import upper_bound
 
 from . import oracle
-from .chains import ALPHAS, labelled_chains, lumping_case, relay_case
+from .chains import ALPHAS, labelled_chains, lumping_case, rare_event, relay_case
 
 
 def values(distances: Distances) -> oracle.Matrix:
@@ -186,6 +188,30 @@ def test_two_loops_that_look_alike_are_at_distance_0() -> None:
     chain = LabelledChain.from_transitions([("p", "p", 1), ("q", "q", 1)], labels={"p": "a", "q": "a"})
     for alpha in (Fraction(1), Fraction(2)):
         assert skewed_distances(ChainTable.of(chain), alpha).value(0, 1) == 0
+
+
+@pytest.mark.parametrize("alpha", [Fraction(1), Fraction(6, 5), Fraction(20)])
+@pytest.mark.parametrize("digits", [100, 310, 320, 400])
+def test_chances_too_small_for_floats(digits: int, alpha: Fraction) -> None:
+    """What underflows is not 0: neither ld, nor bd, nor the upper end of the bracket may say so."""
+    chance = Fraction(1, 10**digits)
+    chain = rare_event(chance)
+    table, s, t = ChainTable.of(chain), chain.number["s"], chain.number["t"]
+    for relays in (True, False):
+        found = skewed_distances(table, alpha, relays=relays)
+        assert found.certificate is not None  # these are the floats
+        assert found.exact_value(s, t) == chance
+        assert found.exact_value(t, s) == max(Fraction(0), 1 - alpha * (1 - chance))
+        assert not found.kernel[s, t]
+        bounded = skewed_distances(table, alpha, relays=relays, exactness="never")
+        assert bounded.value(s, t) >= chance
+        for distances in (found, bounded):
+            bound = upper_bound(distances, relays=relays)
+            assert fraction(bound({s: fmpq(1)}, {t: fmpq(1)})) >= chance
+            assert fraction(bound(dict(table.row(s)), dict(table.row(t)))) >= chance
+    both = symmetric_distances(table, alpha)
+    assert not both.kernel[s, t]
+    assert both.value(s, t) >= chance
 
 
 @pytest.mark.parametrize("seed", range(3))

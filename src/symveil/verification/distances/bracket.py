@@ -253,11 +253,13 @@ class _Search:
             rules = self._rules
             mass, other = rules.step(node.mass), rules.step(node.other)
             node.children = [self._share(*part, depth=node.depth + 1) for part in rules.first_label(mass, other)]
-        # what comes straight back goes round for ever: a geometric series
-        back = sum((child.share for child in node.children if child.node is node), start=fmpq(0))
+        # what comes straight back goes round for ever: a geometric series. Not where rounding drops something on
+        # every round: that is counted round by round
+        rounds = [child for child in node.children if child.node is node and not any(child.dropped)]
+        back = sum((child.share for child in rounds), start=fmpq(0))
         if back < 1:
             weight /= 1 - back
-        self._give([child for child in node.children if child.node is not node or back == 1], weight)
+        self._give([child for child in node.children if child not in rounds or back == 1], weight)
 
     # --- exact values --------------------------------------------------------------------------
 

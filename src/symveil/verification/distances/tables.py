@@ -16,6 +16,10 @@ from symveil.models.labelled_chain import LabelledChain
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+# Error bounds in units of the last place hold for floats that do not underflow. What is smaller than this is left
+# to exact arithmetic; above it, products with prices and distances are far from the end of the floats.
+TINY = 2.0**-500
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChainTable:
@@ -54,6 +58,13 @@ class ChainTable:
     def chance(self) -> Floats:
         """Probabilities as the nearest floats."""
         return np.array([int(chance.p) / int(chance.q) for chance in self.exact_chance])
+
+    @cached_property
+    def has_tiny_chances(self) -> NDArray[np.bool_]:
+        """The states with a probability too small for floats to be trusted with."""
+        tiny = np.zeros(self.size, dtype=np.bool_)
+        tiny[np.repeat(np.arange(self.size), np.diff(self.first))[self.chance < TINY]] = True
+        return tiny
 
     @cached_property
     def members(self) -> list[Integers]:

@@ -11,9 +11,10 @@ from symveil.verification.distances.distances import Distances
 from symveil.verification.distances.exact import ExactLifting
 from symveil.verification.distances.late import sweeps
 from symveil.verification.distances.policy import find_relays
-from symveil.verification.distances.tables import dyadic, needs_by_label, rational
+from symveil.verification.distances.tables import TINY, dyadic, needs_by_label, rational
 
 _LONGEST = 400  # bits: beyond, a rounded distance is quicker to work with and nearly as good
+_SMALLEST_DISTANCE = 2.0**-200
 
 
 class ExactBound:
@@ -37,11 +38,16 @@ class ExactBound:
 
 
 class CompiledBound:
-    """An upper bound on K(d) by a flow found in floats, whose cost is rounded upwards."""
+    """An upper bound on K(d) by a flow found in floats, whose cost is rounded upwards.
+
+    Any d that is not below the fixed point will do, so distances off the kernel are raised to where floats can be
+    trusted; needs below that are not shipped at all, and cost what they are, exactly.
+    """
 
     def __init__(self, distances: Distances, *, relays: bool = True) -> None:
         self._table = distances.table
-        self._distance = np.array(distances.upper)
+        upper = np.asarray(distances.upper)
+        self._distance = np.where(upper > 0.0, np.maximum(upper, _SMALLEST_DISTANCE), 0.0)
         self._alpha = float(distances.alpha)
         self._exact_alpha = rational(distances.alpha)
         self._less = LESS if self._alpha >= STEEP else 1.0
@@ -53,8 +59,14 @@ class CompiledBound:
         total = fmpq(0)
         needs = needs_by_label(self._table.label, self._exact_alpha, list(mass.items()), list(other.items()))
         for group in needs.values():
-            states = np.array(list(group), dtype=np.int64)
-            need = np.array([int(value.p) / int(value.q) for value in group.values()])
+            rounded = {state: int(value.p) / int(value.q) for state, value in group.items()}
+            kept = [state for state, value in rounded.items() if abs(value) >= TINY]
+            if len(kept) < len(group):
+                total += sum((group[state] for state in group.keys() - kept if group[state] > 0), start=fmpq(0))
+            if not kept:
+                continue
+            states = np.array(kept, dtype=np.int64)
+            need = np.array([rounded[state] for state in kept])
             bound = sweeps().flow_cost(states, need, self._distance, self._alpha, *self._places, 1e-13, self._less)
             total += dyadic(float(bound))
         return total
