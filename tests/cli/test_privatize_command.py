@@ -43,6 +43,15 @@ def test_the_table_and_its_notes(trips, tmp_path):
     assert done.status == 0 and "30 released of 30" in done.out and "NOT PRIVATE" in done.out
 
 
+def test_a_mechanism_without_a_rate_and_a_release_that_tells_nothing(trips, tmp_path):
+    done = symveil(
+        "privatize", str(trips), "--out", str(tmp_path / "o.csv"), "--alphabet", "abc", "--epsilon", "1/4",
+        "--metric", "levenshtein",
+    )  # fmt: skip
+    assert done.status == 0 and "edit, adjacency 1" in done.out and "None" not in done.out
+    assert "every sequence becomes empty" in done.err
+
+
 def test_a_ledger_from_beginning_to_end(trips, tmp_path):
     ledger = str(tmp_path / "l.db")
     common = ["privatize", str(trips), "--out", str(tmp_path / "o.csv"), "--alphabet", "abc", "--epsilon", "0.5"]

@@ -92,9 +92,10 @@ def test_what_is_left_out_does_not_change_the_others():
 def test_missing_values_are_refused():
     with pytest.raises(WordError, match="record 3: expected a symbol in every place .* position 2"):
         privatize_batch(batch([["a"], [], ["a", None]], pa.list_(pa.string())), plan())
-    no_id = pa.record_batch([pa.array([None, "x"]), pa.array([["a"], ["b"]])], names=["id", "s"])
-    with pytest.raises(ParameterError, match="id in every row"):
-        privatize_batch(no_id, plan())
+    for none in (None, ""):
+        no_id = pa.record_batch([pa.array(["x", none]), pa.array([["a"], ["b"]])], names=["id", "s"])
+        with pytest.raises(ParameterError, match="id in every row"):
+            privatize_batch(no_id, plan())
 
 
 def test_the_plan():

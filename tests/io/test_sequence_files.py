@@ -307,3 +307,50 @@ def test_a_header_is_never_shown(tmp_path):
     with pytest.raises(FileError, match="columns 1, 2") as caught:
         sequences(file)
     assert "SECRET" not in str(caught.value)
+
+
+# --- names that are none, attributes that nobody has, halves of characters ----------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "message"),
+    [
+        ("t.csv", "id,s,p\n1,a,x\n2,b,\n", {"person": "p", "sequence": "s"}, "line 3: expected a person"),
+        ("t.csv", "id,s\n1,a\n,b\n", {"sequence": "s"}, "line 3: expected an id"),
+        ("t.csv", "c,s\n1,a\n,b\n", {"case": "c", "symbol": "s"}, "line 3: expected a case"),
+        ("t.csv", "c,s,p\n1,a,x\n2,b,\n", {"case": "c", "symbol": "s", "person": "p"}, "line 3: expected a person"),
+        ("t.jsonl", '{"id": 1, "s": ["a"], "p": ""}\n', {"person": "p"}, "line 1: expected a person"),
+        ("t.jsonl", '{"id": "", "s": ["a"]}\n', {}, "line 1: expected an id"),
+        ("t.xes", "<log><trace><string key='concept:name' value=''/></trace></log>", {}, "trace 1: expected a name"),
+    ],
+)
+def test_an_empty_text_names_nobody(tmp_path, name, text, options, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FileError, match=f"{message}.* found an empty one"):
+        sequences(tmp_path / name, **options)
+
+
+def test_quotes_are_a_name_where_they_are_text(tmp_path):
+    (tmp_path / "t.csv").write_text('id,s\n"""""",a\n')
+    assert sequences(tmp_path / "t.csv", sequence="s") == [('""', ["a"])]
+
+
+@pytest.mark.parametrize("name", ["typo", "case:typo", "age", "case:time:timestamp"])
+def test_xes_does_not_keep_what_is_not_there(tmp_path, name):
+    (tmp_path / "log.xes").write_text(XES)
+    with pytest.raises(FileError, match="--keep"):
+        sequences(tmp_path / "log.xes", keep=(name,))
+    assert len(sequences(tmp_path / "log.xes", keep=("case:age", "time:timestamp"))) == 2
+    (tmp_path / "log.xes").write_text("<log/>")
+    assert sequences(tmp_path / "log.xes", keep=(name,)) == []
+
+
+@pytest.mark.parametrize(
+    "half", [r'{"id":2,"s":["a","\ud800"]}', r'{"id":"\uDC00","s":["a"]}', r'{"id":2,"s":[],"\udfff":1}']
+)
+def test_half_a_character_is_none(tmp_path, half):
+    (tmp_path / "t.jsonl").write_text(f'{{"id":1,"s":["a"]}}\n{half}\n')
+    with pytest.raises(FileError, match="line 2: expected text of whole characters"):
+        sequences(tmp_path / "t.jsonl", sequence="s")
+    (tmp_path / "t.jsonl").write_text(r'{"id":1,"s":["\ud83d\ude00", "\\ud800"]}')
+    assert sequences(tmp_path / "t.jsonl") == [("1", ["😀", r"\ud800"])]

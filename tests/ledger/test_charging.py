@@ -75,7 +75,7 @@ def test_amounts_are_rounded_against_the_spender(value):
     assert Fraction(shown_units(charged)) == Fraction(charged, UNIT)
 
 
-@pytest.mark.parametrize("value", [0, "nan", "x", 10**7, -(10**7)])
+@pytest.mark.parametrize("value", [0, "nan", "x", 10**7, -(10**7), "1e-13"])
 def test_impossible_grants(value):
     with pytest.raises(ParameterError):
         granted_units(value)
@@ -180,8 +180,19 @@ def test_a_release_is_charged_once(database):
     finish(database, first)
     done = find_release(database, "r")
     assert done.done and done.key is None and done.stamp is None and (done.digest, done.manifest) == ("d", "m")
+    assert done.had_parameters(b"any")  # nothing is known of them
     with pytest.raises(LedgerError, match="finished by another run"):
         finish(database, first)
+
+
+def test_of_a_finished_release_only_the_parameters_are_known(database):
+    grant(database, "1", everyone=True)
+    release, _ = charge(database, {"alice": 1}, release_id="r")
+    record_digest(database, release, digest="d", manifest="m")
+    finish(database, release, parameters=b"p")
+    done = find_release(database, "r")
+    assert done.had_parameters(b"p") and not done.had_parameters(b"q")
+    assert done.key is None and done.stamp != release.stamp and not done.has_stamp(b"content")
 
 
 def test_the_key_leaves_no_trace_in_the_file(tmp_path):

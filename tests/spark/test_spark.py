@@ -176,6 +176,11 @@ def test_what_is_refused(spark, source, tmp_path):
     with pytest.raises(ParameterError, match="leaves it at position 3") as caught:
         sv.privatize_file(source, tmp_path / "o", **{**common, "alphabet": "ab"}, sequence="trip", identifier="uid")
     assert "\n" not in str(caught.value)
+    events = pa.table({"c": ["x"], "t": [1], "s": ["a"]})
+    pq.write_table(events, tmp_path / "log.parquet")
+    with pytest.raises(ParameterError, match="metric: expected one sequence per row"):
+        long = {"case": "c", "order": "t", "symbol": "s", "metric": "levenshtein"}
+        sv.privatize_file(tmp_path / "log.parquet", tmp_path / "o", **common, **long)
     (tmp_path / "there").mkdir()
     with pytest.raises(FileError, match="not there yet"):
         sv.privatize_file(source, tmp_path / "there", **common, sequence="trip", identifier="uid")

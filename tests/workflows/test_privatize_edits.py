@@ -14,6 +14,7 @@ from symveil.errors import ParameterError, WordError
 from symveil.mechanisms.ragged_edits import EditsOfAnyLength
 from symveil.models.alphabet import Alphabet
 from symveil.randomness.records import RecordKey
+from symveil.workflows.budgets import grant_budget, ledger_status
 from symveil.workflows.check import check_manifest
 
 WORDS = ["a b a", "b", "", "a a b b a b a", "b b", "a b a b a b"]
@@ -93,7 +94,7 @@ def test_a_record_is_drawn_once_whatever_is_beside_it() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_length": 5}, "position 6"),
+        ({"max_length": 5}, "line 5: expected at most 5 symbols, the public bound --max-length, found more"),
         ({"alphabet": "bc"}, "position 1"),
     ],
 )
@@ -118,3 +119,56 @@ def test_refusals_tell_a_position_and_no_length(tmp_path, options, message) -> N
 def test_what_does_not_go_together(tmp_path, options) -> None:
     with pytest.raises(ParameterError):
         release(tmp_path, WORDS, **options)
+
+
+# --- forms that cannot hold words of other lengths ---------------------------------------------
+
+LOG = (
+    "<log>"
+    + "".join(
+        f"<trace><string key='concept:name' value='t{number}'/><string key='town' value='x{number}'/>"
+        + "".join(
+            f"<event><string key='concept:name' value='{letter}'/><string key='clerk' value='c'/></event>"
+            for letter in word
+        )
+        + "</trace>"
+        for number, word in enumerate(["ab", "", "b", "abab"] * 10)
+    )
+    + "</log>"
+)
+
+
+@pytest.mark.parametrize("keep", [[], ["public"], ["when"]])
+def test_a_row_for_each_event_cannot_hide_an_empty_word(tmp_path, keep) -> None:
+    source, ledger = tmp_path / "in.csv", tmp_path / "l.db"
+    source.write_text("who,when,what,public\n1,1,a,x\n1,2,a,x\n2,1,a,y\n")
+    grant_budget(ledger, 9, everyone=True)
+    with pytest.raises(ParameterError, match="metric: expected one sequence per row .* found one event per row"):
+        sv.privatize_file(
+            source, tmp_path / "out.csv", alphabet="ab", epsilon=2, metric="levenshtein",
+            case="who", order="when", symbol="what", keep=keep, ledger=ledger,
+        )  # fmt: skip
+    assert ledger_status(ledger).releases == 0 and not (tmp_path / "out.csv").exists()
+
+
+def test_traces_may_be_empty_and_keep_what_is_theirs(tmp_path) -> None:
+    source = tmp_path / "in.xes"
+    source.write_text(LOG)
+    options = {"alphabet": "ab", "epsilon": 2, "metric": "levenshtein"}
+    for wrong in ({"keep": ["clerk"]}, {"keep": ["case:town", "clerk"]}, {"person": "clerk"}):
+        with pytest.raises(ParameterError, match="attributes of traces"):
+            sv.privatize_file(source, tmp_path / "out.xes", **options, **wrong)
+    done = sv.privatize_file(source, tmp_path / "out.xes", keep=["case:town"], person="case:town", **options)
+    assert done.manifest["counts"]["released"] == 40
+    text = done.out.read_text()
+    traces = [trace.count("<event>") for trace in text.split("<trace>")[1:]]
+    assert len(traces) == 40 and 0 in traces and all(f'value="x{number}"' in text for number in range(40))
+    assert check_manifest(done.manifest_file).holds
+
+
+def test_a_release_that_tells_nothing_says_so(tmp_path) -> None:
+    done = release(tmp_path, WORDS, epsilon="1/4")
+    assert read(tmp_path / "out.csv") == [[]] * len(WORDS)
+    assert any("every sequence becomes empty" in note for note in done.notes)
+    assert check_manifest(done.manifest_file).holds
+    assert not release(tmp_path, WORDS).notes

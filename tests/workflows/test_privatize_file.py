@@ -250,6 +250,70 @@ def test_a_release_is_made_once(trips, tmp_path):
     assert other.out.read_bytes() != content and person_status(ledger, "t1").spent == "2"
 
 
+def test_a_grant_of_nothing_makes_no_ledger(tmp_path):
+    with pytest.raises(ParameterError, match="at least 0.000000000001, found 1e-13"):
+        grant_budget(tmp_path / "l.db", "1e-13", everyone=True)
+    assert left(tmp_path) == []
+
+
+def test_one_id_is_one_release(trips, tmp_path):
+    ledger, options = tmp_path / "l.db", {"ledger": tmp_path / "l.db", "release_id": "r"}
+    grant_budget(ledger, 9, everyone=True)
+    release(trips, tmp_path / "out.csv", **options)
+    for other in ({"epsilon": 2}, {"alphabet": "abcd"}, {"keep": ["who"]}, {"on_unknown": "drop-sequence"}):
+        with pytest.raises(LedgerError, match="release r: expected the same parameters"):
+            release(trips, tmp_path / "out.csv", **{**options, **other})
+    assert release(trips, tmp_path / "out.csv", **options).already_done
+    assert ledger_status(ledger).releases == 1
+
+
+def test_a_pending_release_in_its_place_is_that_of_its_input(trips, tmp_path):
+    """Killed between the rename and the end: another input under the same id is not told that it was released."""
+    ledger, options = tmp_path / "l.db", {"ledger": tmp_path / "l.db", "release_id": "r"}
+    grant_budget(ledger, 9, everyone=True)
+    place = tmp_path / "out.csv.manifest.json"
+
+    def in_the_way(what, _done, _records):
+        if what == "releasing":
+            place.mkdir(exist_ok=True)
+
+    with pytest.raises(FileError):  # the output is in its place, and then the manifest finds none
+        release(trips, tmp_path / "out.csv", progress=in_the_way, **options)
+    place.rmdir()
+    content = trips.read_text()
+    trips.write_text(content + "late,a b,p9\n")
+    with pytest.raises(LedgerError, match="expected the same input and parameters"):
+        release(trips, tmp_path / "out.csv", **options)
+    trips.write_text(content)
+    assert release(trips, tmp_path / "out.csv", **options).already_done
+
+
+@pytest.mark.parametrize("moment", ["charging", "releasing"])
+def test_an_input_that_changes_meanwhile_is_not_released(trips, tmp_path, moment):
+    ledger, content = tmp_path / "l.db", trips.read_text()
+    grant_budget(ledger, 9, everyone=True)
+
+    def somebody_else_writes(what, _done, _records):
+        if what == moment:
+            trips.write_text(content + "late,a b,p9\n")
+
+    with pytest.raises(LedgerError, match="expected an input that stays as it is"):
+        release(trips, tmp_path / "out.csv", ledger=ledger, progress=somebody_else_writes)
+    assert left(tmp_path) == ["l.db", "trips.csv"]
+    trips.write_text(content)
+    assert release(trips, tmp_path / "out.csv", ledger=ledger).manifest["counts"]["released"] == 50
+    assert person_status(ledger, "t1").spent == "1"  # the charge that was made is gone on with
+
+
+@pytest.mark.parametrize("ledger", [False, True])
+def test_a_manifest_without_a_place(trips, tmp_path, ledger):
+    (tmp_path / "out.csv.manifest.json").mkdir()
+    grant_budget(tmp_path / "l.db", 9, everyone=True)
+    with pytest.raises(FileError, match="expected a place for the manifest, found a folder"):
+        release(trips, tmp_path / "out.csv", ledger=tmp_path / "l.db" if ledger else None)
+    assert not (tmp_path / "out.csv").exists() and ledger_status(tmp_path / "l.db").releases == 0
+
+
 def test_without_a_ledger_every_run_is_a_release_of_its_own(trips, tmp_path):
     one = release(trips, tmp_path / "out.csv", release_id="r").out.read_bytes()
     assert release(trips, tmp_path / "out.csv", release_id="r").out.read_bytes() != one
@@ -289,6 +353,38 @@ def test_check_finds_what_is_wrong(trips, tmp_path):
     assert names(check_manifest(told.manifest_file, model=tmp_path / "elsewhere.json")) == ["output"]
     moved = check_manifest(told.manifest_file, model=tmp_path / "elsewhere.json", output=tmp_path / "moved.csv")
     assert moved.holds
+
+
+@pytest.mark.parametrize("model", [None, CHAIN])
+def test_check_believes_nothing_that_can_be_worked_out(trips, tmp_path, model):
+    sv.save_model(CHAIN, tmp_path / "roads.json")
+    grant_budget(tmp_path / "l.db", 9, everyone=True)
+    source = {"alphabet": "abc"} if model is None else {"alphabet": None, "model": tmp_path / "roads.json"}
+    told = release(trips, tmp_path / "out.csv", ledger=tmp_path / "l.db", **source)
+    document = json.loads(told.manifest_file.read_text())
+    counts, first, output = document["counts"], document["classes"][0], document["output"]
+    lies = [
+        ("guarantee", {"epsilon": 0.5}),
+        ("guarantee", {"eta": "1/7"}),
+        ("guarantee", {"mechanism": "staircase"}),
+        ("guarantee", {"how": "classic"}),
+        ("guarantee", {"guarantee": {**document["guarantee"], "how": "classic"}}),
+        ("guarantee", {"charged": "0.5"}),
+        ("guarantee", {"protection": {"neighbours_within_adjacency": 10**6, "by_position": []}}),
+        ("guarantee", {"classes": [{**first, "lengths": [1, 5000]}, *document["classes"][1:]]}),
+        ("guarantee", {"classes": document["classes"][:-1]}),
+        ("counts", {"counts": {**counts, "sequences": counts["sequences"] + 1}}),
+        ("counts", {"counts": {**counts, "dropped_unknown": 3}}),
+        ("counts", {"counts": {**counts, "dropped_unknown": 3, "dropped_over_budget": -3}}),
+        ("counts", {"counts": {**counts, "symbols": counts["symbols"] + 1}}),
+        ("form", {"output": {**output, "form": "long"}}),
+        ("form", {"output": {**output, "format": "Parquet"}}),
+    ]
+    for failing, lie in lies:
+        told.manifest_file.write_text(json.dumps({**document, **lie}))
+        assert names(check_manifest(told.manifest_file)) == [failing], lie
+    told.manifest_file.write_text(json.dumps(document))
+    assert check_manifest(told.manifest_file).holds
 
 
 def test_check_finds_an_illegal_word(trips, tmp_path):

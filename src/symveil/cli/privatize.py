@@ -78,17 +78,21 @@ def privatize_command(
     _warn(release.manifest)
     notes = list(release.notes)
     if release.already_done:
-        notes.append("this release was finished before: nothing was drawn and nobody was charged again")
+        notes.append(
+            "this release was finished before: its output stands, nothing was drawn and nobody was charged again"
+        )
+        notes.append("nothing is kept of its input, so it was not compared; another input needs another --release-id")
     if as_json:
         print_json(release.document())
         print_notes(notes)
         return
     told, counts = release.manifest, release.manifest["counts"]
+    eta = "" if told["eta"] is None else f", eta {told['eta']}"  # not every mechanism has a rate
     facts = [
         ("private file", str(release.out)),
         ("manifest", str(release.manifest_file)),
         ("release", str(told["release_id"])),
-        ("mechanism", f"{told['mechanism']}, eta {told['eta']}, adjacency {told['b']}"),
+        ("mechanism", f"{told['mechanism']}{eta}, adjacency {told['b']}"),
         (
             "loss per sequence",
             f"at most {told['guarantee']['epsilon']:.6g} ({told['how']}), of {told['epsilon_exact']}",

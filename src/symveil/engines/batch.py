@@ -63,6 +63,8 @@ class ReleasePlan:
             raise ParameterError("id", expected="an id in every row", found="none in some row")
         ids = ids.cast(pa.large_binary())
         offsets = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
+        if not np.diff(offsets).all():
+            raise ParameterError("id", expected="an id in every row", found="an empty one in some row")
         data = ids.buffers()[2]
         text = np.frombuffer(data, dtype=np.uint8)[offsets[0] : offsets[-1]] if data and len(ids) else _NO_BYTES
         return self.keys.names_of_bytes(text, np.diff(offsets))
@@ -133,6 +135,13 @@ def _refusal(
 ) -> WordError:
     # positions, not symbols: the symbol is a secret
     row = int(np.argmax(wrong > 0))
+    bound = getattr(plan.mechanism, "max_length", None)
+    if bound is not None and wrong[row] > bound:
+        return WordError(
+            f"{_where(batch, plan, row)}: expected at most {bound} symbols, the public bound --max-length, found more; "
+            "raise it, for all sequences",
+            position=int(wrong[row]),
+        )
     length = f" of {lengths[row]}" if plan.mechanism.keeps_lengths else ""  # elsewhere it is a secret
     return WordError(
         f"{_where(batch, plan, row)}: expected a sequence of the alphabet or model, found one that leaves it at "

@@ -119,6 +119,16 @@ def choose_columns(
     return LongColumns(case=case, symbol=symbol, order=order, person=options.person, keep=options.keep)
 
 
+def secret_lengths_in_long_form() -> ParameterError:
+    """The refusal of a table with an event in each row where lengths are secret: no row, no case, no secret."""
+    return ParameterError(
+        "metric",
+        expected="one sequence per row (--sequence) with levenshtein: where each row is one event, a case whose "
+        "sequence is empty has no row, and that it is missing tells its length",
+        found="one event per row",
+    )
+
+
 def _wide(file: Path, options: ColumnOptions, names: Sequence[str], lists: Sequence[str]) -> WideColumns:
     identifier = options.identifier
     if identifier is None:

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -27,7 +28,18 @@ from numpy.typing import NDArray
 from symveil.errors import FileError
 from symveil.io.columns import LongColumns
 from symveil.io.event_order import EventOrder
-from symveil.io.records import ID, LONGEST, PERSON, PLACE, SYMBOLS, as_text, kept, require_filled, too_long
+from symveil.io.records import (
+    ID,
+    LONGEST,
+    PERSON,
+    PLACE,
+    SYMBOLS,
+    as_text,
+    kept,
+    require_filled,
+    require_named,
+    too_long,
+)
 
 _FLOOR, _REST = "order.floor", "order.rest"
 _IN_MEMORY = 192 << 20
@@ -66,7 +78,8 @@ class Grouping:
     def _prepared(self, batch: pa.RecordBatch, order: EventOrder) -> pa.RecordBatch:
         """A batch with the keys of its order, and without what is not needed."""
         columns, places = self.columns, batch.column(PLACE)
-        require_filled(batch.column(columns.case), places, file=self.file, unit=self.unit, what="a case")
+        named = partial(require_named, places=places, file=self.file, unit=self.unit, plain=self.plain)
+        named(batch.column(columns.case), what="a case")
         require_filled(batch.column(columns.symbol), places, file=self.file, unit=self.unit, what="a symbol")
         arrays = {PLACE: places, ID: batch.column(columns.case), SYMBOLS: batch.column(columns.symbol)}
         if columns.order is not None:
@@ -74,7 +87,7 @@ class Grouping:
             arrays |= {_FLOOR: pa.array(floor), _REST: pa.array(rest)}
         if columns.person is not None:
             person = batch.column(columns.person)
-            require_filled(person, places, file=self.file, unit=self.unit, what="a person")
+            named(person, what="a person")
             arrays[PERSON] = as_text(person)
         arrays |= {kept(index): batch.column(name) for index, name in enumerate(columns.keep)}
         arrays = {

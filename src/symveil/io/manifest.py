@@ -53,6 +53,13 @@ def manifest_path(out: Path) -> Path:
     return out.with_name(f"{out.name}.manifest.json")
 
 
+def check_manifest_place(out: Path) -> None:
+    """Refuse, before anything is released, an output whose manifest could not be written."""
+    path = manifest_path(out)
+    if path.is_dir():
+        raise FileError(str(path), expected="a place for the manifest", found="a folder")
+
+
 def write_manifest(out: Path, text: str) -> Path:
     """Write the manifest of a file, in one step."""
     path = manifest_path(out)

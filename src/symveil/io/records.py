@@ -9,6 +9,7 @@ keep.0 …   any type       public columns that pass as they are (lists, one ite
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,21 @@ def require_filled(column: Any, places: Any, *, file: Path, unit: str, what: str
     if column.null_count:
         place = places[pc.index(column.is_null(), value=True).as_py()].as_py()
         raise FileError(f"{file}: {unit} {place}", expected=what, found="none")
+
+
+def require_named(
+    column: Any, places: Any, *, file: Path, unit: str, what: str, plain: Callable[[str], str] = str
+) -> None:
+    """Refuse a cell that names nobody, also an empty text: all that have one would be one.
+
+    `plain` is what a cell says: in JSON an empty text has quotes around it.
+    """
+    require_filled(column, places, file=file, unit=unit, what=what)
+    if is_text(column.type):
+        empty = pa.array([text for text in ("", '""') if plain(text) == ""])
+        row = pc.index(pc.is_in(as_text(column), value_set=empty), value=True).as_py()
+        if row >= 0:
+            raise FileError(f"{file}: {unit} {places[row].as_py()}", expected=what, found="an empty one")
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -139,6 +139,13 @@ class _JsonWriter(RowWriter):
 def json_record(text: str, place: str) -> dict[str, object]:
     """The members of the object that a line spells; messages show nothing of it."""
     record = parse_json(text, where=place)
+    if "\\ud" in text.lower():  # halves of characters, which make one only in pairs
+        try:
+            (_raw(record) or "").encode()
+        except UnicodeEncodeError:
+            raise FileError(
+                place, expected="text of whole characters", found="half of one (a lone \\ud800 to \\udfff)"
+            ) from None
     if not isinstance(record, Members):
         raise FileError(place, expected="a JSON object", found="another value")
     try:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from symveil.errors import FileError
-from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns
+from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns, secret_lengths_in_long_form
 from symveil.io.event_groups import Grouping
 from symveil.io.reading import MOST_TIMES, suffix
 from symveil.io.records import (
@@ -28,6 +28,7 @@ from symveil.io.records import (
     is_text,
     kept,
     require_filled,
+    require_named,
 )
 from symveil.io.rows import RowSource, RowWriter
 from symveil.io.rows_csv import CsvRows
@@ -82,6 +83,9 @@ class SequenceFile(ABC):
             return as_text(batch.column(ID))
         places = batch.column(PLACE).cast(pa.string())
         return pc.binary_join_element_wise(self.unit, places, " ")
+
+    def check_lengths_may_change(self) -> None:  # noqa: B027 - most forms can: a row is a record, however long
+        """Refuse a form that cannot hold released sequences of other lengths, empty ones among them."""
 
     @abstractmethod
     def done(self) -> float:
@@ -165,6 +169,9 @@ class _XesFile(SequenceFile):
     def records(self) -> Iterator[pa.RecordBatch]:
         return self._reader.records()
 
+    def check_lengths_may_change(self) -> None:
+        self._reader.check_lengths_may_change()
+
     def done(self) -> float:
         return self._reader.done()
 
@@ -203,7 +210,7 @@ class _TableFile(SequenceFile):
         return plain_text(text) if isinstance(self._source, JsonRows) else text
 
     def _person(self, column: Any, places: Any) -> Any:
-        require_filled(column, places, file=self.file, unit=self.unit, what="a person")
+        require_named(column, places, file=self.file, unit=self.unit, what="a person", plain=self._plain)
         persons = as_text(column)
         if isinstance(self._source, JsonRows):
             return pa.array([plain_text(text) for text in persons.to_pylist()], type=pa.string())
@@ -284,7 +291,7 @@ class _WideFile(_TableFile):
             arrays = {PLACE: places}
             if columns.identifier is not None:
                 arrays[ID] = rows.column(columns.identifier)
-                require_filled(arrays[ID], places, file=self.file, unit=self.unit, what="an id")
+                require_named(arrays[ID], places, file=self.file, unit=self.unit, what="an id", plain=self._plain)
             if columns.person is not None:
                 arrays[PERSON] = self._person(rows.column(columns.person), places)
             arrays[SYMBOLS] = self._symbols(sequences, places)
@@ -352,6 +359,9 @@ class _LongFile(_TableFile):
                 persons = pa.array([plain_text(text) for text in batch.column(index).to_pylist()], type=pa.string())
                 batch = batch.set_column(index, PERSON, persons)  # noqa: PLW2901 - the same batch, persons unquoted
             yield batch
+
+    def check_lengths_may_change(self) -> None:
+        raise secret_lengths_in_long_form()
 
     def _arranged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = self._columns

@@ -64,6 +64,17 @@ class XesReader:
         self._raw: BinaryIO | None = None
         self.kinds: dict[str, str] = {}
 
+    def check_lengths_may_change(self) -> None:
+        """Traces may be empty, and keep their attributes; what belongs to an event has no place among other events."""
+        for option, names in (("keep", self.columns.keep), ("person", (self.columns.person,))):
+            for name in names:
+                if name is not None and not name.startswith(_CASE):
+                    raise ParameterError(
+                        option,
+                        expected=f"attributes of traces ({_CASE}…) with metric levenshtein, where events come and go",
+                        found=f"the events' {name!r}",
+                    )
+
     def done(self) -> float:
         """How much of the file has been read, from 0 to 1."""
         size = self.file.stat().st_size
@@ -87,6 +98,16 @@ class XesReader:
                 waiting, events = [], 0
         if waiting:
             yield self._batch(waiting, order)
+        self._refuse_unseen()
+
+    def _refuse_unseen(self) -> None:
+        """An attribute to keep that no trace and no event has is a slip of the pen; known only at the end."""
+        for name in self.columns.keep:
+            of_trace = name.startswith(_CASE)
+            some = any(known.startswith(_CASE) == of_trace for known in self.kinds)  # an empty log misses nothing
+            if some and name not in self.kinds:
+                whose = "traces" if of_trace else "events"
+                raise FileError(str(self.file), expected=f"an attribute {name!r} (--keep) of {whose}", found="none")
 
     def _batch(self, traces: list[tuple[int, _Trace]], order: EventOrder) -> pa.RecordBatch:
         columns = self.columns
@@ -97,7 +118,7 @@ class XesReader:
                 trace.events = [trace.events[place] for place in np.lexsort((rest, floor)).tolist()]
         arrays: dict[str, Any] = {
             PLACE: pa.array([number for number, _ in traces], type=pa.int64()),
-            ID: [self._required(trace.values, columns.case.removeprefix(_CASE), n, "a name") for n, trace in traces],
+            ID: [self._named(trace.values, columns.case.removeprefix(_CASE), n, "a name") for n, trace in traces],
         }
         if columns.person is not None:
             arrays[PERSON] = [self._person(trace, number) for number, trace in traces]
@@ -121,8 +142,8 @@ class XesReader:
     def _person(self, trace: _Trace, number: int) -> str:
         name = self.columns.person or ""
         if name.startswith(_CASE):
-            return self._required(trace.values, name.removeprefix(_CASE), number, "a person")
-        found = {self._required(event, name, number, "a person") for event in trace.events}
+            return self._named(trace.values, name.removeprefix(_CASE), number, "a person")
+        found = {self._named(event, name, number, "a person") for event in trace.events}
         if len(found) != 1:
             raise self._error(number, "one person in a trace", "several" if found else "none")
         return found.pop()
@@ -131,6 +152,12 @@ class XesReader:
         if key not in values:
             raise self._error(number, f"{what} ({key})", "none")
         return values[key]
+
+    def _named(self, values: dict[str, str], key: str, number: int, what: str) -> str:
+        name = self._required(values, key, number, what)
+        if not name:  # all that have none would be one
+            raise self._error(number, f"{what} ({key})", "an empty one")
+        return name
 
     def _error(self, number: int, expected: str, found: str) -> FileError:
         return FileError(f"{self.file}: trace {number}", expected=expected, found=found)

@@ -33,7 +33,10 @@ def granted_units(amount: Number) -> int:
     value = exact(amount, name="epsilon", expected="an amount such as 0.5 or 2")
     if value == 0 or abs(value) > LARGEST:
         raise ParameterError("epsilon", expected=f"an amount other than 0, at most {LARGEST}", found=amount)
-    return int(value.numerator * UNIT // value.denominator)
+    units = int(value.numerator * UNIT // value.denominator)
+    if units == 0:
+        raise ParameterError("epsilon", expected=f"an amount of at least {shown_units(1)}", found=amount)
+    return units
 
 
 def shown_units(units: int) -> str:

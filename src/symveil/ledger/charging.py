@@ -55,6 +55,10 @@ class LedgerRelease:
             self.stamp, stamp_of(self.key, content)
         )  # fmt: skip
 
+    def had_parameters(self, parameters: bytes) -> bool:
+        """Whether it was made with these parameters, once it is done; True where the ledger does not know."""
+        return self.stamp is None or hmac.compare_digest(self.stamp, parameters_stamp(parameters))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
@@ -72,6 +76,13 @@ class Request:
 def stamp_of(key: bytes, content: bytes) -> bytes:
     """A fingerprint that only the release's own key can make: the ledger learns nothing about the content."""
     return hmac.new(key, b"symveil stamp\0" + content, hashlib.sha256).digest()
+
+
+def parameters_stamp(parameters: bytes) -> bytes:
+    """What stays of a stamp when the key goes: of the public parameters only. A digest of the input that needs no key
+    would let whoever has the ledger try guesses at the input.
+    """
+    return hashlib.sha256(b"symveil parameters\0" + parameters).digest()
 
 
 def find_release(database: Database, release_id: str) -> LedgerRelease | None:
@@ -236,11 +247,12 @@ def record_digest(database: Database, release: LedgerRelease, *, digest: str, ma
         _update_pending(connection, release, {"digest": digest, "manifest": manifest})
 
 
-def finish(database: Database, release: LedgerRelease) -> None:
-    """The output is in its place: the release is done and its key is erased."""
+def finish(database: Database, release: LedgerRelease, *, parameters: bytes | None = None) -> None:
+    """The output is in its place: the release is done, its key is erased, and its stamp is of its parameters only."""
+    stamp = None if parameters is None else parameters_stamp(parameters)
     with database.writing() as connection:
         _update_pending(
-            connection, release, {"state": "done", "finished": now(), "release_key": None, "stamp": None}
+            connection, release, {"state": "done", "finished": now(), "release_key": None, "stamp": stamp}
         )  # fmt: skip
 
 

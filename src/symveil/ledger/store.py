@@ -58,7 +58,7 @@ releases = sa.Table(
     sa.Column("manifest", sa.Text, nullable=True),
     # only while pending: with the key the noise can be undone
     sa.Column("release_key", sa.LargeBinary, nullable=True),
-    sa.Column("stamp", sa.LargeBinary, nullable=True),
+    sa.Column("stamp", sa.LargeBinary, nullable=True),  # of input and parameters; once done, of parameters only
 )
 charges = sa.Table(
     "symveil_charges",

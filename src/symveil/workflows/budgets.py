@@ -13,6 +13,7 @@ from typing import BinaryIO, cast
 from symveil.io.aside import AsideFile
 from symveil.io.reading import read_lines
 from symveil.ledger.accounts import Account, Entry, Totals, account, accounts, grant, history, totals
+from symveil.ledger.amounts import granted_units
 from symveil.ledger.store import Database
 from symveil.numerics.rationals import Number, exact
 
@@ -44,6 +45,7 @@ def grant_budget(
     ...     person_status(ledger, "alice").left, person_status(ledger, "bob").left
     ('0.3', '0.1')
     """
+    granted_units(epsilon)  # refused before a ledger is made for it
     with _open(ledger, create=True) as database:
         if persons_file is None:
             return grant(database, epsilon, names=persons, everyone=everyone, delta=delta)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symveil.engines.batch import encode_lists
 from symveil.errors import FileError, SymveilError
@@ -16,11 +18,12 @@ from symveil.io.columns import ColumnOptions
 from symveil.io.folder_digest import digest_of_folder
 from symveil.io.manifest import Manifest, alphabet_digest, model_digest, read_manifest
 from symveil.io.model_files import load_word_model
+from symveil.io.reading import suffix
 from symveil.io.records import SYMBOLS
-from symveil.io.sequence_files import open_sequences
+from symveil.io.sequence_files import FORMATS, open_sequences
 from symveil.mechanisms.ragged_edits import Family, mechanism_for_files
-from symveil.numerics.rationals import spelled
 from symveil.privacy.parameters import read_epsilon
+from symveil.workflows.releasing.promise import promised
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,14 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
     family = _family(told, file.parent, model, checks)
     if family is not None:
         checks.append(_alphabet(family, told))
-        checks.append(_guarantee(family, told))
-        if checks[0].holds:
-            checks += _sequences(place, family, told)
+        found = _found(place, family, told) if checks[0].holds else None
+        checks.append(_guarantee(family, told, None if found is None else found.lengths))
+        if found is not None:
+            checks += [
+                _counts(found, told["counts"]),
+                _form(place, found, told["output"]),
+                Check("legality", found.outside == 0, f"{found.outside} sequences that the language does not have"),
+            ]
     return CheckedManifest(file, tuple(checks))
 
 
@@ -140,49 +148,60 @@ def _alphabet(family: Family, told: dict[str, Any]) -> Check:
     return Check("alphabet", same, "it is the manifest's" if same else "it is another one than the manifest's")
 
 
-def _guarantee(family: Family, told: dict[str, Any]) -> Check:
-    """The promise of every class of lengths, worked out anew."""
-    worst = 0.0
-    for each in told["classes"]:
-        for length in (bound for bound in each["lengths"] if bound is not None):
-            for found in family.classes(np.array([length])):
-                rate = None if found.rate is None else spelled(found.rate)
-                if rate != each["eta"] or found.mechanism != each["mechanism"]:
-                    return Check("guarantee", False, f"words of {length} symbols get another rate or mechanism")
-                if found.guarantee.document() != each["guarantee"]:
-                    return Check("guarantee", False, f"words of {length} symbols have another guarantee")
-                worst = max(worst, found.guarantee.epsilon)
+def _guarantee(family: Family, told: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
+    """Everything that is promised, worked out anew: for the lengths in the output, else for those that are told."""
+    ends = [bound for each in told["classes"] for bound in each["lengths"] if bound is not None]
+    known = np.array(ends, dtype=np.int64) if lengths is None else lengths
+    promise = json.loads(json.dumps(promised(family, known, charged=told["charged"] is not None)))
+    if lengths is None:
+        del promise["protection"]  # it is that of a middle length
+    for key, value in promise.items():
+        if told[key] != value:
+            return Check("guarantee", False, f"another {key} than what is worked out anew")
+    worst = promise["guarantee"]["epsilon"]
     if Fraction(repr(worst)) > family.epsilon:
         return Check("guarantee", False, f"the loss {worst} is above epsilon")
-    if told["guarantee"]["epsilon"] != worst:
-        return Check("guarantee", False, "the stated loss is not that of its classes")
     return Check("guarantee", True, f"at most {worst}, worked out anew")
 
 
-def _sequences(place: Path, family: Family, told: dict[str, Any]) -> list[Check]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Found:
+    """What is in an output."""
+
+    records: int
+    symbols: int
+    outside: int
+    lengths: NDArray[np.int64]
+    form: str | None
+    """None: there is no file."""
+
+
+def _found(place: Path, family: Family, told: dict[str, Any]) -> _Found:
     names = {{"id": "identifier"}.get(key, key): value for key, value in told["output"]["columns"].items()}
     files = sorted(place.glob("*.parquet")) if place.is_dir() else [place]
     records = symbols = outside = 0
     lengths = np.empty(0, dtype=np.int64)
-    for file in files:
-        for batch in open_sequences(file, ColumnOptions(**names)).records():
+    form = None
+    for each in files:
+        file = open_sequences(each, ColumnOptions(**names))
+        form = file.form
+        for batch in file.records():
             codes, own = encode_lists(batch.column(SYMBOLS), family.alphabet)
             records, symbols = records + len(own), symbols + int(own.sum())
             outside += int(np.count_nonzero(family.first_refused(codes, own)))
             lengths = np.union1d(lengths, own)
-    counts = told["counts"]
-    same = (records, symbols) == (counts["released"], counts["symbols"])
-    if told["output"]["form"] == "long":  # a case without events has no row
-        same = records <= counts["released"] and symbols == counts["symbols"]
-    covered = all(
-        any(_covers(each["lengths"], length) for each in told["classes"]) for length in lengths[lengths > 0].tolist()
-    )
-    return [
-        Check("counts", bool(same and covered), f"{records} sequences, {symbols} symbols"),
-        Check("legality", outside == 0, f"{outside} sequences that the language does not have"),
-    ]
+    return _Found(records=records, symbols=symbols, outside=outside, lengths=lengths, form=form)
 
 
-def _covers(lengths: list[int | None], length: int) -> bool:
-    first, last = lengths
-    return (first or 0) <= length and (last is None or length <= last)
+def _counts(found: _Found, counts: dict[str, int]) -> Check:
+    same = (found.records, found.symbols) == (counts["released"], counts["symbols"])
+    dropped = counts["dropped_unknown"], counts["dropped_over_budget"]
+    if counts["sequences"] != counts["released"] + sum(dropped) or min(dropped) < 0:
+        return Check("counts", False, "released and dropped sequences do not add up to all of them")
+    return Check("counts", same, f"{found.records} sequences, {found.symbols} symbols")
+
+
+def _form(place: Path, found: _Found, output: dict[str, Any]) -> Check:
+    kind = "Parquet" if place.is_dir() else FORMATS.get(suffix(place))
+    same = found.form in (None, output["form"]) and output["format"] == kind
+    return Check("form", same, "it is the manifest's" if same else "it is another one than the manifest's")

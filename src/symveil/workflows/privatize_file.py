@@ -18,9 +18,9 @@ from symveil.io.symbols import check_separable
 from symveil.languages.graph import Model
 from symveil.ledger.charging import OverBudget
 from symveil.ledger.store import Database
-from symveil.mechanisms.ragged_edits import Family, mechanism_for_files
+from symveil.mechanisms.ragged_edits import EditsOfAnyLength, Family, mechanism_for_files
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.numerics.rationals import Number
+from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.parameters import Adjacency, read_epsilon
 from symveil.workflows.releasing.job import Job, Progress
 from symveil.workflows.releasing.local_job import LocalJob
@@ -175,6 +175,11 @@ def privatize_file(
         notes.append(
             f"each {job.unit} counts as a person of its own, known to the ledger by its number only; name --person "
             "or --id where the same people come again"
+        )
+    if isinstance(family, EditsOfAnyLength) and getattr(family.chosen, "tells_nothing", False):
+        notes.append(
+            f"at epsilon {spelled(family.epsilon)} the release carries no information: every sequence becomes empty; "
+            "use a larger epsilon, or a public bound --max-length where sequences are short"
         )
     finished = _through(protocol, family, ledger, over_budget)
     return FileRelease(

@@ -39,6 +39,8 @@ class LocalJob(Job):
         progress: Progress,
     ) -> None:
         _check_target(file.file, target)
+        if not mechanism.keeps_lengths:
+            file.check_lengths_may_change()
         self._file, self._target, self._mechanism = file, target, mechanism
         self._on_unknown, self._true_error, self._progress = on_unknown, true_error, progress
         self.unit, self.has_ids = file.unit, file.has_ids

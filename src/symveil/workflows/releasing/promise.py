@@ -62,23 +62,14 @@ def manifest(
     family: Family, job: Job, release_id: str, written: Written, *, model_file: Path | None, charged: bool
 ) -> Manifest:
     """The manifest of a release. Averages in it are over the public model, never over the data."""
-    classes = family.classes(written.lengths)
-    rates = {each.rate for each in classes}
-    names = {each.mechanism for each in classes}
-    epsilon = family.epsilon
-    how = max((each.guarantee.how for each in classes), key=_WEAKNESS.__getitem__, default="exact")
+    promise = promised(family, written.lengths, charged=charged)
+    told_first = ("mechanism", "epsilon", "epsilon_exact", "eta", "b", "how", "guarantee")
     return Manifest(
         {
             "format": FORMAT,
             "version": __version__,
             "release_id": release_id,
-            "mechanism": names.pop() if len(names) == 1 else family.mechanism,
-            "epsilon": at_least(epsilon),
-            "epsilon_exact": spelled(epsilon),
-            "eta": spelled(min(rate for rate in rates if rate is not None)) if rates - {None} else None,
-            "b": family.adjacency,
-            "how": how,
-            "guarantee": {"epsilon": max((each.guarantee.epsilon for each in classes), default=0.0), "how": how},
+            **{key: promise[key] for key in told_first},
             "parameters": {
                 "mechanism": family.mechanism,
                 "calibration": family.calibration,
@@ -90,7 +81,7 @@ def manifest(
                 "max_length": family.max_length,
                 "cutoff": family.cutoff,
             },
-            "classes": [_class_document(each) for each in classes],
+            "classes": promise["classes"],
             "alphabet": [str(symbol) for symbol in family.alphabet.symbols] if family.model is None else None,
             "model": None if family.model is None else {"kind": family.model.kind, "file": _name(model_file)},
             "digests": {
@@ -100,10 +91,30 @@ def manifest(
             },
             "output": job.facts,
             "counts": written.counts(),
-            "protection": _protection(family, written.lengths),
-            "charged": shown_units(charged_units(epsilon)) if charged else None,
+            "protection": promise["protection"],
+            "charged": promise["charged"],
         }
     )
+
+
+def promised(family: Family, lengths: NDArray[np.int64], *, charged: bool) -> dict[str, Any]:
+    """What follows from the mechanism and the public lengths: said in the manifest, worked out anew by the check."""
+    classes = family.classes(lengths)
+    rates = {each.rate for each in classes}
+    names = {each.mechanism for each in classes}
+    how = max((each.guarantee.how for each in classes), key=_WEAKNESS.__getitem__, default="exact")
+    return {
+        "mechanism": names.pop() if len(names) == 1 else family.mechanism,
+        "epsilon": at_least(family.epsilon),
+        "epsilon_exact": spelled(family.epsilon),
+        "eta": spelled(min(rate for rate in rates if rate is not None)) if rates - {None} else None,
+        "b": family.adjacency,
+        "how": how,
+        "guarantee": {"epsilon": max((each.guarantee.epsilon for each in classes), default=0.0), "how": how},
+        "classes": [_class_document(each) for each in classes],
+        "protection": _protection(family, lengths),
+        "charged": shown_units(charged_units(family.epsilon)) if charged else None,
+    }
 
 
 def _class_document(found: LengthClass) -> dict[str, object]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from symveil.errors import LedgerError
-from symveil.io.manifest import write_manifest
+from symveil.io.manifest import check_manifest_place, write_manifest
 from symveil.ledger.charging import (
     LedgerRelease,
     OverBudget,
@@ -69,6 +69,7 @@ class Protocol:
 
     def without_ledger(self) -> Finished:
         """Nobody is charged; the key is made here and is gone when this returns."""
+        check_manifest_place(self.target)
         release_id = self.release_id or new_release_id()
         plan = self.job.plan(release_id, new_release_key())
         with self.job.output(release_id) as output:
@@ -79,19 +80,16 @@ class Protocol:
 
     def with_ledger(self, database: Database, price: Price, over_budget: OverBudget) -> Finished:
         """Charged once, however often it takes."""
+        check_manifest_place(self.target)
         content = self._content()
         out = str(self.target.absolute())
         release_id = self.release_id
         known = find_release(database, release_id) if release_id else find_pending(database, out, content)
         if known is not None:
             release_id = known.release_id
+            self._refuse_other(known, content)
             if (done := self._in_place(database, known)) is not None:
                 return done
-            if not known.has_stamp(content):
-                raise LedgerError(
-                    f"release {known.release_id}: expected the same input and parameters as when it was charged, found "
-                    "others; finish it as it was, or use another --release-id"
-                )
         release_id = release_id or new_release_id()
         request = Request(
             release_id=release_id,
@@ -111,24 +109,45 @@ class Protocol:
         with self.job.output(release.release_id) as output:
             # whoever holds the output alone writes this release; another run may have done so just now
             current = find_release(database, release.release_id) or release
+            self._refuse_other(current, content)
             if (done := self._in_place(database, current)) is not None:
                 return done
             if current.key is None or not current.has_stamp(content):
                 raise LedgerError(f"release {release.release_id}: expected it to be ours, found another run's")
             written = output.write(self.job.plan(release.release_id, current.key), left_out)
+            if self._content() != content:  # who was read for writing must be who was read for charging
+                raise LedgerError(
+                    f"release {release.release_id}: expected an input that stays as it is while it is released, found "
+                    "it changed; nothing was released: put it back and run the same command again, or charge anew"
+                )
             text = self.manifest_text(release.release_id, written)
             record_digest(database, release, digest=written.digest, manifest=text)
             output.publish()
             finished = self._finished(release.release_id, text, written=written)
-            finish(database, release)
+            finish(database, release, parameters=self._parameters())
         return finished
+
+    def _refuse_other(self, known: LedgerRelease, content: bytes) -> None:
+        """One id, one release. Once it is done the parameters can still be compared: its key, and with it all that
+        was known of the input, is gone.
+        """
+        if known.done and not known.had_parameters(self._parameters()):
+            raise LedgerError(
+                f"release {known.release_id}: expected the same parameters as when it was made, found others; it is "
+                "done: use another --release-id, which is charged anew"
+            )
+        if not known.done and not known.has_stamp(content):
+            raise LedgerError(
+                f"release {known.release_id}: expected the same input and parameters as when it was charged, found "
+                "others; finish it as it was, or use another --release-id"
+            )
 
     def _in_place(self, database: Database, known: LedgerRelease) -> Finished | None:
         """The release, where its output is in its place already; whatever is still missing is made up for."""
         if known.digest is not None and known.digest == self.job.digest_in_place() and known.manifest is not None:
             finished = self._finished(known.release_id, known.manifest, already_done=True)
             if not known.done:
-                finish(database, known)
+                finish(database, known, parameters=self._parameters())
             return finished
         if known.done:
             raise LedgerError(
@@ -149,9 +168,11 @@ class Protocol:
             already_done=already_done,
         )
 
+    def _parameters(self) -> bytes:
+        return json.dumps(self.parameters, sort_keys=True, default=str).encode()
+
     def _content(self) -> bytes:
-        parameters = json.dumps(self.parameters, sort_keys=True, default=str).encode()
-        return hashlib.sha256(self.job.fingerprint() + parameters).digest()
+        return hashlib.sha256(self.job.fingerprint() + self._parameters()).digest()
 
 
 def new_release_id() -> str:

@@ -16,7 +16,7 @@ from symveil.engines.batch import OnUnknown, ReleasePlan
 from symveil.engines.spark import check_frame, release_frame
 from symveil.errors import FileError, ParameterError
 from symveil.io.aside import AsideFile, aside_of, sync_folder
-from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns
+from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns, secret_lengths_in_long_form
 from symveil.io.folder_digest import digest_of_folder
 from symveil.io.symbols import check_separable
 from symveil.mechanisms.ragged import RaggedMechanism
@@ -77,6 +77,8 @@ class SparkJob(Job):
             person = F.col(_quoted(columns.person or columns.identifier)).cast("string").alias(_PERSON)
             self._records = frame.select(*map(_quoted, chosen), person)
             return
+        if not self._mechanism.keeps_lengths:
+            raise secret_lengths_in_long_form()
         if columns.order is None or columns.keep:
             raise FileError(
                 self._source,
@@ -136,7 +138,7 @@ class SparkJob(Job):
             names: list[str] = []
             counts: list[int] = []
             for row in self._records.groupBy(_PERSON).count().toLocalIterator():
-                if row[0] is None:
+                if not row[0]:
                     raise FileError(self._source, expected="a person in every row", found="none in some row")
                 names.append(row[0])
                 counts.append(row[1])
