@@ -134,8 +134,17 @@ def test_a_large_file_is_cut_off_while_it_arrives(studio: Running) -> None:
             pass  # it hung up while we were still talking
         answer = connection.recv(200)
         assert answer == b"" or b" 413 " in answer
+    # and nothing of it is left, which would count
+    assert all(any(place.iterdir()) for place in studio.log.parent.glob("symveil-studio-*/uploads/*"))
 
 
 def test_a_small_file_is_taken_and_stays_under_its_plain_name(studio: Running) -> None:
-    response = ask(studio, "POST", "/upload", {"Host": own(studio), "X-File-Name": "..%2F..%2Fx.json"}, b"{}")
+    headers = {"Host": own(studio), "X-File-Name": "..%2F..%2Fsmall%20fil%C3%A9.json"}
+    response = ask(studio, "POST", "/upload", headers, b"{}")
     assert response.status == 200
+    assert [path.name for path in studio.log.parent.glob("symveil-studio-*/uploads/*/small*")] == ["small filé.json"]
+
+
+def test_unknown_addresses_are_not_logged(studio: Running) -> None:
+    assert ask(studio, "GET", "/hunter2?word=hunter3", {"Host": own(studio)}).status == 404
+    assert "hunter" not in studio.log.read_text()

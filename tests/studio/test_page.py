@@ -74,8 +74,10 @@ def test_a_long_job_shows_progress_and_really_stops(tab: Watched) -> None:
     page.wait_for_selector("#panel-compare .working progress", timeout=60_000)
     page.wait_for_timeout(400)
     began = time.monotonic()
-    page.click("#panel-compare [data-act=cancel]")
+    page.focus("#panel-compare [data-act=cancel]")
+    page.keyboard.press("Enter")
     page.get_by_text("Stopped.").wait_for()
+    page.wait_for_function("document.activeElement.classList.contains('results')")  # not lost with the button
     # the worker is free again at once
     page.select_option("#compare-source", "alphabet")
     page.fill("#compare-word", "abc")
@@ -101,6 +103,72 @@ def test_the_page_works_without_a_mouse(tab: Watched) -> None:
     page.focus('#panel-opacity [data-act=observe][data-value="a"]')
     page.keyboard.press("Enter")
     tab.answered("opacity", estimate="1")
+    # the answer replaced the button that was pressed; one may press on
+    focused = "document.activeElement.closest('.events') !== null"
+    page.wait_for_function(focused)
+    page.focus("#panel-opacity [data-act=back]")
+    page.keyboard.press("Enter")
+    tab.answered("opacity", estimate="0")
+    page.wait_for_function(focused)
+
+
+def test_the_box_says_what_lies_between_the_steps(tab: Watched) -> None:
+    page = tab.open("/release")
+    page.fill("[data-of=release-epsilon]", "2.25")
+    marks = tab.answered("release", epsilon="2.25")
+    assert float(marks["guarantee"]) == pytest.approx(2.25) and "epsilon=2.25" in page.url
+    page.focus("#release-epsilon")
+    page.keyboard.press("ArrowRight")
+    tab.answered("release", epsilon=page.input_value("[data-of=release-epsilon]"))
+    page.fill("[data-of=release-epsilon]", "0.05")
+    page.locator("#release-epsilon-error").get_by_text("Expected a number from 0.1 to 10, found '0.05'").wait_for()
+
+
+def test_an_answer_to_an_earlier_form_is_dimmed_and_not_saved(tab: Watched) -> None:
+    page = tab.open("/release")
+    page.fill("#release-word", "abxd")
+    page.wait_for_selector("#panel-release.stale")
+    buttons = "#panel-release [data-save], #panel-release .panel-head [data-act]"
+    disabled = f"[...document.querySelectorAll('{buttons}')].map(each => each.disabled)"
+    assert set(page.evaluate(disabled)) == {True}
+    # an error without a field of its own leaves no other one marked
+    page.fill("#release-alphabet", "@file")
+    page.wait_for_selector("#panel-release .failed >> text=found a file name")
+    assert page.locator("#panel-release .error:visible").count() == 0
+    page.fill("#release-alphabet", "abcdx")
+    page.wait_for_selector("#panel-release:not(.stale)")
+    assert set(page.evaluate(disabled)) == {False}
+
+
+def test_a_link_beyond_the_slider_is_refused_at_its_field(tab: Watched) -> None:
+    page = tab.page
+    page.goto(f"{tab.studio.address}release?epsilon=50")
+    page.locator("#release-epsilon-error").get_by_text("Expected a number from 0.1 to 10, found '50'").wait_for()
+    assert page.input_value("[data-of=release-epsilon]") == "50" and page.locator(".cards").count() == 0
+    page.fill("[data-of=release-epsilon]", "5")
+    tab.answered("release", epsilon="5")
+
+
+def test_each_file_has_its_own_errors(tab: Watched, tmp_path: Path) -> None:
+    roads, places = tmp_path / "my café.json", tmp_path / "places.csv"
+    roads.write_text('{"format": "symveil/1", "kind": "markov-chain", "transitions": [["a", "b", 1], ["b", "a", 1]]}')
+    places.write_text("state,x,y\na,here,0\n")
+    page = tab.open("/map")
+    page.select_option("#map-source", "file")
+    page.set_input_files("#map-model", roads)
+    page.get_by_text("my café.json").wait_for()
+    page.set_input_files("#map-coordinates", places)
+    page.locator("#map-coordinates-error").get_by_text("line 2").wait_for()
+    assert page.locator("#panel-map .error:visible").count() == 1
+    places.write_text("state,x,y\n" + "a,0,0\n" * (3 << 20))
+    page.set_input_files("#map-coordinates", places)
+    page.locator("#map-coordinates-error").get_by_text("places.csv is still in use").wait_for()
+    tab.complaints.clear()  # the browser's own word for a refused file
+    places.write_text("state,x,y\na,0,0\nb,1,1\n")
+    page.set_input_files("#map-coordinates", places)
+    page.fill("#map-trip", "a|a")
+    page.locator("#map-trip-error").get_by_text("position 2").wait_for()
+    assert not page.inner_text("#map-trip-error").startswith("word")
 
 
 def test_what_a_dropped_file_says_is_never_run(tab: Watched) -> None:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+from decimal import Decimal, localcontext
+from pathlib import Path
 
-from symveil.errors import SymveilError
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symveil.drawing.road_map import road_map_svg
+from symveil.errors import FileError, ParameterError, SymveilError
+from symveil.io.coordinates import read_coordinates
+from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer
 from symveil.studio.panel import Panel
 from symveil.studio.panels.compare import ComparePanel
@@ -13,7 +22,9 @@ from symveil.studio.panels.map import MapPanel
 from symveil.studio.panels.opacity import OpacityPanel
 from symveil.studio.panels.proofs import ProofsPanel
 from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.tasks.words import factor
 from symveil.studio.worker import Task
+from symveil.workflows.reproduce.road_network import TRIP
 
 JUNK = ("", " ", "abc", "-1", "0", "1e400", "nan", "inf", "1/0", "1/3", "99999999999999999999", "é", "\x00", "a" * 5000)
 SMALL = {"word": "abca", "calibration": "classic"}  # answered at once, so that many can be asked
@@ -59,3 +70,108 @@ def test_a_long_word_is_summed_up_or_said_to_be_too_long() -> None:
         trellis = answer.sections[-1]
         assert ("summed up" in trellis.heading) == (length <= 150)
         assert len(trellis.svg) < 150_000
+
+
+def system_file(folder: Path, **changed: object) -> str:
+    """A system that is weakly 1-step opaque, and not strongly: the secret instant is one or the other."""
+    document: dict[str, object] = {
+        "format": "symveil/1", "kind": "stochastic-system", "initial": "0", "observable": ["a", "b"],
+        "secret": ["1", "5"],
+        "transitions": [["0", "a", "1", 0.5], ["0", "u", "3", 0.5], ["3", "a", "4", 1], ["1", "b", "2", 1],
+                        ["4", "b", "5", 1]],
+    }  # fmt: skip
+    file = folder / "system.json"
+    file.write_text(json.dumps({**document, **changed}))
+    return str(file)
+
+
+def opacity(**values: str) -> Answer:
+    answer = task_of(OpacityPanel)({**OpacityPanel.defaults, "source": "file", **values}, lambda *_: None)
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def test_the_policies_say_which_notion_they_are_about(tmp_path: Path) -> None:
+    file = system_file(tmp_path)
+    verdict, _, policies, _ = opacity(model=file, notion="strong").sections
+    assert "every run that shows it met a secret in one of the last 2 instants" in verdict.body
+    assert "the state was in" not in verdict.body  # no single instant is given away
+    assert "about <b>weak 1-step opacity</b>, not about strong 1-step opacity" in policies.after
+    assert "not about initial-state opacity" in opacity(model=file, notion="initial").sections[2].after
+    weak = opacity(model=file).sections[2].after
+    assert "enforce weak 1-step opacity" in weak and "not about" not in weak
+
+
+def test_an_event_may_have_any_name(tmp_path: Path) -> None:
+    file = system_file(
+        tmp_path, observable=["a\nb"], secret=["1"], transitions=[["0", "a\nb", "1", 1], ["1", "a\nb", "2", 1]]
+    )
+    panel = object.__new__(OpacityPanel)
+    panel.values, asked = {**OpacityPanel.defaults}, []
+    panel.ask = lambda: asked.append(panel.values["observed"])  # type: ignore[method-assign]
+    for estimate in ("1", "2"):
+        panel.act("observe", "a\nb")
+        assert ("estimate", estimate) in opacity(model=file, observed=asked[-1]).marks
+
+
+def test_a_wrong_length_is_an_error_of_its_field() -> None:
+    with pytest.raises(ParameterError) as refused:
+        opacity(source="example-4", length="-1")
+    assert refused.value.name == "length"
+
+
+@given(st.floats(min_value=0, max_value=500))
+def test_factors_are_rounded_against_the_claim(epsilon: float) -> None:
+    said = Decimal(factor(epsilon).replace(",", ""))
+    with localcontext(prec=60):
+        true = Decimal(epsilon).exp()
+        assert true <= said <= true * Decimal("1.11")  # upwards, and not by more than two digits need
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "good", "bad"),
+    [
+        (ReleasePanel, "epsilon", ("0.1", "2.25", "1/3", "10"), ("0", "0.05", "50", "-1", "", "2,25", "nan")),
+        (ReleasePanel, "adjacency", ("1", "10"), ("0", "11", "1.5", "99999999999")),
+        (ComparePanel, "epsilon", ("0.5", "3"), ("2.25", "10.5")),  # the curves know no other places
+        (MapPanel, "samples", ("1", "6"), ("0", "7")),
+        (OpacityPanel, "omega", ("6",), ("0", "7")),
+        (ProofsPanel, "epsilon", ("0", "0.125", "5"), ("-1", "5.01")),
+    ],
+)
+def test_links_stay_on_the_scale(kind: type[Panel], name: str, good: tuple[str, ...], bad: tuple[str, ...]) -> None:
+    panel = object.__new__(kind)
+    for text in good:
+        panel.values = {**kind.defaults, name: text}
+        assert panel._question()[name] == text
+        assert kind.scales[name].nearest(text) == float(exact(text))
+    for text in bad:
+        panel.values = {**kind.defaults, name: text}
+        with pytest.raises(ParameterError, match="from .* to ") as refused:
+            panel._question()
+        assert refused.value.name == name
+
+
+@pytest.mark.parametrize("size", [1e308, 5e-324])
+def test_a_map_of_any_size_can_be_drawn(size: float) -> None:
+    roads = {"a": ((-size, 0.0), (size, -size)), "b": ((size, size), (size, size)), "c": ((0.0, 0.0), (0.0, 0.0))}
+    for around in ((), ("c",), ("a", "b")):
+        picture = road_map_svg(roads, ["a", "b", "c"], title="far", original=["a", "b", "b"], around=around)
+        assert "nan" not in picture and "inf" not in picture
+
+
+def test_degrees_are_degrees(tmp_path: Path) -> None:
+    file = tmp_path / "roads.csv"
+    file.write_text("State, LON, LAT\na,4,60\nb,6,60\n")
+    assert read_coordinates(file)["b"][0][0] == pytest.approx(3)  # shortened by the cosine of 60°
+    file.write_text("state,lon,lat\na,4,1e308\nb,6,1e308\n")
+    with pytest.raises(FileError, match="line 2: expected degrees"):
+        read_coordinates(file)
+
+
+def test_the_document_of_a_map_has_no_secret_trip() -> None:
+    trip = " ".join(TRIP)
+    values = {**MapPanel.defaults, "calibration": "classic"}
+    assert task_of(MapPanel)(values, lambda *_: None).document["trip"] == list(TRIP)
+    document = task_of(MapPanel)({**values, "trip": trip}, lambda *_: None).document
+    assert "trip" not in document and "for its holder only" in document["notice"]

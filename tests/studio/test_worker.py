@@ -91,3 +91,27 @@ def test_cancelling_ends_the_process_and_the_next_job_runs(tmp_path: Path) -> No
             worker.close()
 
     in_a_loop(run())
+
+
+def test_what_waits_is_stopped_at_once(tmp_path: Path) -> None:
+    async def run() -> None:
+        worker, job, waiting = Worker(), Job(None), Job(None)
+        try:
+            endless = asyncio.create_task(worker.run(spin, str(tmp_path / "process"), job=job))
+            queued = asyncio.create_task(worker.run(double, 1, job=waiting))
+            await asyncio.sleep(0.05)
+            waiting.cancel()
+            with pytest.raises(StoppedError):
+                await asyncio.wait_for(queued, 2)
+            assert not endless.done()
+            left = asyncio.create_task(worker.run(double, 1))
+            await asyncio.sleep(0)
+            left.cancel()  # and nobody's turn is lost with those who went away
+            job.cancel()
+            with pytest.raises(StoppedError):
+                await endless
+            assert await asyncio.wait_for(worker.run(double, 3), 20) == 6
+        finally:
+            worker.close()
+
+    in_a_loop(run())

@@ -41,6 +41,7 @@ def road_map_svg(
     >>> picture.count('stroke="#d9e0e7"'), picture.count('stroke="#b84a00"')
     (4, 1)
     """
+    roads = _tame(roads)
     sheet = _Sheet.of(roads, list(around))
     seen = {name: road for name, road in roads.items() if sheet.shows(road)}
     step = _thickness(seen, sheet)
@@ -78,6 +79,17 @@ def road_map_svg(
     )
 
 
+def _tame(roads: Mapping[str, Road]) -> Mapping[str, Road]:
+    """The same roads, in another unit where the differences of coordinates would leave the floats."""
+    largest = max((abs(part) for road in roads.values() for point in road for part in point), default=0.0)
+    if largest == 0 or 1e-100 < largest < 1e100:
+        return roads
+    return {
+        name: ((x1 / largest, y1 / largest), (x2 / largest, y2 / largest))
+        for name, ((x1, y1), (x2, y2)) in roads.items()
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class _Sheet:
     """Coordinates to the sheet: the longer side fills it, y turns downwards."""
@@ -94,9 +106,9 @@ class _Sheet:
         ys = [y for road in shown for _, y in road]
         wide, tall = max(xs) - min(xs), max(ys) - min(ys)
         if around:  # and some of what surrounds them, so that one sees where it is
-            room = 0.3 * (max(wide, tall) or 1.0)
+            room = 0.3 * (_extent(wide, tall))
             wide, tall = wide + 2 * room, tall + 2 * room
-        factor = (_SIZE - 2 * _MARGIN) / (max(wide, tall) or 1.0)
+        factor = (_SIZE - 2 * _MARGIN) / _extent(wide, tall)
         high = max(0.6 * _SIZE, tall * factor + 2 * _MARGIN)
         middle_x, middle_y = (max(xs) + min(xs)) / 2, (max(ys) + min(ys)) / 2
         return cls(middle_x - _SIZE / 2 / factor, middle_y + high / 2 / factor, factor, high)
@@ -109,6 +121,12 @@ class _Sheet:
         """Whether some of a road may lie on the sheet."""
         (x1, y1), (x2, y2) = self(road[0]), self(road[1])
         return max(x1, x2) >= 0 and min(x1, x2) <= _SIZE and max(y1, y2) >= 0 and min(y1, y2) <= self.high
+
+
+def _extent(wide: float, tall: float) -> float:
+    """The longer side; one where all is in one place, or as good as."""
+    longer = max(wide, tall)
+    return longer if longer > 1e-150 else 1.0
 
 
 def _thickness(roads: Mapping[str, Road], sheet: _Sheet) -> float:

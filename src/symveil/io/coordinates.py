@@ -22,6 +22,7 @@ _PLACES = (
     ("x", "y"),
     ("lon", "lat"),
 )
+_MOST_DEGREES = 360
 
 
 def read_coordinates(path: str | Path) -> dict[str, Road]:
@@ -38,7 +39,7 @@ def read_coordinates(path: str | Path) -> dict[str, Road]:
     roads: dict[str, Road] = {}
     with closing(csv_rows(file, what="table of coordinates")) as rows:
         _, header = next(rows)
-        state, columns = _columns(file, header)
+        state, columns, degrees = _columns(file, header)
         for line, row in rows:
             try:
                 numbers = [float(row[column]) for column in columns]
@@ -46,14 +47,17 @@ def read_coordinates(path: str | Path) -> dict[str, Road]:
                 numbers = [math.nan]
             if not all(map(math.isfinite, numbers)):
                 raise FileError(f"{file}: line {line}", expected="numbers as coordinates", found="something else")
+            if degrees and not all(abs(number) <= _MOST_DEGREES for number in numbers):
+                raise FileError(
+                    f"{file}: line {line}", expected=f"degrees, at most {_MOST_DEGREES}", found="a larger number"
+                )
             roads[row[state]] = ((numbers[0], numbers[1]), (numbers[-2], numbers[-1]))
     if not roads:
         raise FileError(str(file), expected="at least one row of coordinates", found="none")
-    degrees = any(name in header for name in ("lon", "u_lon"))
     return _flattened(roads) if degrees else roads
 
 
-def _columns(file: Path, header: list[str]) -> tuple[int, list[int]]:
+def _columns(file: Path, header: list[str]) -> tuple[int, list[int], bool]:
     names = [name.strip().lower() for name in header]
     state = next((names.index(name) for name in _STATE if name in names), None)
     found = next((place for place in _PLACES if all(name in names for name in place)), None)
@@ -63,7 +67,7 @@ def _columns(file: Path, header: list[str]) -> tuple[int, list[int]]:
             expected="a column state (or link_id, id, name) and columns x,y or x1,y1,x2,y2 (or lon,lat; u_lon,u_lat,…)",
             found=f"{len(names)} other columns",
         )
-    return state, [names.index(name) for name in found]
+    return state, [names.index(name) for name in found], found[0].endswith("lon")
 
 
 def _flattened(roads: dict[str, Road]) -> dict[str, Road]:

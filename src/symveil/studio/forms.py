@@ -9,6 +9,46 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+
+from symveil.errors import ParameterError
+from symveil.numerics.rationals import exact
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a slider may say: from `low` to `high`; the box beside it also between the steps, unless `only_steps`."""
+
+    low: Fraction
+    high: Fraction
+    step: Fraction
+    only_steps: bool = False
+
+    @classmethod
+    def of(cls, low: str, high: str, step: str, *, only_steps: bool = False) -> Scale:
+        """A scale from decimals; whole numbers have nothing in between."""
+        return cls(exact(low), exact(high), exact(step), only_steps or exact(step) == 1)
+
+    def require(self, name: str, text: str) -> None:
+        """Refuse what is not on the scale: a link may say anything, and nothing else is computed than is shown.
+
+        >>> Scale.of("0.1", "10", "0.1").require("epsilon", "2.25")
+        >>> Scale.of("0.1", "10", "0.1").require("epsilon", "50")
+        Traceback (most recent call last):
+        symveil.errors.ParameterError: epsilon: expected a number from 0.1 to 10, found '50'
+        """
+        kind = "a number" if not self.only_steps else "a whole number" if self.step == 1 else "a multiple of {2}"
+        told = f"{kind} from {{0}} to {{1}}".format(*(f"{float(each):g}" for each in (self.low, self.high, self.step)))
+        value = exact(text, name=name, expected=told)
+        if not self.low <= value <= self.high or (self.only_steps and value % self.step):
+            raise ParameterError(name, expected=told, found=repr(text))
+
+    def nearest(self, text: str) -> float:
+        """Where the slider stands."""
+        try:
+            return float(min(max(exact(text), self.low), self.high))
+        except ParameterError:
+            return float(self.low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +68,17 @@ class Form:
             f'<p class="error" id="{key}-error" role="alert" hidden></p></div>'
         )
 
-    def slider(self, name: str, label: str, *, low: float, high: float, step: float, hint: str = "") -> str:
-        """A slider with a box for the exact value."""
+    def slider(self, name: str, label: str, scale: Scale, *, hint: str = "") -> str:
+        """A slider with a box for the exact value. What counts is the box: a slider knows its steps only."""
         key, value = self._key(name), html.escape(self.values[name], quote=True)
         box = (
-            f'<input class="exact" type="number" data-of="{key}" aria-label="{html.escape(label, quote=True)}, exactly"'
-            f' min="{low:g}" max="{high:g}" step="{step:g}" value="{value}">'
+            f'<input class="exact" type="text" inputmode="decimal" data-of="{key}" value="{value}" autocomplete="off" '
+            f'aria-label="{html.escape(label, quote=True)}, exactly" aria-describedby="{key}-error">'
         )
+        low, high, step = (f"{float(each):g}" for each in (scale.low, scale.high, scale.step))
         control = (
-            f'<input type="range" {self._attributes(name, public=True)} min="{low:g}" max="{high:g}" step="{step:g}" '
-            f'value="{value}">'
+            f'<input type="range" {self._attributes(name, public=True)} min="{low}" max="{high}" step="{step}" '
+            f'value="{scale.nearest(self.values[name]):g}">'
         )
         return self.field(name, label, control, hint=hint, output=box)
 
@@ -53,6 +94,8 @@ class Form:
     ) -> str:
         """One of several."""
         chosen = self.values[name]
+        if chosen not in dict(options):  # from a link: shown as it is, and judged as it is
+            options = (*options, (chosen, chosen))
         shown = "".join(
             f'<option value="{html.escape(value, quote=True)}"{" selected" if value == chosen else ""}>'
             f"{html.escape(text)}</option>"

@@ -116,7 +116,7 @@ class Page:
             panel.act(action, value)
 
     def _download(self, panel: Panel, kind: str) -> None:
-        if panel.answer is None:
+        if panel.answer is None or panel.stale:
             return
         content = {"json": panel.answer.json, "csv": panel.answer.csv, "html": panel.answer.report}[kind]()
         with self.client:

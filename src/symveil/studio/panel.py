@@ -20,6 +20,7 @@ from nicegui.client import Client
 
 from symveil.errors import AlphabetError, FileError, ModelError, ParameterError, SymveilError, WordError
 from symveil.studio.answer import Answer
+from symveil.studio.forms import Scale
 from symveil.studio.studio import Studio
 from symveil.studio.uploads import uploaded_file
 from symveil.studio.worker import BrokenError, Job, StoppedError, Task, Worker
@@ -40,6 +41,8 @@ class Panel(ABC):
     """The fields that a link may carry."""
     files: ClassVar[frozenset[str]] = frozenset()
     """The fields that name a dropped file."""
+    scales: ClassVar[Mapping[str, Scale]] = {}
+    """What its sliders may say."""
     field_of: ClassVar[Mapping[str, str]] = {}
     """In which field the error about a parameter is shown."""
 
@@ -50,6 +53,7 @@ class Panel(ABC):
             **{name: value for name, value in linked.items() if name in self.public and len(value) <= 40},
         }
         self.answer: Answer | None = None
+        self.stale = False
         self.opened = False
         self._job: Job | None = None
         self._running = False
@@ -86,7 +90,7 @@ class Panel(ABC):
                 f"{self.form()}</form>",
                 sanitize=False,
             ).classes("side")
-            with ui.element("div").classes("results"):
+            with ui.element("div").classes("results").props('tabindex="-1"'):
                 self._status = ui.html("", sanitize=False).classes("status").props('role="status" aria-live="polite"')
                 self._results = ui.html("", sanitize=False).classes("answer")
 
@@ -124,26 +128,31 @@ class Panel(ABC):
         try:
             answer: Answer = await self.worker.run(self.task(), self._question(), job=job)
         except StoppedError:
+            self._out_of_date()
             self._say("Stopped. Change something to start again.", kind="note")
             return
         except SymveilError as error:
             self._refused(error)
             return
         except BrokenError as error:
+            self._out_of_date()
             self._say(f"This did not work: {error}.", kind="failed")
             return
         finally:
             shown.cancel()
             self._job = None
-        self.answer = answer
+        self.answer, self.stale = answer, False
         self._say("")
         self._call("fine", self.name)
+        self._call("stale", self.name, "no")
         self._results.set_content(answer.html())
         self.answered()
 
     def _question(self) -> Values:
         """The form's values, with dropped files as paths."""
         question = dict(self.values)
+        for name, scale in self.scales.items():
+            scale.require(name, question[name])
         for name in self.files:
             if question.get(name):
                 question[name] = str(self._file(question[name]))
@@ -174,11 +183,19 @@ class Panel(ABC):
 
     def _refused(self, error: SymveilError) -> None:
         """Show an error where it happened: in its field, or above the results."""
+        self._out_of_date()
         field, told = self._place_of(error), self._plain(error)
-        self._say("" if field else told, kind="failed")
-        if field:
-            self._call("wrong", self.name, field, told)
-            self._say("Nothing was computed: see the marked field.", kind="failed")
+        if field is None:
+            self._say(told, kind="failed")
+            return
+        self._call("wrong", self.name, field, _without_name(error, told))
+        self._say("Nothing was computed: see the marked field.", kind="failed")
+
+    def _out_of_date(self) -> None:
+        """What is shown answers an earlier form: it is dimmed, and what was marked then is no longer."""
+        self.stale = True
+        self._call("fine", self.name)
+        self._call("stale", self.name, "yes")
 
     def _place_of(self, error: SymveilError) -> str | None:
         named = {WordError: "word", AlphabetError: "alphabet", ModelError: "model", FileError: "model"}
@@ -194,3 +211,17 @@ class Panel(ABC):
     def _call(self, function: str, *arguments: str) -> None:
         """Call a function of `studio.js`."""
         self.client.run_javascript(f"studio.{function}({', '.join(map(json.dumps, arguments))})")
+
+
+def _without_name(error: SymveilError, told: str) -> str:
+    """A message for its own field, which has a label: without the name that the API has for it.
+
+    >>> error = ParameterError("epsilon", expected="a number from 0.1 to 10", found="50")
+    >>> _without_name(error, str(error))
+    'Expected a number from 0.1 to 10, found 50'
+    """
+    name = error.name if isinstance(error, ParameterError) else "word" if isinstance(error, WordError) else ""
+    if not name or not told.startswith(f"{name}: "):
+        return told
+    told = told.removeprefix(f"{name}: ")
+    return told[:1].upper() + told[1:]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import signal
 import socket
+import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
@@ -29,26 +33,65 @@ _ASSETS = Path(__file__).parent / "assets"
 
 def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, say: Callable[[str], None]) -> None:
     """Serve the studio until it is interrupted. Without a port it is the usual one, or a free one."""
-    with _bound(port) as listening, tempfile.TemporaryDirectory(prefix="symveil-studio-") as folder:
+    with (
+        _ended_by_signals() as on_signal,
+        _bound(port) as listening,
+        tempfile.TemporaryDirectory(prefix="symveil-studio-") as folder,
+    ):
         found = int(listening.getsockname()[1])
         address = f"http://{HOST}:{found}/"
         if os.environ.get("SYMVEIL_CACHE") == "":
             # nothing is to be kept: calibrations are shared between the workers and go with the session
             os.environ["SYMVEIL_CACHE"] = str(Path(folder, "calibrations"))
         studio = Studio(Path(folder), ledger=ledger)
-        # neither requests nor their addresses are logged
+        # neither requests nor their addresses are logged, and unknown ones are not either: they may be mistyped secrets
+        logging.getLogger("nicegui").setLevel(logging.ERROR)
         config = uvicorn.Config(
-            _application(studio, found), access_log=False, log_level="error", lifespan="on", server_header=False
+            _application(studio, found),
+            access_log=False,
+            log_level="error",
+            lifespan="on",
+            server_header=False,
+            timeout_graceful_shutdown=5,
         )
         server = uvicorn.Server(config)
+        on_signal.append(lambda: server.handle_exit(signal.SIGTERM, None))
         say(f"symveil studio: {address} (only on this machine; Ctrl-C ends it)")
         if open_browser:
             threading.Timer(0.8, webbrowser.open, [address]).start()
         try:
-            with contextlib.suppress(KeyboardInterrupt):
-                server.run(sockets=[listening])
+            server.run(sockets=[listening])
         finally:
+            on_signal.clear()
             studio.close()
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[list[Callable[[], None]]]:
+    """SIGTERM and SIGHUP end the studio as Ctrl-C does, so that dropped files go with it; what they do first is a list.
+
+    By default either would end the process on the spot: uvicorn raises SIGTERM once more when it has shut down, and
+    does not know of SIGHUP, which a closed terminal sends.
+    """
+    asked: list[Callable[[], None]] = []
+
+    def hang_up(_number: int, _frame: FrameType | None) -> None:
+        if not asked:
+            raise KeyboardInterrupt
+        asked[0]()
+
+    def terminate(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, terminate)}
+    if sys.platform != "win32":
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, hang_up)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield asked
+    finally:
+        for known, handler in before.items():
+            signal.signal(known, handler)
 
 
 def _application(studio: Studio, port: int) -> OnlyThisMachine:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import secrets
+import shutil
 from pathlib import Path
+from urllib.parse import unquote
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
@@ -14,7 +16,8 @@ from symveil.errors import FileError
 from symveil.studio.guard import LARGEST_UPLOAD
 from symveil.studio.studio import Studio
 
-_PLAIN_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_NOT_PLAIN = re.compile(r"[^\w. ()-]+")
+_LONGEST_NAME = 60  # characters, of up to four bytes each: a file system takes 255
 _MOST_FILES = 200
 
 
@@ -36,7 +39,7 @@ def add_upload_route(app: FastAPI, studio: Studio) -> None:
                 async for piece in request.stream():
                     file.write(piece)
         except ClientDisconnect:  # it went away, or the guard cut it off
-            (place / name).unlink()
+            shutil.rmtree(place)  # what is not there does not count
             return JSONResponse({"error": f"the file is too large: at most {LARGEST_UPLOAD >> 20} MiB"}, 413)
         return JSONResponse({"handle": handle, "name": name})
 
@@ -50,9 +53,10 @@ def uploaded_file(folder: Path, handle: str) -> Path:
 
 
 def _plain(name: str) -> str:
-    """A file name without anything that could lead elsewhere; its ending tells the format.
+    """A file name, percent-encoded as a header has it, without anything that could lead elsewhere.
 
-    >>> _plain("../../my roads.json"), _plain("")
-    ('my_roads.json', 'file')
+    >>> _plain("..%2F..%2Fmy%20caf%C3%A9.json"), _plain("a<b>.json"), _plain("")
+    ('my café.json', 'a_b_.json', 'file')
     """
-    return _PLAIN_NAME.sub("_", name.replace("\\", "/").rpartition("/")[2]).lstrip("._")[-80:] or "file"
+    last = unquote(name, errors="replace").replace("\\", "/").rpartition("/")[2]
+    return _NOT_PLAIN.sub("_", last)[-_LONGEST_NAME:].strip().lstrip("._ ") or "file"  # its ending tells the format

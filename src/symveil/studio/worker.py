@@ -42,10 +42,13 @@ class Job:
         self.on_progress = on_progress
         self.cancelled = False
         self.process: BaseProcess | None = None
+        self.turn: asyncio.Task[Any] | None = None
 
     def cancel(self) -> None:
         """Stop it."""
         self.cancelled = True
+        if self.turn is not None:
+            self.turn.cancel()
         if self.process is not None:
             self.process.kill()
 
@@ -61,7 +64,8 @@ class Worker:
     async def run(self, task: Task, *arguments: object, job: Job | None = None) -> Any:
         """The result of a task, when its turn has come; raises what it raised, or `StoppedError`."""
         job = job or Job(None)
-        async with self._turn:
+        await self._turn_of(job)
+        try:
             if job.cancelled:
                 raise StoppedError
             pipe = self._ready()
@@ -79,6 +83,22 @@ class Worker:
                 raise
             finally:
                 job.process = None
+        finally:
+            self._turn.release()
+
+    async def _turn_of(self, job: Job) -> None:
+        """Wait until nobody else is served; a job that is cancelled meanwhile waits no longer."""
+        turn = job.turn = asyncio.ensure_future(self._turn.acquire())
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._turn.release()  # it came just when nobody waited any more
+            if job.cancelled and turn.cancelled():
+                raise StoppedError from None
+            raise
+        finally:
+            job.turn = None
 
     async def _answer(self, pipe: Connection[Any, Any], job: Job) -> Any:
         while True:

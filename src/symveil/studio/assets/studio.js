@@ -7,12 +7,15 @@ window.studio = (() => {
 
   // --- the form ---------------------------------------------------------------------------------
 
-  const values = (panel) => Object.fromEntries(fieldsOf(panel).map((field) => [field.name, field.value]));
+  // of a slider the box beside it counts: it also says what lies between the steps
+  const boxOf = (field) => document.querySelector(`[data-of="${field.id}"]`);
+  const valueOf = (field) => (boxOf(field) ?? field).value;
+  const values = (panel) => Object.fromEntries(fieldsOf(panel).map((field) => [field.name, valueOf(field)]));
 
   const address = (panel) => {
     const told = new URLSearchParams();
     for (const field of fieldsOf(panel)) {
-      if ("public" in field.dataset && !field.closest("[hidden]")) told.set(field.name, field.value);
+      if ("public" in field.dataset && !field.closest("[hidden]")) told.set(field.name, valueOf(field));
     }
     const query = told.toString();
     return `/${panel}${query ? `?${query}` : ""}`;
@@ -51,12 +54,10 @@ window.studio = (() => {
   document.addEventListener("input", (event) => {
     const field = event.target;
     if (field.dataset.of) {
-      const slider = $(field.dataset.of);
-      if (field.value === "" || !field.checkValidity()) return;
-      slider.value = field.value;
+      if (field.value.trim() !== "" && Number.isFinite(Number(field.value))) $(field.dataset.of).value = field.value;
       later(panelOf(field), 250);
     } else if (field.dataset.panelField && field.type === "range") {
-      const box = document.querySelector(`[data-of="${field.id}"]`);
+      const box = boxOf(field);
       if (box) box.value = field.value;
       steadily(field.dataset.panelField);
     } else if (field.dataset.panelField && field.type === "text") {
@@ -66,14 +67,17 @@ window.studio = (() => {
   document.addEventListener("change", (event) => {
     const field = event.target;
     if (field.dataset.panelField && field.tagName === "SELECT") send(field.dataset.panelField);
-    if (field.type === "file") upload(field, field.files[0]);
+    if (field.type === "file") {
+      upload(field, field.files[0]);
+      field.value = ""; // a file that was changed on the disk can be chosen again
+    }
   });
 
   // --- files ------------------------------------------------------------------------------------
 
   const upload = async (input, file) => {
     if (!file) return;
-    const panel = panelOf(input), name = $(`${input.id}-name`);
+    const panel = panelOf(input), name = $(`${input.id}-name`), before = name.textContent;
     name.textContent = `Reading ${file.name} …`;
     let answer;
     try {
@@ -88,8 +92,9 @@ window.studio = (() => {
       answer = { error: "the studio did not take the file: is it still running, and is the file below 16 MiB?" };
     }
     if (answer.error) {
-      name.textContent = "Drop a file here, or choose one.";
-      wrong(panel, $(`${input.id}-handle`).name, answer.error);
+      const handle = $(`${input.id}-handle`);
+      name.textContent = before;
+      wrong(panel, handle.name, handle.value ? `${answer.error} (${before} is still in use)` : answer.error);
       return;
     }
     name.textContent = answer.name;
@@ -114,6 +119,7 @@ window.studio = (() => {
   const fine = (panel) => {
     for (const field of fieldsOf(panel)) {
       field.removeAttribute("aria-invalid");
+      boxOf(field)?.removeAttribute("aria-invalid");
       const place = $(`${panel}-${field.name}-error`);
       if (place) { place.hidden = true; place.textContent = ""; }
     }
@@ -124,13 +130,46 @@ window.studio = (() => {
     if (!place) return;
     place.textContent = told;
     place.hidden = false;
-    $(`${panel}-${name}`)?.setAttribute("aria-invalid", "true");
+    const field = $(`${panel}-${name}`);
+    field?.setAttribute("aria-invalid", "true");
+    if (field) boxOf(field)?.setAttribute("aria-invalid", "true");
+  };
+  // An answer to an earlier form stays to be read, but dimmed, and cannot be saved as if it were this one's.
+  const stale = (panel, now) => {
+    const section = $(`panel-${panel}`);
+    section.classList.toggle("stale", now === "yes");
+    for (const button of section.querySelectorAll("[data-save], [data-act=json], [data-act=csv], [data-act=html]")) {
+      button.disabled = now === "yes";
+    }
   };
   const prepared = (panel, done, of) => { $(`panel-${panel}`).dataset.prepared = done === of ? "all" : done; };
   const put = (panel, name, value) => {
     const field = $(`${panel}-${name}`);
     if (field) field.value = value;
   };
+
+  // --- focus ------------------------------------------------------------------------------------------
+  // An answer replaces what was on the page, and with it the button that had just been pressed.
+
+  let held = null;
+  const signature = (element) => JSON.stringify([element.tagName, element.getAttribute("aria-label"), { ...element.dataset }]);
+  document.addEventListener("focusin", (event) => {
+    const place = event.target.closest(".answer, .status");
+    held = place && { element: event.target, place, told: signature(event.target), group: event.target.parentElement.className };
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!event.target.closest("button")) held = null;
+  });
+  const refocus = () => {
+    if (!held || held.element.isConnected || (document.activeElement ?? document.body) !== document.body) return;
+    const { place, told, group } = held;
+    const usable = [...place.querySelectorAll("button:not(:disabled), [tabindex]")];
+    const next = usable.find((each) => signature(each) === told)
+      ?? usable.find((each) => group && each.parentElement.className === group)
+      ?? place.closest(".results");
+    next?.focus({ preventScroll: true });
+  };
+  new MutationObserver(refocus).observe(document.documentElement, { childList: true, subtree: true });
 
   // --- panels, links, downloads -----------------------------------------------------------------------
 
@@ -202,5 +241,5 @@ window.studio = (() => {
   };
   start();
 
-  return { wrong, fine, prepared, put, open };
+  return { wrong, fine, stale, prepared, put, open };
 })();

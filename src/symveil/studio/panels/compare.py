@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from symveil.studio.forms import Form
+from symveil.studio.forms import Form, Scale
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.compare import answer_compare
 from symveil.studio.worker import Task
@@ -18,19 +18,22 @@ class ComparePanel(SubjectPanel):
     lead = "Expected error against ε for every mechanism: the papers' calibration against the tight one."
     defaults: ClassVar = {**SUBJECT_DEFAULTS, "epsilon": "3", "adjacency": "1", "which": "all"}
     public = frozenset({"source", "epsilon", "adjacency", "which"})
+    # the curves are computed at these steps, and one can look nowhere else
+    scales: ClassVar = {
+        "epsilon": Scale.of("0.5", "10", "0.5", only_steps=True),
+        "adjacency": Scale.of("1", "10", "1"),
+    }
 
     def form(self) -> str:
         """What it is about, and where to look."""
         form = Form(self.name, self.values)
         return self.subject_fields(form) + "".join(
             (
-                form.slider("epsilon", "Look at ε", low=0.5, high=10, step=0.5),
+                form.slider("epsilon", "Look at ε", self.scales["epsilon"]),
                 form.slider(
                     "adjacency",
                     "Hidden symbols b",
-                    low=1,
-                    high=10,
-                    step=1,
+                    self.scales["adjacency"],
                     hint="Words that differ in up to b symbols are to look alike.",
                 ),
                 form.choice("which", "Curves", (("all", "all mechanisms"), ("few", "without the staircase"))),

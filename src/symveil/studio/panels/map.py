@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from symveil.errors import ModelError, SymveilError, WordError
-from symveil.studio.forms import Form
+from symveil.errors import FileError, ModelError, ParameterError, SymveilError, WordError
+from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
 from symveil.studio.tasks.map import MOST_SAMPLES, answer_map
 from symveil.studio.worker import Task, Worker
@@ -33,6 +33,11 @@ class MapPanel(Panel):
     }
     public = frozenset({"source", "epsilon", "adjacency", "samples"})
     files = frozenset({"model", "coordinates"})
+    scales: ClassVar = {
+        "epsilon": Scale.of("0.1", "10", "0.1"),
+        "adjacency": Scale.of("1", "10", "1"),
+        "samples": Scale.of("1", str(MOST_SAMPLES), "1"),
+    }
 
     def form(self) -> str:
         """Which roads, which trip, how private."""
@@ -55,10 +60,10 @@ class MapPanel(Panel):
                 form.text("trip", "Trip", hint="Secret. Leave it empty to look at a typical trip.", secret=True),
                 form.text("separator", "Between roads", when="source=file"),
                 form.slider(
-                    "epsilon", "Privacy budget ε", low=0.1, high=10, step=0.1, hint="Small: private. Large: accurate."
+                    "epsilon", "Privacy budget ε", self.scales["epsilon"], hint="Small: private. Large: accurate."
                 ),
-                form.slider("adjacency", "Hidden roads b", low=1, high=10, step=1),
-                form.slider("samples", "Private trips shown", low=1, high=MOST_SAMPLES, step=1),
+                form.slider("adjacency", "Hidden roads b", self.scales["adjacency"]),
+                form.slider("samples", "Private trips shown", self.scales["samples"]),
             )
         )
 
@@ -72,8 +77,10 @@ class MapPanel(Panel):
         return self.studio.quick
 
     def _place_of(self, error: SymveilError) -> str | None:
-        if isinstance(error, WordError):
+        if isinstance(error, WordError) or (isinstance(error, ParameterError) and error.name == "word"):
             return "trip"
+        if isinstance(error, FileError) and self.values["coordinates"] and self.values["coordinates"] in error.path:
+            return "coordinates"  # the path of a dropped file has its handle in it
         if isinstance(error, ModelError) and error.where in self.defaults:
             return error.where
         return super()._place_of(error)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import ClassVar
 
-from symveil.studio.forms import Form
+from symveil.errors import SymveilError
+from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
-from symveil.studio.tasks.opacity import SEPARATOR, answer_opacity
+from symveil.studio.tasks.opacity import answer_opacity, read_observed
 from symveil.studio.worker import Task, Worker
 
 
@@ -29,6 +31,7 @@ class OpacityPanel(Panel):
     }
     public = frozenset({"source", "k", "notion", "epsilon", "omega", "length"})
     files = frozenset({"model"})
+    scales: ClassVar = {"epsilon": Scale.of("0.1", "10", "0.1"), "omega": Scale.of("1", "6", "1")}
     field_of: ClassVar[Mapping[str, str]] = {"system": "model", "secret": "model"}
 
     def form(self) -> str:
@@ -73,12 +76,10 @@ class OpacityPanel(Panel):
                 form.slider(
                     "epsilon",
                     "ε of the policy private",
-                    low=0.1,
-                    high=10,
-                    step=0.1,
+                    self.scales["epsilon"],
                     hint="Small: private. Large: accurate.",
                 ),
-                form.slider("omega", "Distance ω", low=1, high=6, step=1, hint="Of what safe and substitution show."),
+                form.slider("omega", "Distance ω", self.scales["omega"], hint="Of what safe and substitution show."),
                 form.text("length", "At most so many events", hint="Needed where a system has loops.", public=True),
             )
         )
@@ -98,9 +99,13 @@ class OpacityPanel(Panel):
             self.values["observed"] = ""
         super().change({name: value for name, value in values.items() if name != "observed"})
 
+    def _place_of(self, error: SymveilError) -> str | None:
+        field = super()._place_of(error)
+        return None if field == "observed" else field  # it is no field of the form
+
     def act(self, action: str, value: str) -> None:
         """One event more, one back, or from the start."""
-        observed = self.values["observed"].split(SEPARATOR) if self.values["observed"] else []
+        observed = list(read_observed(self.values["observed"]))
         if action == "observe":
             observed.append(value)
         elif action == "back":
@@ -109,5 +114,5 @@ class OpacityPanel(Panel):
             observed = []
         else:
             return
-        self.values["observed"] = SEPARATOR.join(observed)
+        self.values["observed"] = json.dumps(observed)
         self.ask()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from symveil.errors import ModelError, SymveilError
-from symveil.studio.forms import Form
+from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
 from symveil.studio.tasks.proofs import answer_proofs
 from symveil.studio.worker import Task
@@ -22,6 +22,7 @@ class ProofsPanel(Panel):
     defaults: ClassVar = {"source": "pin", "model": "", "pairs": "", "epsilon": "0.1", "delta": "", "upto": "0.3"}
     public = frozenset({"source", "epsilon", "delta", "upto"})
     files = frozenset({"model"})
+    scales: ClassVar = {"epsilon": Scale.of("0", "5", "0.01")}
 
     def form(self) -> str:
         """Which chain, which pairs, where to look."""
@@ -41,7 +42,7 @@ class ProofsPanel(Panel):
                     "model", "Chain file", hint="JSON (labelled-chain). It stays on this machine.", when="source=file"
                 ),
                 form.text("pairs", "Pairs of states", hint="s,t; u,v. Empty: the related pairs of the file."),
-                form.slider("epsilon", "Look at ε", low=0, high=5, step=0.01),
+                form.slider("epsilon", "Look at ε", self.scales["epsilon"]),
                 form.text(
                     "delta", "Is δ at most …?", hint="A number such as 0.01 or 1/100. Empty: no question.", public=True
                 ),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import ClassVar
 
 from nicegui import background_tasks
 
 from symveil.errors import SymveilError
-from symveil.studio.forms import Form
+from symveil.numerics.rationals import exact
+from symveil.studio.forms import Form, Scale
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.release import answer_release, prepare_release
 from symveil.studio.worker import BrokenError, StoppedError, Task, Worker
 
-LEAST, MOST, STEP = Fraction(1, 10), Fraction(10), Fraction(1, 10)
+EPSILON = Scale.of("0.1", "10", "0.1")
 
 MECHANISMS = (
     ("auto", "the best for these numbers"),
@@ -47,6 +47,8 @@ class ReleasePanel(SubjectPanel):
     }
     public = frozenset({"max_length", "source", "epsilon", "adjacency", "mechanism", "calibration", "distance"})
 
+    scales: ClassVar = {"epsilon": EPSILON, "adjacency": Scale.of("1", "10", "1")}
+
     _prepared: tuple[str, ...] = ()
 
     def form(self) -> str:
@@ -55,14 +57,12 @@ class ReleasePanel(SubjectPanel):
         return self.subject_fields(form) + "".join(
             (
                 form.slider(
-                    "epsilon", "Privacy budget ε", low=0.1, high=10, step=0.1, hint="Small: private. Large: accurate."
+                    "epsilon", "Privacy budget ε", self.scales["epsilon"], hint="Small: private. Large: accurate."
                 ),
                 form.slider(
                     "adjacency",
                     "Hidden symbols b",
-                    low=1,
-                    high=10,
-                    step=1,
+                    self.scales["adjacency"],
                     hint="Words that differ in up to b symbols are to look alike.",
                 ),
                 form.choice("mechanism", "Mechanism", MECHANISMS),
@@ -112,9 +112,9 @@ class ReleasePanel(SubjectPanel):
         return (*(values[name] for name in ("source", "model", "adjacency", "mechanism", "calibration")), str(length))
 
     async def _prepare(self, key: tuple[str, ...]) -> None:
-        here = Fraction(self.values["epsilon"])
-        steps = int((MOST - LEAST) / STEP) + 1
-        grid = sorted((LEAST + STEP * step for step in range(steps)), key=lambda each: abs(each - here))
+        here = exact(self.values["epsilon"])
+        steps = int((EPSILON.high - EPSILON.low) / EPSILON.step) + 1
+        grid = sorted((EPSILON.low + EPSILON.step * step for step in range(steps)), key=lambda each: abs(each - here))
         question = self._question()
         slow = 0
         for number, epsilon in enumerate(grid):

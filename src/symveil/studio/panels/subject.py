@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symveil.errors import SymveilError, WordError
+from symveil.errors import ParameterError, SymveilError, WordError
 from symveil.studio.forms import Form
 from symveil.studio.panel import Panel
 
@@ -70,6 +70,6 @@ class SubjectPanel(Panel):
         )
 
     def _place_of(self, error: SymveilError) -> str | None:
-        if isinstance(error, WordError):
+        if isinstance(error, WordError) or (isinstance(error, ParameterError) and error.name == "word"):
             return "word" if self.values["source"] == "alphabet" else "trip"
         return super()._place_of(error)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from symveil.drawing.curves import Curve
 from symveil.drawing.svg_plots import curves_svg
+from symveil.errors import ParameterError
 from symveil.io.page import table
 from symveil.languages.free import FreeLanguage
 from symveil.privacy.parameters import read_epsilon
@@ -27,6 +28,8 @@ def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Compare panel."""
     subject = read_subject(values)
     adjacency = read_whole("adjacency", values["adjacency"])
+    if values["which"] not in ("all", "few"):
+        raise ParameterError("which", expected="all or few", found=values["which"])
     curves = _curves(subject, adjacency, progress)
     shown = [curve for curve in curves if values["which"] == "all" or "staircase" not in curve.mechanism]
     here = _nearest(read_epsilon(values["epsilon"]))
@@ -90,7 +93,7 @@ def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacenc
     hidden = "any one symbol" if adjacency == 1 else f"any {adjacency} symbols"
     sentence = (
         f"To keep {hidden} deniable (nobody becomes more than {factor(epsilon)} times surer of it), about "
-        f"<b>{_share(ours, length)}</b> of a private word is wrong"
+        f"<b>{_share(ours, length)}</b> of a private word {'are' if '%' in _share(ours, length) else 'is'} wrong"
     )
     if theirs > ours * 1.02:
         sentence += f"; the published mechanisms get <b>{_share(theirs, length)}</b> wrong for the same promise"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,14 +21,13 @@ from symveil.studio.answer import Answer, Section, large
 from symveil.studio.tasks.subject import read_whole
 from symveil.studio.tasks.words import shown_epsilon
 from symveil.studio.worker import Progress
+from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.verify import OpacityVerdict
 from symveil.workflows.enforce import enforcement_document
 from symveil.workflows.opacity import OpacityReport, judge_opacity, load_system
 from symveil.workflows.reproduce.zhao2025_systems import example_3, example_4, medical
 
 EXAMPLES = {"medical": medical, "example-3": example_3, "example-4": example_4}
-SEPARATOR = "\n"
-"""Between the events of the observation that is being stepped through: no name of an event has one."""
-
 _MOST_STRINGS, _MOST_SUBSTITUTES = 6, 3
 
 
@@ -37,7 +37,7 @@ def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
     name, notes = _source(values)
     system = _system(name, *_changed(name))[0]
     report = _report(name, *_changed(name), values["k"], values["notion"])
-    observed = tuple(values["observed"].split(SEPARATOR)) if values["observed"] else ()
+    observed = read_observed(values["observed"])
     policies = _policies(system, values)
     document: dict[str, object] = {
         "opacity": report.document(),
@@ -48,7 +48,12 @@ def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
     }
     return Answer(
         title=f"symveil: {report.verdict.property_name}",
-        sections=(_verdict(report, notes), _stepping(system, observed, values), _enforced(policies), _shown(policies)),
+        sections=(
+            _verdict(report, notes),
+            _stepping(system, observed, values),
+            _enforced(policies, values),
+            _shown(policies),
+        ),
         document=document,
         columns=("policy", "observed", "probability", "shown instead", "given"),
         rows=tuple(_rows(policies)),
@@ -59,6 +64,21 @@ def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
         ),
         secret=True,
     )
+
+
+def read_observed(text: str) -> tuple[str, ...]:
+    """The observation that is being stepped through: a JSON list, because a name may have any character in it.
+
+    >>> read_observed(""), read_observed('["a", "b\\\\n"]')
+    ((), ('a', 'b\\n'))
+    """
+    try:
+        events = json.loads(text) if text else []
+    except (ValueError, RecursionError):
+        events = None
+    if not isinstance(events, list) or not all(isinstance(event, str) for event in events):
+        raise ParameterError("observed", expected="an observation that the system can show", found="another")
+    return tuple(events)
 
 
 def _source(values: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
@@ -101,11 +121,7 @@ def _verdict(report: OpacityReport, notes: Sequence[str]) -> Section:
         body = large("No secret is given away", f"{name[:1].upper()}{name[1:]} holds.", badge="holds")
     else:
         witness = " ".join(map(html.escape, verdict.witness or ())) or "nothing at all"
-        estimate = ", ".join(map(html.escape, verdict.estimate or ()))
-        told = (
-            f"{name[:1].upper()}{name[1:]} is violated. Whoever observes <b>{witness}</b> knows that after "
-            f"{verdict.exposed_after} of these events the system was in {{{estimate}}}, all of it secret."
-        )
+        told = f"{name[:1].upper()}{name[1:]} is violated. Whoever observes <b>{witness}</b> is sure: {_why(verdict)}."
         chance = "A secret can be given away"
         if violation is not None:
             chance = f"{_percent(violation.upper)} of all runs give a secret away"
@@ -117,6 +133,13 @@ def _verdict(report: OpacityReport, notes: Sequence[str]) -> Section:
             body += f'<p class="quiet">{exact} {shown}.</p>'
     body += "".join(f'<p class="warning">{html.escape(note)}</p>' for note in notes)
     return Section(heading="Does an observer become sure of a secret?", body=body, wide=True)
+
+
+def _why(verdict: OpacityVerdict) -> str:
+    """What the witness gives away. Only the weak and the initial notion are about one instant: the strong one is
+    violated as well where no single instant is given away."""
+    reason = html.escape(verdict.reason)
+    return reason if verdict.question.notion == "strong" else f"{reason}, all of it secret"
 
 
 def _percent(share: Fraction) -> str:
@@ -163,7 +186,7 @@ def _stepping(system: PartiallyObserved, observed: tuple[str, ...], values: Mapp
 
 def _event_button(system: PartiallyObserved, observed: tuple[str, ...], event: str) -> str:
     possible = bool(delayed_estimate(system, (*observed, event)))
-    name = html.escape(event, quote=True)
+    name = html.escape(event, quote=True).replace("\r", "&#13;").replace("\n", "&#10;")  # a browser would join them
     return (
         f'<button type="button" data-act="observe" data-panel="opacity" data-value="{name}"'
         f"{'' if possible else ' disabled'}>{name}</button>"
@@ -190,7 +213,9 @@ def _policies(system: PartiallyObserved, values: Mapping[str, str]) -> dict[str,
     found: dict[str, Enforcement | str] = {}
     if not isinstance(system, StochasticSystem):
         return dict.fromkeys(POLICIES, "this system has no probabilities: it can be verified, not enforced")
-    length = read_whole("length", values["length"]) if values["length"] else None
+    length = read_whole("length", values["length"]) if values["length"].strip() else None
+    if length is not None and length < 0:
+        raise ParameterError("length", expected="a whole number, 0 or more, or nothing", found=length)
     omega = read_whole("omega", values["omega"])
     for policy in POLICIES:
         private = policy == "private"
@@ -217,7 +242,7 @@ _TOLD = {
 }
 
 
-def _enforced(policies: Mapping[str, Enforcement | str]) -> Section:
+def _enforced(policies: Mapping[str, Enforcement | str], values: Mapping[str, str]) -> Section:
     rows: list[tuple[str, ...]] = []
     names = (
         "what it does",
@@ -231,7 +256,15 @@ def _enforced(policies: Mapping[str, Enforcement | str]) -> Section:
     for index, name in enumerate(names):
         rows.append((name, *(column[index] for column in columns)))
     body = table(("policy", *policies), rows)
-    return Section(heading="Three policies, side by side", body=body, wide=True)
+    enforced = read_question(values["k"], "weak").property_name
+    after = f'<p class="quiet">The policies enforce {enforced}, and both rows of violations are about that.</p>'
+    if values["notion"] != "weak":
+        asked = read_question(values["k"], values["notion"]).property_name
+        after = (
+            f'<p class="warning">The policies know the weak notion only: this table is about <b>{enforced}</b>, not '
+            f"about {asked}, which is judged above. A violation of 0 % here does not say that {asked} holds.</p>"
+        )
+    return Section(heading="Three policies, side by side", body=body, after=after, wide=True)
 
 
 def _column(policy: str, found: Enforcement | str) -> tuple[str, ...]:
