@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -87,6 +88,31 @@ def test_audit() -> None:
     assert symveil("audit", *ABC, "--length", "2", "--mechanism", "edit").status == 0
 
 
+def test_audit_says_when_everything_is_deleted() -> None:
+    options = ("--alphabet", "ab", "--length", "2", "--metric", "levenshtein", "--mechanism", "edit")
+    nothing = symveil("audit", *options, "--epsilon", "1")
+    assert nothing.status == 0
+    assert "always the empty word" in nothing.out
+    assert "always the empty word" not in symveil("audit", *options, "--epsilon", "5").out
+    assert symveil("audit", *options, "--epsilon", "1", "--json").document["outputs_up_to"] == 0
+
+
+def test_whether_a_word_is_released_does_not_depend_on_it(tmp_path) -> None:
+    names = [f"s{i}" for i in range(40)]
+    transitions = [[a, b, "1/40"] for a in names for b in names]
+    dense = tmp_path / "dense.json"
+    dense.write_text(json.dumps({"format": "symveil/1", "kind": "markov-chain", "transitions": transitions}))
+    options = ("--model", str(dense), "--separator", ",", "--epsilon", "8", "--metric", "levenshtein")
+    words = [names[:3], names[:1] * 80, names * 2]
+    for word in words:
+        assert symveil("release", ",".join(word), *options, "--max-length", "100").status == 0
+    refused = {
+        symveil("release", ",".join(word), *options, "--max-length", "100", "--cutoff", "4").assert_one_error_line()
+        for word in words
+    }
+    assert len(refused) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -100,7 +126,9 @@ def test_audit() -> None:
         (("abcab", "--alphabet", "abc", "--epsilon", "1", "--mechanism", "edit"), "metric levenshtein"),
         (("abcab", "--alphabet", "abc", "--epsilon", "1", "--max-length", "9"), "metric levenshtein"),
         (("abcab", "--alphabet", "abc", "--epsilon", "1", "--cutoff", "2"), "cutoff"),
-        ((TRIP, *ROADS), "--max-length"),
+        ((TRIP, *ROADS), "max_length: expected --max-length"),
+        ((TRIP, *ROADS, "--mechanism", "edit"), "truncated-levenshtein on a model"),
+        ((TRIP, *ROADS, "--max-length", "100000"), "max_length: expected at most"),
         ((TRIP, *ROADS, "--max-length", "5", "--mechanism", "edit"), "model"),
         ((TRIP, *ROADS, "--max-length", "5", "--public-start"), "metric hamming"),
         (("quay|quay", *ROADS, "--max-length", "5"), "position 2"),

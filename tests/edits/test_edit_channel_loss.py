@@ -8,11 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from edit_oracle import Channel, neighbours, words
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.errors import ParameterError
+from symveil.numerics.balls import ball, precision
 from symveil.privacy.calibration import edit_channel_search, kept
 from symveil.privacy.calibration.edit_channel_loss import (
     NOTHING,
@@ -20,6 +22,8 @@ from symveil.privacy.calibration.edit_channel_loss import (
     ChannelParameters,
     _sequences,
     channel_loss,
+    inserted_above,
+    none_inserted,
 )
 from symveil.privacy.calibration.edit_channel_search import best_channel
 
@@ -217,3 +221,41 @@ def test_a_symbol_must_be_its_own_likeliest_image():
     assert channel_loss(parameters, 3).worst > 0
     with pytest.raises(ParameterError, match="one symbol"):
         sv.EditChannel("a", epsilon=9, parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "deletion", "substitution", "symbols"),
+    [("0.9999", "0.4", "0.1", 3), ("0.9", "0.451", "0", 1), ("0.99", "0.4", "0.1", 2)],
+)
+def test_large_powers_are_as_exact_as_small_ones(ratio, deletion, substitution, symbols):
+    """Near q = 20 the library's polylogarithm has few good bits; a loss called exact is attained all the same."""
+    own = ChannelParameters.of(ratio=ratio, power=20, deletion=deletion, substitution=substitution)
+    # Σ ρ^t/(1+t)^20 by its first terms: the rest is below 10⁻⁵⁰
+    total = sum(Fraction(ratio) ** t / Fraction(1 + t) ** 20 for t in range(400))
+    with precision(128):
+        assert abs(float(none_inserted(own) * ball(total)) - 1) < 1e-15
+        assert none_inserted(own).rel_accuracy_bits() > 90
+    channel = sv.EditChannel("abc"[:symbols], epsilon=20, parameters=own)
+    assert channel.guarantee.how == "exact"
+    rows = channel.outputs(7, at_most=20_000)
+    nothing = np.empty(0, np.int32)
+    assert math.isclose(sum(np.exp(channel.log_probabilities(nothing, each)).sum() for each in rows), 1, abs_tol=1e-12)
+    verdict = sv.audit(channel, length=2, output_length=6)
+    assert math.isclose(verdict.worst_epsilon, channel.guarantee.epsilon, rel_tol=1e-9)
+
+
+def test_a_ratio_too_close_to_one_is_refused_in_one_line():
+    near = ChannelParameters.of(ratio=1 - Fraction(1, 10**4000), power=20, deletion="0.4", substitution="0.1")
+    with pytest.raises(ParameterError, match="^ratio: expected one that is not so close to 1"):
+        channel_loss(near, 3)
+
+
+@pytest.mark.parametrize("power", ["2", "20"])
+def test_what_is_inserted_far_out_adds_up_close_to_one(power):
+    """Where the series is too long the sum from t on is a difference: the same as from t' on, and what lies between."""
+    own = ChannelParameters.of(ratio="0.999999999", power=power, deletion="0.4", substitution="0.1")
+    with precision(128):
+        weights, total = inserted_above(own, 24, 24)
+        _, later = inserted_above(own, 48, 24)
+        assert total.overlaps(sum(weights, start=arb(0)) + ball(own.ratio) ** 24 * later)
+        assert total.rel_accuracy_bits() > 90

@@ -6,6 +6,7 @@ import itertools
 import math
 import pickle
 import random
+import time
 from collections import Counter
 from fractions import Fraction
 
@@ -18,6 +19,7 @@ from scipy.stats import chi2
 
 import symveil as sv
 from symveil.errors import ParameterError, WordError
+from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.privacy.calibration import truncated_loss
 from symveil.privacy.calibration.levenshtein_balls import BallBounds, RunBallBounds
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
@@ -308,3 +310,40 @@ def test_the_default_cutoff_looks_at_public_things_only():
     assert sv.TruncatedLevenshtein(sv.words_up_to("abc", 1000), epsilon=1).cutoff == 3
     assert sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 20), epsilon=1).cutoff == 10
     assert sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 500), epsilon=1).cutoff == 3
+
+
+DENSE = sv.MarkovChain.from_transitions([(f"s{i}", f"s{j}", "1/40") for i in range(40) for j in range(40)])
+
+
+def test_on_a_dense_model_every_word_is_answered():
+    """A limit met on the way would tell a word of many different symbols from one symbol repeated."""
+    mechanism = sv.TruncatedLevenshtein(sv.runs_up_to(DENSE, 100), epsilon=8)
+    assert 1 <= mechanism.cutoff < 4
+    source = random.Random(3)
+    for word in (["s1", "s2", "s3"], ["s0"] * 80, [f"s{source.randrange(40)}" for _ in range(80)]):
+        mechanism.language.encode(mechanism.release(word))
+
+
+def test_a_word_is_never_refused_for_its_work(monkeypatch):
+    """Whatever the limit of counting is elsewhere: the mechanism has decided before it saw the word."""
+    monkeypatch.setattr(EditNeighbours.__init__, "__kwdefaults__", {"max_length": None, "graph": None, "at_most": 5})
+    mechanism = sv.TruncatedLevenshtein(sv.words_up_to("abc", 30), epsilon=8)
+    assert mechanism.release("abc" * 10) is not None
+
+
+def test_what_would_take_too_long_is_refused_for_all_words_at_once():
+    with pytest.raises(ParameterError, match=r"^cutoff: expected one .* every word of up to 100 symbols .*found 4$"):
+        sv.TruncatedLevenshtein(sv.runs_up_to(DENSE, 100), epsilon=8, cutoff=4)
+    with pytest.raises(ParameterError, match="^cutoff: "):
+        sv.TruncatedLevenshtein(sv.words_up_to("abcdefghijkl", 60), epsilon=8, cutoff=9)
+
+
+@pytest.mark.parametrize("longest", [100_000, 10**7])
+def test_a_bound_far_too_long_is_refused_at_once(longest):
+    begin = time.perf_counter()
+    with pytest.raises(ParameterError, match=rf"^max_length: expected at most \d+ .*found {longest}$"):
+        sv.TruncatedLevenshtein(sv.words_up_to("abcdefgh", longest), epsilon=8)
+    with pytest.raises(ParameterError, match=rf"^max_length: expected at most \d+ .*found {longest}$"):
+        sv.runs_up_to(ROADS, longest)
+    assert time.perf_counter() - begin < 5  # without the refusal: hours
+    assert sv.select_mechanism(sv.words_up_to("abcdefgh", longest), epsilon=8).name == "edit"

@@ -15,6 +15,7 @@ from symveil.languages import edit_neighbours
 from symveil.languages.bounded import BoundedRuns, runs_up_to
 from symveil.languages.edit_distance import all_edit_distances, distance_table, edit_distance, edit_distances
 from symveil.languages.edit_neighbours import EditNeighbours
+from symveil.languages.edit_work import most_edges, most_profiles
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
 from symveil.randomness import NotPrivateSeededBits
@@ -106,10 +107,43 @@ def test_long_words_have_the_closed_forms():
     assert farther.count(2, length=402) == 1 + 402 * 25 + 402 * 401 // 2 * 25**2
 
 
-def test_work_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr(edit_neighbours, "_MOST_EDGES", 50)
-    with pytest.raises(TooLargeError, match="edges"):
-        EditNeighbours([0, 1, 2, 3], symbols=5, within=2).counts()
+def test_work_without_end_is_refused():
+    with pytest.raises(TooLargeError, match="at most 50 edges"):
+        EditNeighbours([0, 1, 2, 3], symbols=5, within=2, at_most=50).counts()
+    assert EditNeighbours([0, 1, 2, 3], symbols=5, within=2, at_most=None).edge_count > 50
+
+
+@pytest.mark.parametrize("within", range(4))
+def test_the_bound_on_the_work_holds_for_every_word(within):
+    bound = most_edges(symbols=2, within=within, max_length=7)
+    profiles = [set() for _ in range(8)]
+    for word in all_words(2, 7):
+        near = EditNeighbours(word, symbols=2, within=within, max_length=7)
+        assert near.edge_count <= bound
+        for position, layer in enumerate(near._layers):
+            profiles[position].update(profile for profile, _ in layer.nodes)
+    assert all(len(found) <= most_profiles(within, position) for position, found in enumerate(profiles))
+    if within <= 2:
+        assert max(map(len, profiles)) == most_profiles(within, 7)  # and it is no looser than it must be
+
+
+def test_the_bound_on_the_work_holds_on_models():
+    source = random.Random(12)
+    for _ in range(150):
+        language = random_model(source)
+        within = source.randrange(4)
+        bound = most_edges(
+            symbols=len(language.alphabet), within=within, max_length=language.max_length, graph=language.graph
+        )
+        for word in all_words(len(language.alphabet), min(language.max_length, 4)):
+            near = EditNeighbours(
+                word,
+                symbols=len(language.alphabet),
+                within=within,
+                max_length=language.max_length,
+                graph=language.graph,
+            )
+            assert near.edge_count <= bound
 
 
 def test_distances_are_rapidfuzz_distances():

@@ -50,6 +50,7 @@ def audit_command(
     from symveil.verification.audit_by_chain import audit_by_chain
 
     notes: list[str] = []
+    always_empty = False
     mechanism.check_metric()
     with progress_bar("auditing") as progress:
         if mechanism.metric == "levenshtein":
@@ -57,6 +58,7 @@ def audit_command(
                 raise InputError("by-chain: expected --metric hamming with it, found levenshtein")
             bound = length if mechanism.max_length is None else mechanism.max_length
             edits = mechanism.build(source.open_language(bound, notes))
+            always_empty = getattr(edits, "tells_nothing", False)
             verdict = audit(edits, length=length, output_length=output_length, progress=progress)
         else:
             if output_length is not None:
@@ -74,6 +76,8 @@ def audit_command(
             ("worst case", f"epsilon = {shown_at_least(verdict.worst_epsilon, 9)} over {verdict.pairs_checked} pairs"),
             ("private", "yes" if verdict.private else "NO"),
         ]
+        if always_empty:
+            facts.append(("outputs", "always the empty word, which tells nothing; a larger epsilon would allow more"))
         if verdict.longer_outputs_epsilon is not None:
             proved = shown_at_least(verdict.longer_outputs_epsilon, 9)
             facts.append(("longer outputs", f"epsilon = {proved}, proved, beyond {verdict.outputs_up_to} symbols"))

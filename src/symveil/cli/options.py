@@ -207,7 +207,7 @@ class LanguageOptions:
             return EveryWord(alphabet) if max_length is None else BoundedWords(alphabet, max_length)
         if max_length is None:
             raise InputError(
-                "max length: expected --max-length N with --model and metric levenshtein, because the length of the "
+                "max_length: expected --max-length N with --model and metric levenshtein, because the length of the "
                 "word is secret, found none"
             )
         return runs_up_to(model, max_length)
@@ -265,6 +265,10 @@ class WordOptions:
         word = split_word(self.word, self.separator)
         language: FixedLanguage | OpenLanguage
         if mechanism.metric == "levenshtein":
+            if mechanism.mechanism == "edit" and self.model is not None:
+                from symveil.mechanisms.edit_selection import edit_on_a_model
+
+                raise edit_on_a_model()  # before a bound is asked for that would not help
             language = self._open_language(word, mechanism.max_length, notes)
         else:
             language = self._language(word, notes)

@@ -7,6 +7,7 @@ a bound on it. An error about a word therefore does not say how long it is.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +22,9 @@ from symveil.languages.runs import sum_over_edges
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, encode
 from symveil.randomness import BitSource, uniform_below, uniform_integer
+
+_MOST_BYTES = 2 * 10**9
+_MOST_ADDITIONS = 2 * 10**8
 
 
 class BoundedLanguage(Protocol):
@@ -138,12 +142,33 @@ class BoundedRuns:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_length", read_max_length(self.max_length))
+        self._check_work()
         if not self.size:
             raise ModelError(
                 "model",
                 expected=f"at least one word of up to {self.max_length} symbols, so that one can be released",
                 found="none",
             )
+
+    def _check_work(self) -> None:
+        """Refuse a bound for which counting the words would take minutes, or all memory: numbers grow with it."""
+        if self._can_be_counted(self.max_length):
+            return
+        short, long = 0, self.max_length  # the first is short enough, the second is not
+        while long - short > 1:
+            middle = (short + long) // 2
+            short, long = (middle, long) if self._can_be_counted(middle) else (short, middle)
+        raise ParameterError(
+            "max_length",
+            expected=f"at most {short} with this model, whose words would take too long to count",
+            found=self.max_length,
+        )
+
+    def _can_be_counted(self, longest: int) -> bool:
+        bits = longest * math.log2(max(self.graph.widest, 2)) / 2  # of a count, on average
+        kept = longest * self.graph.state_count * (40 + bits / 8)
+        added = longest * self.graph.edge_count * (1 + bits / 1000)
+        return kept <= _MOST_BYTES and added <= _MOST_ADDITIONS
 
     @property
     def alphabet(self) -> Alphabet:

@@ -21,6 +21,7 @@ from symveil.models.word import Codes
 from symveil.randomness import BitSource, uniform_integer
 
 _MOST_EDGES = 5_000_000
+"""More are refused where the word is no secret; a mechanism asks `edit_work.most_edges` before it sees a word."""
 
 Node = tuple[Profile, int]
 """(profile, state of the model)."""
@@ -39,7 +40,8 @@ class _Layer:
 class EditNeighbours:
     """The words within Levenshtein distance `within` of a word, of up to `max_length` symbols.
 
-    With a `graph` only its words count; without one all words over `symbols` symbols.
+    With a `graph` only its words count; without one all words over `symbols` symbols. More than `at_most` edges
+    are refused, which depends on the word: where it is secret, None leaves out the limit.
 
     >>> near = EditNeighbours((0, 1, 2), symbols=3, within=1)
     >>> near.counts()                                       # abc; 3 shorter, 6 of its length, 9 longer words
@@ -56,10 +58,12 @@ class EditNeighbours:
         within: int,
         max_length: int | None = None,
         graph: WordGraph | None = None,
+        at_most: int | None = _MOST_EDGES,
     ) -> None:
         self._codes = tuple(int(code) for code in codes)
         self._symbols = symbols
         self._graph = graph
+        self._at_most = at_most
         self._universal = universal_automaton(within)
         self.within = within
         longest = len(self._codes) + within
@@ -75,10 +79,10 @@ class EditNeighbours:
         for position in range(self.longest):
             following = self._step(layers[-1], position)
             edges += sum(map(len, following.arriving))
-            if edges > _MOST_EDGES:
+            if self._at_most is not None and edges > self._at_most:
                 raise TooLargeError(
-                    f"counting by distance: expected at most {_MOST_EDGES} edges, found more; use a smaller distance, "
-                    "a shorter word or a smaller model"
+                    f"counting by distance: expected at most {self._at_most} edges, found more; use a smaller "
+                    "distance, a shorter word or a smaller model"
                 )
             layers.append(following)
         return layers

@@ -60,30 +60,40 @@ def select_edit_mechanism(
             expected=f"a public bound on the length for mechanism {mechanism} (the length itself is secret)",
             found="none",
         )
+    told_which = mechanism != "auto" or cutoff is not None or calibration != "tight"
+    no_choice = told_which or isinstance(language, BoundedRuns)
+    if not no_choice and language.max_length > _LONGEST_COMPARED:
+        return _channel(language, epsilon, adjacency, calibration)
     truncated = TruncatedLevenshtein(
         language, epsilon=epsilon, adjacency=adjacency, calibration=calibration, cutoff=cutoff
     )
-    told_which = mechanism != "auto" or cutoff is not None or calibration != "tight"
-    if told_which or isinstance(language, BoundedRuns):
+    if no_choice:
         return truncated
-    if language.max_length > _LONGEST_COMPARED:
-        return _channel(language, epsilon, adjacency, calibration)
     channel = _channel(language, epsilon, adjacency, calibration)
     return min(truncated, channel, key=_public_error)
 
 
 def _channel(language: OpenLanguage, epsilon: Number, adjacency: Adjacency, calibration: str) -> EditChannel:
     if isinstance(language, BoundedRuns):
-        raise ParameterError(
-            "mechanism",
-            expected="truncated-levenshtein on a model: the edit channel releases words that the model cannot produce",
-            found=EditChannel.name,
-        )
+        raise edit_on_a_model()
     if calibration != "tight":
         raise ParameterError(
             "calibration", expected="tight for mechanism edit, whose loss is known exactly", found=calibration
         )
     return EditChannel(language.alphabet, epsilon=epsilon, adjacency=adjacency, max_length=language.max_length)
+
+
+def edit_on_a_model() -> ParameterError:
+    """What is said to those who ask for the edit channel on a model.
+
+    >>> edit_on_a_model().name
+    'mechanism'
+    """
+    return ParameterError(
+        "mechanism",
+        expected="truncated-levenshtein on a model: the edit channel releases words that the model cannot produce",
+        found=EditChannel.name,
+    )
 
 
 def _public_error(mechanism: EditMechanism) -> float:

@@ -24,6 +24,7 @@ from symveil.languages.bounded import BoundedRuns, BoundedWords
 from symveil.languages.edit_distance import edit_distances
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.mechanisms.edit_mechanism import EditMechanism, Lengths
+from symveil.mechanisms.truncated_limits import default_cutoff, read_cutoff
 from symveil.models.word import Codes, Word
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.rationals import Number
@@ -42,7 +43,8 @@ class TruncatedLevenshtein(EditMechanism):
     """The truncated exponential mechanism over words of up to a public number of symbols.
 
     `cutoff` is k. Without one it is the public bound N itself where N is small, so that nothing is
-    truncated, and 6 … 3 where counting farther would take long.
+    truncated, and less where counting farther would take long. What would take too long is refused here,
+    before there is a word (`truncated_limits`).
 
     >>> import symveil as sv
     >>> mechanism = sv.TruncatedLevenshtein(sv.words_up_to("abc", 5), epsilon=6)
@@ -72,7 +74,7 @@ class TruncatedLevenshtein(EditMechanism):
             )
         super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
         self._bounded: Final = language
-        self.cutoff: Final = default_cutoff(language) if cutoff is None else _read_cutoff(cutoff)
+        self.cutoff: Final = default_cutoff(language) if cutoff is None else read_cutoff(cutoff, language)
 
     # --- calibration ---------------------------------------------------------------------------
 
@@ -126,6 +128,7 @@ class TruncatedLevenshtein(EditMechanism):
                 within=self.cutoff,
                 max_length=self._bounded.max_length,
                 graph=self._bounded.graph,
+                at_most=None,  # whether there is an answer must not depend on the word: the constructor has decided
             )
             self._remembered[key] = _Around(self, near)
             if len(self._remembered) > _WORDS_REMEMBERED:
@@ -220,33 +223,3 @@ class _Around:
             sums.append(sums[-1] + mass)
         total = sums[-1] + self._mechanism.size * far
         return [partial / total for partial in sums]
-
-
-def default_cutoff(language: BoundedWords | BoundedRuns) -> int:
-    """k where none is asked for: no truncation for short words, then as far as counting takes a second or so.
-
-    On a sparse model fewer words are near, so it can look farther. Only public things are looked at.
-    """
-    quick: tuple[tuple[int, int], ...] = _QUICK
-    if isinstance(language, BoundedRuns):
-        graph = language.graph
-        hidden_start = len(graph.edges(graph.start))
-        branching = (graph.edge_count - hidden_start) / max(graph.state_count - 1, 1)
-        quick = next((rows for widest, rows in _QUICK_ON_MODELS if branching <= widest), _QUICK)
-    longest = language.max_length
-    return next((min(longest, k) for bound, k in quick if longest <= bound), 3)
-
-
-# (longest words, k): measured on words without a pattern over a large alphabet …
-_QUICK = ((10, 6), (20, 5), (100, 4))
-# … and on road networks with this many successors on average
-_QUICK_ON_MODELS = ((3.5, ((20, 10), (60, 8), (100, 5))), (6.0, ((10, 8), (20, 6), (60, 5), (100, 4))))
-
-
-def _read_cutoff(value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= _LARGEST_CUTOFF:
-        raise ParameterError("cutoff", expected=f"a whole number from 0 to {_LARGEST_CUTOFF}", found=value)
-    return int(value)
-
-
-_LARGEST_CUTOFF = 1000

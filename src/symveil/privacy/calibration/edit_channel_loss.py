@@ -23,6 +23,7 @@ the right side falling and the left side growing with M. Everything is in ball a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
@@ -85,6 +86,8 @@ class ChannelParameters:
 
 
 _LARGEST_POWER = 20
+_BITS_LOST = 24
+_MOST_TERMS = 5000
 
 NOTHING = ChannelParameters(ratio=Fraction(0), power=Fraction(2), deletion=Fraction(1), substitution=Fraction(0))
 """Delete everything, insert nothing: perfectly private, and useless."""
@@ -168,23 +171,42 @@ def none_inserted(parameters: ChannelParameters) -> arb:
     """g(0) = ρ/Li_q(ρ), at the working precision."""
     if parameters.ratio == 0:
         return arb(1)
-    rho = ball(parameters.ratio)
-    return rho / rho.polylog(ball(parameters.power))
+    return ball(parameters.ratio) / _polylog(parameters.power, parameters.ratio)
 
 
 def mean_inserted(parameters: ChannelParameters) -> arb:
     """E[t] = Li_{q−1}(ρ)/Li_q(ρ) − 1, at the working precision."""
     if parameters.ratio == 0:
         return arb(0)
-    rho, power = ball(parameters.ratio), ball(parameters.power)
-    return rho.polylog(power - 1) / rho.polylog(power) - 1
+    ratio, power = parameters.ratio, parameters.power
+    return _polylog(power - 1, ratio) / _polylog(power, ratio) - 1
+
+
+def _polylog(order: Fraction, ratio: Fraction) -> arb:
+    """Li_order(ratio), nearly as good as the working precision.
+
+    For large orders and ratios beyond 1/2 the library's balls are wide (of order 20: 10 good bits of 128), which
+    would be read as a loss that no output attains: it is asked again with more bits until the ball is narrow.
+    """
+    return _narrow(lambda: ball(ratio).polylog(ball(order)), ratio)
+
+
+def _narrow(compute: Callable[[], arb], ratio: Fraction) -> arb:
+    """What `compute` finds, with enough bits that the ball is nearly as narrow as the working precision allows."""
+    wanted = ctx.prec - _BITS_LOST
+    for factor in (1, 2, 4, 8, 16):
+        with precision(factor * ctx.prec):
+            found = compute()
+        if found.is_finite() and found.rel_accuracy_bits() >= wanted:
+            return found
+    raise ParameterError("ratio", expected="one that is not so close to 1", found=ratio)
 
 
 def inserted_above(parameters: ChannelParameters, start: int, count: int) -> tuple[list[arb], arb]:
     """g(start), g(start+1) … (`count` of them) and g(start) + g(start+1) + … to the end, up to a common factor.
 
-    At the working precision. The sum is taken term by term, never as a difference, so that it is as
-    good far out as at the start; what is left out after the last term t is at most its weight/(1−ρ).
+    At the working precision. The sum is taken term by term, so that it is as good far out as at the start;
+    what is left out after the last term t is at most its weight/(1−ρ).
     """
     if parameters.ratio == 0:
         return [arb(1 if start + place == 0 else 0) for place in range(count)], arb(1)
@@ -195,7 +217,7 @@ def inserted_above(parameters: ChannelParameters, start: int, count: int) -> tup
         total += weights[-1]
         power *= rho
     if start == 0:
-        return weights, rho.polylog(q) / rho
+        return weights, _polylog(parameters.power, parameters.ratio) / rho
     place, wanted = count, total * arb(2) ** -ctx.prec
     while True:
         weight = power * (-q * arb(1 + start + place).log()).exp()
@@ -203,9 +225,18 @@ def inserted_above(parameters: ChannelParameters, start: int, count: int) -> tup
         if rest < wanted:
             # between nothing and `rest`
             return weights, total + rest / 2 + arb(0, (rest / 2).upper())
+        if place == _MOST_TERMS:  # ρ is close to 1: the series would take for ever, and a difference loses little
+            return weights, _narrow(lambda: _all_from(parameters, start), parameters.ratio)
         total += weight
         power *= rho
         place += 1
+
+
+def _all_from(parameters: ChannelParameters, start: int) -> arb:
+    """Σ_{t≥start} ρ^{t−start}/(1+t)^q: the whole sum less its beginning."""
+    rho, q = ball(parameters.ratio), ball(parameters.power)
+    begin = sum((rho**count * (-q * arb(1 + count).log()).exp() for count in range(start)), start=arb(0))
+    return (_polylog(parameters.power, parameters.ratio) / rho - begin) / rho**start
 
 
 @dataclass(frozen=True, slots=True)
