@@ -29,6 +29,7 @@ class SafeObservations:
     """
 
     def __init__(self, system: StochasticSystem, question: Question, *, longest: int | None = None) -> None:
+        self._system = system
         self.seen = Observed(system)
         self.alphabet = Alphabet(system.observable)
         self._machine = estimator(self.seen, question)
@@ -139,18 +140,11 @@ class SafeObservations:
     def _everything(self) -> WordGraph:
         """The observer as a graph of words, to the depth that is needed."""
         question = Question("weak", 0)
-        blind = SafeObservations(self._without_secrets, question, longest=self._longest)
+        blind = SafeObservations(self._system.with_secret(()), question, longest=self._longest)
         graph = blind.graph
         if graph is None:
             raise AssertionError("without secrets every observation is safe")
         return graph
-
-    @cached_property
-    def _without_secrets(self) -> StochasticSystem:
-        system = self.seen.system
-        if not isinstance(system, StochasticSystem):
-            raise TypeError("only stochastic systems are enforced")
-        return system.with_secret(())
 
 
 def _leads_somewhere(graph: WordGraph, events: Events) -> bool:

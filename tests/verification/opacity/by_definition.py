@@ -18,6 +18,7 @@ The tests compare 2 with 1, 3 with 2, and the package with 2 and 3.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -233,7 +234,7 @@ Marked = frozenset[tuple[Hashable, str]]
 """{(what is remembered of a run, its state now)}."""
 
 
-class Knowledge:
+class Knowledge(ABC):
     """What an observation tells; equal knowledge has an equal future."""
 
     def __init__(self, defined: Defined, k: int | str) -> None:
@@ -241,17 +242,17 @@ class Knowledge:
 
     start: Hashable
 
+    @abstractmethod
     def after(self, known: Any, event: str) -> Any:
         """What one more event tells."""
-        raise NotImplementedError
 
     def possible(self, known: Any) -> bool:
         """Whether some run has this observation."""
         return bool(known)
 
+    @abstractmethod
     def exposes(self, known: Any) -> bool:
         """Whether the observation violates."""
-        raise NotImplementedError
 
     def _moved(self, marked: Marked, event: str) -> Marked:
         moved = [(mark, target) for mark, state in marked for target in self._defined.by(state, event)]
