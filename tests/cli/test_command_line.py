@@ -69,6 +69,51 @@ def test_an_interrupt_exits_130() -> None:
     assert out == ""
 
 
+def test_an_interrupt_inside_a_callback_is_not_lost() -> None:
+    """As when Ctrl-C falls into an import: the exception of a callback is printed and forgotten by Python."""
+    program = (
+        "import signal, sys, time\n"
+        "import symveil.cli.main\n"
+        "class Swallows:\n"
+        "    def __del__(self):\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "def run():\n"
+        "    for _ in range(2):\n"
+        "        Swallows()\n"
+        "    time.sleep(60)\n"
+        "symveil.cli.main.main = run\n"
+        "from symveil.cli.entry import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_an_interrupt_that_a_library_drops_stops_the_work_at_its_next_report() -> None:
+    program = (
+        "import signal, sys\n"
+        "import symveil.cli.main\n"
+        "from symveil.cli.output import counter, progress_bar, rate_bar\n"
+        "bar, told = {'bar': (progress_bar('x'), (1, 2)), 'count': (counter('x'), (1,)),"
+        " 'rate': (rate_bar(), ('x', 0.5, 1))}[sys.argv[1]]\n"
+        "def run():\n"
+        "    with bar as tell:\n"
+        "        tell(*told)\n"
+        "        try:\n"
+        "            signal.raise_signal(signal.SIGINT)\n"
+        "        except BaseException:\n"
+        "            pass\n"
+        "        tell(*told)\n"
+        "        print('went on')\n"
+        "symveil.cli.main.main = run\n"
+        "from symveil.cli.entry import main\n"
+        "main()\n"
+    )
+    for kind in ("bar", "count", "rate"):
+        done = subprocess.run([sys.executable, "-c", program, kind], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (130, ""), (kind, done.stderr)
+
+
 def test_a_reader_that_goes_away_is_no_error() -> None:
     many = "-m symveil release abc --alphabet abc --epsilon 1 --count 100000"
     command = f"{shlex.quote(sys.executable)} {many} | head -n 1"

@@ -6,8 +6,14 @@ import sys
 def main() -> None:
     """Run the command line."""
     try:
-        from symveil.cli.main import main as run
+        from symveil.cli.interrupts import keep_interrupts, let_go
 
-        run()
+        keep_interrupts()
+        try:
+            from symveil.cli.main import main as run
+
+            run()
+        finally:
+            let_go()
     except KeyboardInterrupt:
         sys.exit(130)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from symveil.cli.interrupts import stop_if_interrupted
 from symveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -77,7 +78,12 @@ def require_different(**paths: Path | None) -> None:
 def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on standard error where somebody is looking; yields what tells it (done, total)."""
     with click.progressbar(length=100, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
-        yield lambda done, total: bar.update(done * 100 // total - bar.pos)
+
+        def tell(done: int, total: int) -> None:
+            stop_if_interrupted()
+            bar.update(done * 100 // total - bar.pos)
+
+        yield tell
 
 
 @contextmanager
@@ -88,6 +94,7 @@ def counter(what: str) -> Iterator[Callable[[int], None]]:
 
     def tell(count: int) -> None:
         nonlocal last
+        stop_if_interrupted()
         if shown and time.monotonic() - last > _SECONDS_BETWEEN_COUNTS:
             last = time.monotonic()
             click.echo(f"\r{what}: {count:,}", nl=False, err=True)
@@ -117,6 +124,7 @@ def rate_bar() -> Iterator[Callable[[str, float, int], None]]:
 
         def tell(what: str, done: float, records: int) -> None:
             nonlocal began, shown
+            stop_if_interrupted()
             if what != shown[0]:  # the next pass begins again
                 began, bar.pos, bar.start = time.monotonic(), 0, time.time()
             shown = (what, records)

@@ -1,0 +1,83 @@
+"""An interrupt that nobody may swallow.
+
+Python raises `KeyboardInterrupt` wherever the program happens to be. Inside a callback whose exceptions cannot be
+passed on (a weak reference that dies, `__del__`) it is printed and forgotten; inside the import of some compiled
+libraries it is dropped without a word. The run would go on as if Ctrl-C had not been pressed. So an interrupt is
+remembered: one that ends at `sys.unraisablehook` is sent again, and whoever reports progress stops at its next report.
+"""
+
+import _thread
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+# long enough for the callback that swallowed it to be over; a second swallowing is sent again in the same way
+AGAIN_AFTER = 0.01
+
+_asked = threading.Event()  # an interrupt that nobody has seen to yet
+_again = threading.Event()  # the next one is not the user's: it was sent again
+
+
+def keep_interrupts() -> None:
+    """Remember every interrupt, and send those again that were raised where they could not be passed on.
+
+    >>> before = sys.unraisablehook, signal.getsignal(signal.SIGINT)
+    >>> keep_interrupts()
+    >>> sys.unraisablehook is before[0]
+    False
+    >>> sys.unraisablehook, _ = before[0], signal.signal(signal.SIGINT, before[1])
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where the caller ignores it, as nohup does
+        signal.signal(signal.SIGINT, _remember)
+    otherwise = sys.unraisablehook
+
+    def hook(what: "UnraisableHookArgs") -> None:
+        if not issubclass(what.exc_type, KeyboardInterrupt):
+            otherwise(what)
+            return
+        again = threading.Timer(AGAIN_AFTER, _interrupt)
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = hook
+
+
+def stop_if_interrupted() -> None:
+    """Raise the interrupt that was asked for, if the program still runs in spite of it.
+
+    >>> stop_if_interrupted()
+    """
+    if _asked.is_set():
+        _asked.clear()  # once: what cleans up may report too
+        raise KeyboardInterrupt
+
+
+def let_go() -> None:
+    """From here on the program ends anyway: an interrupt must not end it in another way.
+
+    >>> let_go()
+    """
+    if signal.getsignal(signal.SIGINT) is _remember:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _remember(_signal: int, _frame: FrameType | None) -> None:
+    if _again.is_set():
+        _again.clear()
+        if not _asked.is_set():  # seen to in the meantime: what cleans up is not to be disturbed
+            return
+    _asked.set()
+    raise KeyboardInterrupt
+
+
+def _interrupt() -> None:
+    _again.set()
+    if hasattr(signal, "pthread_kill"):  # a real signal: it also ends a wait for something outside Python
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
