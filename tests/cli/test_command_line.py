@@ -114,6 +114,27 @@ def test_an_interrupt_that_a_library_drops_stops_the_work_at_its_next_report() -
         assert (done.returncode, done.stdout) == (130, ""), (kind, done.stderr)
 
 
+def test_an_interrupt_that_passed_through_code_run_from_c_still_exits_130(tmp_path: Path) -> None:
+    """As in the imports of compiled libraries: `python -m` would die of the signal although it was handled."""
+    (tmp_path / "interrupted.py").write_text(
+        "import ctypes, signal\n"
+        "import symveil.cli.main\n"
+        "def run():\n"
+        "    code = b'import signal; signal.raise_signal(signal.SIGINT)'\n"
+        "    evaluate = ctypes.pythonapi.PyRun_String\n"
+        "    evaluate.restype = ctypes.py_object\n"
+        "    evaluate.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.py_object, ctypes.py_object]\n"
+        "    evaluate(code, 257, {}, {})\n"
+        "symveil.cli.main.main = run\n"
+        "from symveil.cli.entry import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_a_reader_that_goes_away_is_no_error() -> None:
     many = "-m symveil release abc --alphabet abc --epsilon 1 --count 100000"
     command = f"{shlex.quote(sys.executable)} {many} | head -n 1"

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 # long enough for the callback that swallowed it to be over; a second swallowing is sent again in the same way
 AGAIN_AFTER = 0.01
 
-_asked = threading.Event()  # an interrupt that nobody has seen to yet
+_asked = threading.Event()  # there was an interrupt
+_seen_to = threading.Event()  # and the work has stopped for it
 _again = threading.Event()  # the next one is not the user's: it was sent again
 
 
@@ -52,8 +53,8 @@ def stop_if_interrupted() -> None:
 
     >>> stop_if_interrupted()
     """
-    if _asked.is_set():
-        _asked.clear()  # once: what cleans up may report too
+    if _asked.is_set() and not _seen_to.is_set():
+        _seen_to.set()  # once: what cleans up may report too
         raise KeyboardInterrupt
 
 
@@ -64,12 +65,18 @@ def let_go() -> None:
     """
     if signal.getsignal(signal.SIGINT) is _remember:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if _asked.is_set():
+        import ctypes  # only here: it is not light
+
+        # CPython remembers an interrupt that passed through code run from C, handled or not, and `python -m` would then
+        # die of the signal instead of exiting with our status; running anything from C makes it forget
+        ctypes.pythonapi.PyRun_SimpleString(b"pass")
 
 
 def _remember(_signal: int, _frame: FrameType | None) -> None:
     if _again.is_set():
         _again.clear()
-        if not _asked.is_set():  # seen to in the meantime: what cleans up is not to be disturbed
+        if _seen_to.is_set():  # in the meantime: what cleans up is not to be disturbed
             return
     _asked.set()
     raise KeyboardInterrupt
