@@ -340,10 +340,10 @@ def test_what_would_take_too_long_is_refused_for_all_words_at_once():
 
 @pytest.mark.parametrize("longest", [100_000, 10**7])
 def test_a_bound_far_too_long_is_refused_at_once(longest):
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(ParameterError, match=rf"^max_length: expected at most \d+ .*found {longest}$"):
         sv.TruncatedLevenshtein(sv.words_up_to("abcdefgh", longest), epsilon=8)
     with pytest.raises(ParameterError, match=rf"^max_length: expected at most \d+ .*found {longest}$"):
         sv.runs_up_to(ROADS, longest)
-    assert time.perf_counter() - begin < 5  # without the refusal: hours
+    assert time.process_time() - begin < 5  # without the refusal: hours
     assert sv.select_mechanism(sv.words_up_to("abcdefgh", longest), epsilon=8).name == "edit"

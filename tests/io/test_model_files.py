@@ -223,19 +223,19 @@ def test_a_name_that_no_file_can_hold_is_refused() -> None:
 )
 def test_numbers_that_would_fill_the_memory_are_refused_at_once(number: str) -> None:
     text = json.dumps({**CHAIN, "transitions": [["a", "b", "HERE"]]}).replace('"HERE"', number)
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ModelError, match=r"\$\.transitions\[0\]\[2\]: expected a probability") as caught:
         parse_model(text)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert len(str(caught.value)) < 300
 
 
 def test_many_long_fractions_are_refused_before_their_sum_explodes() -> None:
     rows = [["a", f"b{index}", f"1/{10**990 + index}"] for index in range(5000)]
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ModelError, match="common denominator of at most 4000 digits"):
         parse(CHAIN, transitions=rows)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000])

@@ -233,7 +233,7 @@ def test_the_empty_word(alphabet, limits):
 
 
 def test_a_long_word_is_counted_without_being_built():
-    started = time.perf_counter()
+    started = time.process_time()
     automaton = hamming_automaton([0, 1] * 5000, alphabet=range(4))
     assert automaton.state_count == 10_001 * 10_002 // 2
     assert automaton.edge_count == 10_000 * 10_001
@@ -243,7 +243,7 @@ def test_a_long_word_is_counted_without_being_built():
     assert half.language_size == math.comb(10_000, 5000) * 3**5000
     assert sum(choice.together for choice in half.policy(17, 3)) == 1
     assert next(iter(half.states)) == (0, 0)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_symbols_may_be_anything_hashable():

@@ -71,10 +71,10 @@ def words():
     ids=repr,
 )
 def test_epsilon_must_be_a_positive_finite_number(kind, epsilon):
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ParameterError, match="epsilon: expected") as caught:
         kind(words(), epsilon=epsilon)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     assert caught.value.name == "epsilon"
     assert "\n" not in str(caught.value)
 

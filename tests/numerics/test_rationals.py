@@ -86,10 +86,10 @@ def test_spellings(written, value):
     ids=lambda written: repr(written)[:30],
 )  # fmt: skip
 def test_anything_else_is_refused_quickly_and_by_name(written):
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ParameterError, match=r"^theta: expected a share") as caught:
         exact(written, name="theta", expected="a share")
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     assert caught.value.name == "theta"
     assert len(str(caught.value)) < 2000
 

@@ -84,7 +84,7 @@ def test_cancelling_ends_the_process_and_the_next_job_runs(tmp_path: Path) -> No
                 await endless
             with pytest.raises(StoppedError):
                 await queued
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 20  # spin would go on for ever
             assert not Path(f"/proc/{number}").exists()
             assert await worker.run(double, 3) == 6
         finally:

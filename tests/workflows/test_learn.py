@@ -169,11 +169,11 @@ def test_the_sequences_are_not_overwritten(tmp_path) -> None:
 
 @needs_trips
 def test_shanghai_in_seconds(tmp_path) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     learned = learn_file(
         DATA / "shanghai_trips.csv.gz", tmp_path / "m.json", graph=DATA / "shanghai_adjacency.csv.gz", smooth="1/2"
     )
-    assert time.perf_counter() - start < 15  # a second or less on an idle machine
+    assert time.process_time() - start < 15  # a second or less on an idle machine
     assert (len(learned.chain.states), len(learned.chain.transitions), learned.dead_ends) == (714, 1737, 0)
     counts: Counter[tuple[str, str]] = Counter()
     with gzip.open(DATA / "shanghai_trips.csv.gz", "rt", newline="") as file:

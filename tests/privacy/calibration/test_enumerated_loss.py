@@ -39,10 +39,10 @@ def _complete(states: int) -> MarkovChain:
 def test_ten_thousand_words_take_seconds() -> None:
     words = written_out(runs(_complete(10), 4))
     assert words is not None
-    begin = time.perf_counter()
+    begin = time.process_time()
     loss = exact_loss(words, rate=Fraction(2), adjacency=2)
     assert 4 <= loss < 4 + Fraction(1, 10**8)  # on all words Z is constant (mathematics §5)
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20
 
 
 def test_more_words_are_refused() -> None:
