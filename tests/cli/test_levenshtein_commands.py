@@ -117,7 +117,7 @@ def test_whether_a_word_is_released_does_not_depend_on_it(tmp_path) -> None:
     ("arguments", "expected"),
     [
         (("abcab", *ABC, "--max-length", "4"), "at most 4 symbols"),
-        (("abcab", *ABC, "--max-length", "-1"), "max_length"),
+        (("abcab", *ABC, "--max-length", "-1"), "max-length"),
         (("abcab", *ABC, "--mechanism", "exponential"), "truncated-levenshtein"),
         (("abcab", *ABC, "--mechanism", "truncated-levenshtein"), "public bound"),
         (("abcab", *ABC, "--mechanism", "edit", "--calibration", "classic"), "calibration"),

@@ -195,7 +195,7 @@ def test_logs_that_end_early_count_too():
         ({"policy": "substitution", "omega": 1, "epsilon": 1}, "epsilon: expected none with the policy substitution"),
         (
             {"policy": "safe"},
-            "omega: expected the exact distance of substitutes, a whole number, 1 or more, found None",
+            "omega: expected the exact distance of substitutes, a whole number, 1 or more, found none",
         ),
         ({"policy": "safe", "omega": 0}, "omega: expected the exact distance of substitutes"),
         ({"policy": "substitution", "omega": True}, "omega: expected the exact distance of substitutes"),

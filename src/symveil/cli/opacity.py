@@ -99,12 +99,15 @@ def _print(report: OpacityReport) -> None:
 
 
 def _shown(report: OpacityReport) -> str:
+    from symveil.numerics.rationals import shown_at_least, shown_at_most
+
     violation = report.violation
     if violation is None:
         return ""
     horizon = "" if violation.within is None else f" within {violation.within} events"
     if not violation.is_exact:
-        return f"{float(violation.lower):.12g} to {float(violation.upper):.12g}, proved{horizon}"
+        lower, upper = shown_at_most(violation.lower, 12), shown_at_least(violation.upper, 12)
+        return f"{lower} to {upper}, proved{horizon}"
     text = str(violation.upper)
     if len(text) > 60:
         text = f"{float(violation):.15g}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.interrupts import stop_if_interrupted
-from symveil.errors import ParameterError
+from symveil.errors import ParameterError, either
 
 if TYPE_CHECKING:
     from symveil.privacy.protection import Protection
@@ -72,7 +72,7 @@ def thin_protection(protection: Protection | None) -> list[str]:
 def require_suffix(option: str, path: Path | None, suffixes: tuple[str, ...]) -> None:
     """Refuse a file name before anything is computed or written."""
     if path is not None and path.suffix.lower() not in suffixes:
-        raise ParameterError(option, expected=f"a file name ending in {' or '.join(suffixes)}", found=repr(path.name))
+        raise ParameterError(option, expected=f"a file name ending in {either(suffixes)}", found=repr(path.name))
 
 
 def require_different(**paths: Path | None) -> None:

@@ -155,7 +155,7 @@ def _require_pairs(model: LabelledChain, pairs: list[tuple[str, str]] | None) ->
 
 
 def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: list[str], *, as_json: bool) -> int:
-    from symveil.numerics.rationals import spelled
+    from symveil.numerics.rationals import shown_at_least, shown_at_most, spelled
     from symveil.workflows.verify import smallest_epsilon
 
     with progress_bar("searching") as progress:
@@ -164,18 +164,12 @@ def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: li
         print_json(found.document())
     else:
         # against the claim: what is printed as enough is enough, and what is not is not
-        upper = "none was proved" if found.upper is None else f"{_places(found.upper, up=True)}, proved to be enough"
-        lower = "0" if found.lower is None else _places(found.lower, up=False)
-        rows = [("delta", spelled(found.delta)), ("not enough", lower if found.lower else "—"), ("enough", upper)]
+        upper = "none was proved" if found.upper is None else f"{shown_at_least(found.upper)}, proved to be enough"
+        lower = shown_at_most(found.lower) if found.lower else "—"
+        rows = [("delta", spelled(found.delta)), ("not enough", lower), ("enough", upper)]
         print_facts("Smallest epsilon", rows)
     print_notes(notes)
     return 0 if found.upper is not None else 1
-
-
-def _places(value: Fraction, *, up: bool) -> str:
-    """Six decimal places, rounded to the side that is asked for."""
-    millionths = math.ceil(value * 10**6) if up else math.floor(value * 10**6)
-    return f"{millionths // 10**6}.{millionths % 10**6:06d}"
 
 
 def _draw(model: LabelledChain, verdict: PrivacyVerdict, path: Path, options: dict[str, Any], *, title: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from symveil.errors import FileError, ModelError, ParameterError
 from symveil.io.json_text import Members, Numeral, parse_json, read_members
 from symveil.io.late_readers import parquet_reader
-from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_rows, read_lines, suffix
+from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_rows, read_lines, suffix, wrong_suffix
 
 _WHAT = "file of sequences"
 _CSV = (".csv", ".tsv")
@@ -48,8 +48,7 @@ def read_sequences(
         return _from_json_lines(file, chosen, separator)
     if kind == _PARQUET:
         return _from_parquet(file, chosen, separator)
-    known = ", ".join((*_CSV, *_JSON_LINES, _PARQUET))
-    raise FileError(str(file), expected=f"a name that ends in one of {known}, perhaps with .gz", found=repr(kind))
+    raise wrong_suffix(file, (*_CSV, *_JSON_LINES, _PARQUET))
 
 
 class _Choice:
