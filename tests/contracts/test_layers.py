@@ -1,4 +1,4 @@
-"""Every layer's folder opens with what lives there, what may not, and where it stands; the docs name the same layers."""
+"""Every layer's folder opens with what lives there, what may not, and where it stands."""
 
 from __future__ import annotations
 
