@@ -19,16 +19,12 @@ from symveil.numerics.integers import decimal
 from symveil.privacy.guarantee import Guarantee
 
 
-class Law(Protocol):
-    """The conditional law P(released | word) of a mechanism, with what it claims about it."""
+class Claim(Protocol):
+    """What every mechanism claims about itself, whatever the metric of its adjacency."""
 
     @property
     def name(self) -> str:
         """The mechanism's public name."""
-
-    @property
-    def language(self) -> Language:
-        """The words that may be handed in and that may come out."""
 
     @property
     def epsilon(self) -> Fraction:
@@ -36,11 +32,19 @@ class Law(Protocol):
 
     @property
     def adjacency(self) -> int:
-        """The Hamming distance up to which two words are adjacent."""
+        """The distance up to which two words are adjacent."""
 
     @property
     def guarantee(self) -> Guarantee:
         """The loss that the mechanism claims to have."""
+
+
+class Law(Claim, Protocol):
+    """The conditional law P(released | word) of a mechanism under Hamming adjacency, with what it claims about it."""
+
+    @property
+    def language(self) -> Language:
+        """The words that may be handed in and that may come out."""
 
     def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word) for every row of `released`."""
