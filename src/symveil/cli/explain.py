@@ -108,18 +108,17 @@ def explain_command(
 
 
 def _print(explanation: Explanation) -> None:
-    from symveil.numerics.integers import decimal
+    from symveil.numerics.integers import shortened
     from symveil.numerics.rationals import shown_at_least, spelled
 
     mechanism, law, automaton = explanation.mechanism, explanation.law, explanation.automaton
-    size = decimal(mechanism.language.size)
     guarantee = mechanism.guarantee
     loss, asked = shown_at_least(guarantee.epsilon), spelled(mechanism.epsilon)
     facts = [
         ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
         ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {asked} asked for"),
         ("protects", f"words that differ in up to {mechanism.adjacency} of {mechanism.language.length} positions"),
-        ("words", size if len(size) <= 30 else f"{size[0]}.{size[1:4]}…e+{len(size) - 1}"),
+        ("words", shortened(mechanism.language.size)),
         ("expected error", f"{law.expected_error:.6g} symbols changed"),
         ("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"),
     ]
@@ -151,12 +150,11 @@ def _print_law(labels: Sequence[object], probabilities: Sequence[float], unit: s
 
 
 def _print_edits(explanation: EditExplanation, notes: list[str]) -> None:
-    from symveil.numerics.integers import decimal
+    from symveil.numerics.integers import shortened
     from symveil.numerics.rationals import shown_at_least, spelled
 
     mechanism, law = explanation.mechanism, explanation.law
     bound, size = mechanism.language.max_length, explanation.language_size
-    digits = "without end" if size is None else decimal(size)
     guarantee = mechanism.guarantee
     loss, asked = shown_at_least(guarantee.epsilon), spelled(mechanism.epsilon)
     parameters = explanation.document()["parameters"]
@@ -166,7 +164,7 @@ def _print_edits(explanation: EditExplanation, notes: list[str]) -> None:
         ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {asked} asked for"),
         ("protects", f"words up to {mechanism.adjacency} insertions, deletions or substitutions apart"),
         ("public", "no bound on the length" if bound is None else f"no word has more than {bound} symbols"),
-        ("words", digits if len(digits) <= 30 else f"{digits[0]}.{digits[1:4]}…e+{len(digits) - 1}"),
+        ("words", "without end" if size is None else shortened(size)),
         ("parameters", ", ".join(f"{name} {value}" for name, value in parameters.items())),
         ("expected error", f"{law.expected_error:.6g} {_UNITS[law.measured]}"),
         ("automaton", f"{explanation.automaton[0]} states, {explanation.automaton[1]} edges"),

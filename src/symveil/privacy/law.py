@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from symveil.drawing.svg_plots import bars_svg
 from symveil.languages.language import Language
 from symveil.models.word import Codes
-from symveil.numerics.integers import decimal
+from symveil.numerics.integers import decimal, shortened
 from symveil.privacy.guarantee import Guarantee
 
 
@@ -57,6 +56,10 @@ class ErrorBounds:
     lower: float
     upper: float
 
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {"lower": self.lower, "upper": self.upper}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistanceLaw:
@@ -94,6 +97,21 @@ class DistanceLaw:
             return 1.0
         return min(1.0, 2 * math.exp(-2 * (deviation / self.length) ** 2))
 
+    def document(self) -> list[dict[str, object]]:
+        """The JSON form, a row for each distance."""
+        columns = (self.distances, self.probabilities, self.log_probabilities)
+        return [
+            {
+                "distance": distance,
+                "words": decimal(count),
+                "probability": probability,
+                "log_probability": log_probability,
+            }
+            for count, distance, probability, log_probability in zip(
+                self.counts, *(column.tolist() for column in columns), strict=True
+            )
+        ]
+
     def to_svg(self) -> str:
         """The law as bars, the expected error pointed out: the picture of the studio and of notebooks.
 
@@ -115,7 +133,7 @@ class DistanceLaw:
         likeliest = np.sort(np.argsort(-self.probabilities, kind="stable")[:20])
         counts = self.counts
         rows = "".join(
-            f"<tr><td>{self.distances[index]}</td><td>{_shortened(counts[index])}</td>"
+            f"<tr><td>{self.distances[index]}</td><td>{shortened(counts[index])}</td>"
             f"<td>{self.probabilities[index]:.6g}</td></tr>"
             for index in likeliest
         )
@@ -123,8 +141,3 @@ class DistanceLaw:
             f"<table><caption>expected error {self.expected_error:.6g}</caption>"
             f"<tr><th>distance</th><th>words</th><th>probability</th></tr>{rows}</table>"
         )
-
-
-def _shortened(count: int) -> str:
-    text = decimal(count)
-    return html.escape(text if len(text) <= 24 else f"{text[0]}.{text[1:4]}…e+{len(text) - 1}")
