@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_json, print_notes, print_table
+from symveil.cli.output import print_json, print_notes, print_table, step_teller
 from symveil.cli.single_options import json_option
 from symveil.cli.values import PATH, OneOf
 
@@ -35,12 +35,15 @@ def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_jso
     """
     from symveil.workflows.reproduce.papers import reproduce
 
-    result = reproduce(paper)
+    tell = step_teller()
+    result = reproduce(paper, progress=tell)
     drawn: list[Path] = []
     if plots:
         from symveil.workflows.reproduce.figures import draw_figures
 
-        drawn = list(draw_figures(plots, suffix, paper))
+        for path in draw_figures(plots, suffix, paper):
+            tell(f"drawing {path.name}")
+            drawn.append(path)
     if as_json:
         print_json(result.document())
     else:
