@@ -10,6 +10,7 @@ import click
 from symveil.cli.command import command
 from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, word_options
 from symveil.cli.output import (
+    doubts,
     print_facts,
     print_json,
     print_notes,
@@ -100,11 +101,11 @@ def explain_command(
     if as_json:
         print_json(explanation.document())
     elif isinstance(explanation, EditExplanation):
-        _print_edits(explanation, notes)
+        _print_edits(explanation)
     else:
         _print(explanation)
     notes += [f"wrote {path}" for path in (draw, plot, curves) if path]
-    print_notes(notes, warnings=thin_protection(explanation.protection))
+    print_notes(notes, warnings=[*doubts(explanation.mechanism), *thin_protection(explanation.protection)])
 
 
 def _print(explanation: Explanation) -> None:
@@ -149,7 +150,7 @@ def _print_law(labels: Sequence[object], probabilities: Sequence[float], unit: s
     print_table(title, (unit, "probability", ""), rows)
 
 
-def _print_edits(explanation: EditExplanation, notes: list[str]) -> None:
+def _print_edits(explanation: EditExplanation) -> None:
     from symveil.numerics.integers import shortened
     from symveil.numerics.rationals import shown_at_least, spelled
 
@@ -179,8 +180,6 @@ def _print_edits(explanation: EditExplanation, notes: list[str]) -> None:
         facts.append(("protection", f"{found:.4g} feasible words within the adjacency of a typical word"))
     print_facts("What would be released", facts)
     _print_law([law.label(row) for row in range(len(law.distances))], law.probabilities.tolist(), _UNITS[law.measured])
-    if parameters.get("tells_nothing"):
-        notes.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
 
 
 _UNITS = {"edits": "edits made (the distance is at most that)", "distance": "edits away"}

@@ -223,23 +223,22 @@ class LanguageOptions:
     def _model(self, notes: list[str]) -> Model | None:
         from symveil.io.model_files import load_word_model
 
-        if self.alphabet is not None and self.model is not None:
-            raise InputError("model: expected --alphabet or --model, found both")
-        if self.model is None:
-            if self.public_start:
-                raise InputError("public-start: expected --model with --public-start, found no model")
-            return None
-        return load_word_model(self.model, notes=notes)
+        self._check()
+        return None if self.model is None else load_word_model(self.model, notes=notes)
 
     def parameters(self) -> dict[str, Any]:
         """The same for `privatize_file`, which reads words of all lengths."""
-        if self.alphabet is not None and self.model is not None:
-            raise InputError("model: expected --alphabet or --model, found both")
+        self._check()
         if self.model is not None:
             return {"model": self.model, "public_start": self.public_start}
-        if self.public_start:
-            raise InputError("public-start: expected --model with --public-start, found no model")
         return {"alphabet": self._alphabet()}
+
+    def _check(self) -> None:
+        """Refuse options that contradict each other."""
+        if self.alphabet is not None and self.model is not None:
+            raise InputError("model: expected --alphabet or --model, found both")
+        if self.model is None and self.public_start:
+            raise InputError("public-start: expected --model with --public-start, found no model")
 
     def _alphabet(self) -> Alphabet:
         """The alphabet of `--alphabet`; refused when missing, since the data must not define it."""

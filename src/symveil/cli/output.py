@@ -18,6 +18,8 @@ from symveil.cli.interrupts import stop_if_interrupted
 from symveil.errors import ParameterError, either
 
 if TYPE_CHECKING:
+    from symveil.mechanisms.edit_mechanism import EditMechanism
+    from symveil.mechanisms.mechanism import WordMechanism
     from symveil.privacy.protection import Protection
 
 
@@ -56,6 +58,16 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     rendered = io.StringIO()
     Console(file=rendered, width=width, force_terminal=looking).print(table)
     click.echo(rendered.getvalue(), nl=False)
+
+
+def doubts(mechanism: WordMechanism | EditMechanism) -> list[str]:
+    """What somebody who is about to use this mechanism should be warned of."""
+    found = []
+    if getattr(mechanism, "tells_nothing", False):
+        found.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
+    if mechanism.guarantee.epsilon > mechanism.epsilon:
+        found.append("this mechanism loses more than was asked for: it is not private")
+    return found
 
 
 def thin_protection(protection: Protection | None) -> list[str]:

@@ -6,7 +6,7 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, word_options
-from symveil.cli.output import print_json, print_notes
+from symveil.cli.output import doubts, print_json, print_notes
 from symveil.cli.single_options import json_option
 from symveil.cli.values import WHOLE_NUMBER
 
@@ -32,16 +32,11 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
     result = release_word(word, built, count=count)
     if as_json:
         print_json(result.document())
-        print_notes(notes)
-        return
-    for private in result.released:
-        click.echo(join_word(private, source.separator))
-    loss, asked = shown_at_least(result.guarantee.epsilon), spelled(built.epsilon)
-    notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {asked} asked for")
-    if count > 1:
-        notes.append(f"{count} releases of one word are charged {shown_at_least(result.total_epsilon)} in all")
-    if getattr(built, "tells_nothing", False):
-        notes.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
-    if result.guarantee.epsilon > built.epsilon:
-        notes.append("this mechanism loses more than was asked for: it is not private")
-    print_notes(notes)
+    else:
+        for private in result.released:
+            click.echo(join_word(private, source.separator))
+        loss, asked = shown_at_least(result.guarantee.epsilon), spelled(built.epsilon)
+        notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {asked} asked for")
+        if count > 1:
+            notes.append(f"{count} releases of one word are charged {shown_at_least(result.total_epsilon)} in all")
+    print_notes(notes, warnings=doubts(built))
