@@ -19,6 +19,8 @@ message nor in an attribute, only their position does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class SymveilError(Exception):
     """Base of everything symveil raises on purpose."""
@@ -38,7 +40,16 @@ class ParameterError(InputError):
     def __init__(self, name: str, *, expected: str, found: object) -> None:
         super().__init__(f"{name}: expected {expected}, found {_shown(found)}")
         self.name = name
+        self.expected = expected
         self.value = found
+
+    def about(self, name: str) -> ParameterError:
+        """The same of a parameter that handed its value on.
+
+        >>> str(ParameterError("exactly", expected="1 or more", found=0).about("distance"))
+        'distance: expected 1 or more, found 0'
+        """
+        return ParameterError(name, expected=self.expected, found=self.value)
 
 
 class AlphabetError(InputError):
@@ -93,6 +104,16 @@ class NotPrivateError(SymveilError):
     """A mechanism that is not private as printed was asked for without saying so."""
 
 
+def either(words: Sequence[str]) -> str:
+    """What a message calls any one of several things.
+
+    >>> either([".svg"]), either([".png", ".svg", ".json"])
+    ('.svg', '.png, .svg or .json')
+    """
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 def _rebuilt(kind: type[SymveilError], arguments: tuple[object, ...], state: dict[str, object]) -> SymveilError:
     error = kind.__new__(kind, *arguments)
     error.args = arguments
@@ -102,10 +123,14 @@ def _rebuilt(kind: type[SymveilError], arguments: tuple[object, ...], state: dic
 
 def _shown(value: object) -> str:
     """`value` for a message: Python refuses to print very long integers, and nobody would read them."""
+    if value is None:
+        return "none"
     try:
         text = str(value)
     except ValueError:
         return f"a {type(value).__name__} of thousands of digits"
+    if not text:
+        return "nothing"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 

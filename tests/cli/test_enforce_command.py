@@ -268,7 +268,7 @@ IMPOSSIBLE = "expected one that the system can produce, found an impossible even
             ("plant.json", "--policy", "safe", "--omega", "1", "--epsilon", "1"),
             "epsilon: expected none with the policy safe",
         ),
-        (("plant.json", "--policy", "mine"), "'mine' is not one of"),
+        (("plant.json", "--policy", "mine"), "policy: expected one of private, safe, substitution, found 'mine'"),
         (("plant.json", "--epsilon", "1", "--adjacency", "0"), "adjacency: expected a whole number, 1 or more"),
         (("plant.json", "--epsilon", "1", "--adjacency", "x"), "adjacency: expected a whole number, 1 or more"),
         (
@@ -287,7 +287,7 @@ IMPOSSIBLE = "expected one that the system can produce, found an impossible even
             (*LOGGED, "none.csv", "--out", "out.csv"),
             "none.csv: expected a readable file of sequences, found No such file",
         ),
-        ((*LOGGED, "log.csv", "--out", "out.txt"), "out: expected a file name ending in .csv or .tsv or .jsonl, found"),
+        ((*LOGGED, "log.csv", "--out", "out.txt"), "out: expected a file name ending in .csv, .tsv or .jsonl, found"),
         ((*LOGGED, "log.csv", "--out", "log.csv/out.csv"), "log.csv/out.csv: expected"),
         ((*LOGGED, "log.csv", "--out", "out.csv", "--sequence", "x"), "one column 'x' (--sequence), found none in 2"),
         ((*LOGGED, "log.csv", "--out", "out.csv", "--separator", ""), "separator: expected at least one character"),

@@ -195,7 +195,7 @@ def test_logs_that_end_early_count_too():
         ({"policy": "substitution", "omega": 1, "epsilon": 1}, "epsilon: expected none with the policy substitution"),
         (
             {"policy": "safe"},
-            "omega: expected the exact distance of substitutes, a whole number, 1 or more, found None",
+            "omega: expected the exact distance of substitutes, a whole number, 1 or more, found none",
         ),
         ({"policy": "safe", "omega": 0}, "omega: expected the exact distance of substitutes"),
         ({"policy": "substitution", "omega": True}, "omega: expected the exact distance of substitutes"),
@@ -247,9 +247,9 @@ def test_an_observation_that_cannot_be_is_named_by_number_and_position(options, 
 
 
 def test_too_many_observations_to_judge_by(monkeypatch):
-    from symveil.enforcement import enforce
+    from symveil.enforcement import judged_policy
 
-    monkeypatch.setattr(enforce, "MOST_OBSERVATIONS", 4)
+    monkeypatch.setattr(judged_policy, "MOST_OBSERVATIONS", 4)
     enforced = sv.enforce_opacity(example_4(), 1, epsilon=1)
     with pytest.raises(TooLargeError, match="at most 4 observations to judge a policy by, found more; use a smaller"):
         _ = enforced.posterior_of_secret

@@ -129,7 +129,7 @@ S = SECRET
         ("t.jsonl", f'{{"{S}": [], "{S}": []}}\n', {}, "line 1: expected each key once, found one again"),
         ("t.jsonl", f'{{"{S}": 1, "{S}2": 2}}\n', {}, "besides the id, found 2"),
         ("t.jsonl", "[" * 100_000, {}, "line 1: expected JSON, found values nested too deeply"),
-        ("t.txt", S, {}, "a name that ends in one of .csv, .tsv, .jsonl, .ndjson, .parquet"),
+        ("t.txt", S, {}, "a file name ending in .csv, .tsv, .jsonl, .ndjson or .parquet"),
     ],
 )
 def test_what_is_wrong_is_said_without_a_symbol(written, name, text, options, message) -> None:

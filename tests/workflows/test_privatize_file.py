@@ -172,7 +172,11 @@ def test_parameters(trips, tmp_path):
             release(trips, tmp_path / "out.csv", **options)
     with pytest.raises(sv.SymveilError, match="without the separator"):
         release(trips, tmp_path / "out.csv", alphabet=["a", "b c"])
-    for out, message in [("out.jsonl", "ends like the input's"), ("trips.csv", "another file"), ("out", "ends like")]:
+    for out, message in [
+        ("out.jsonl", "a file name ending in .csv"),
+        ("trips.csv", "another file"),
+        ("out", "a file name ending in"),
+    ]:
         with pytest.raises(FileError, match=message):
             release(trips, tmp_path / out)
     assert left(tmp_path) == ["trips.csv"]

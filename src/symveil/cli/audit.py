@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import click
 
-from symveil.cli.options import (
-    LanguageOptions,
-    MechanismOptions,
-    json_option,
-    language_options,
-    mechanism_options,
-    print_notes,
-)
-from symveil.cli.output import print_json, print_table, progress_bar
+from symveil.cli.command import command
+from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
+from symveil.cli.output import print_facts, print_json, print_notes, progress_bar
+from symveil.cli.single_options import json_option
+from symveil.cli.values import WHOLE_NUMBER
 from symveil.errors import InputError
 
 
-@click.command(
-    "audit", epilog="Example: symveil audit --alphabet abc --length 4 --epsilon 1 --mechanism permute-and-flip"
-)
+@command("audit", example="symveil audit --alphabet abc --length 4 --epsilon 1 --mechanism permute-and-flip")
 @language_options
 @click.option(
-    "--length", metavar="N", type=int, required=True, help="Length of the words; with metric levenshtein, up to it."
+    "--length",
+    metavar="N",
+    type=WHOLE_NUMBER,
+    required=True,
+    help="Length of the words; with metric levenshtein, up to it.",
 )
 @click.option(
-    "--output-length", metavar="M", type=int, help="With mechanism edit: look at released words of up to M symbols."
+    "--output-length",
+    metavar="M",
+    type=WHOLE_NUMBER,
+    help="With mechanism edit: look at released words of up to M symbols.",
 )
 @mechanism_options
 @click.option("--by-chain", is_flag=True, help="Prove it on the mechanism's labelled chain, in exact rationals.")
@@ -37,9 +38,10 @@ def audit_command(
     by_chain: bool,
     as_json: bool,
 ) -> int:
-    """Compute the exact worst-case loss of a mechanism by enumerating a small language.
+    """Compute the exact worst-case loss of a mechanism.
 
-    Exit status 0 if it is at most epsilon, 1 if it is not.
+    A small language is enumerated, or the loss is proved on the mechanism's chain. Exit status 0: it is at most
+    epsilon; 1: it is not.
 
     With metric levenshtein the words are those of up to --length symbols. The edit channel can release
     words of any length: those of up to --output-length are enumerated, and for longer ones the proved
@@ -83,6 +85,6 @@ def audit_command(
             facts.append(("longer outputs", f"epsilon = {proved}, proved, beyond {verdict.outputs_up_to} symbols"))
         if verdict.witness:
             facts += [(name, " ".join(map(repr, word)) or "(the empty word)") for name, word in verdict.witness.items()]
-        print_table("Audit", ("", ""), facts)
+        print_facts("Audit", facts)
     print_notes(notes)
     return 0 if verdict.private else 1

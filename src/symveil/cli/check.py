@@ -6,17 +6,23 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.options import json_option
+from symveil.cli.command import command
 from symveil.cli.output import print_json, print_table
+from symveil.cli.single_options import json_option
+from symveil.cli.values import PATH
 
 
-@click.command("check", epilog="Example: symveil check private.csv.manifest.json")
-@click.argument("manifest", metavar="MANIFEST", type=click.Path(path_type=Path))
-@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="The private file, if it was moved.")
-@click.option("--model", metavar="M", type=click.Path(path_type=Path), help="The model file, if it was moved.")
+@command("check", example="symveil check private.csv.manifest.json")
+@click.argument("manifest", metavar="MANIFEST", type=PATH)
+@click.option("--output", metavar="FILE", type=PATH, help="The private file, if it was moved.")
+@click.option("--model", metavar="M", type=PATH, help="The model file, if it was moved.")
 @json_option
 def check_command(manifest: Path, output: Path | None, model: Path | None, as_json: bool) -> int:
-    """Recheck a release's MANIFEST: the output's bytes, the model, the guarantee, and that every word is legal."""
+    """Recheck a release's MANIFEST.
+
+    The output's bytes, the model, the guarantee, and that every word is legal. Exit status 0: all of it holds; 1: it
+    does not.
+    """
     from symveil.workflows.check import check_manifest
 
     result = check_manifest(manifest, output=output, model=model)

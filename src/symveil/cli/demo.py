@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from symveil.cli.options import json_option
-from symveil.cli.output import print_json, print_table
+from symveil.cli.command import command
+from symveil.cli.output import print_json, print_table, step_teller
+from symveil.cli.single_options import json_option
+from symveil.cli.values import PATH
 
 
-@click.command("demo", epilog="Example: symveil demo --out demo-out")
+@command("demo", example="symveil demo --out demo-out")
 @click.option(
     "--out",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=Path("demo-out"),
     show_default=True,
-    help="Where the report and the private trips go.",
+    help="The folder of the report and the private trips; files of their names are replaced.",
 )
 @json_option
 def demo_command(out: Path, as_json: bool) -> None:
-    """Privatise synthetic trips on a generated road network, and write an HTML report about it."""
+    """Privatise synthetic trips and write a report about it.
+
+    The trips are on a generated road network; the report is one HTML page with maps and plots.
+    """
     from symveil.numerics.rationals import shown_at_least
     from symveil.workflows.demo import run_demo
 
-    said = sys.stderr.isatty() and not as_json
-    result = run_demo(out, progress=lambda what: click.echo(f"symveil: {what} …", err=True) if said else None)
+    result = run_demo(out, progress=step_teller())
     if as_json:
         print_json(result.document())
         return

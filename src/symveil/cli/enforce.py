@@ -7,33 +7,53 @@ from typing import Any
 
 import click
 
-from symveil.cli.options import json_option, print_notes
-from symveil.cli.output import print_json, print_table, require_different, require_suffix
+from symveil.cli.command import command
+from symveil.cli.options import read_adjacency_option
+from symveil.cli.output import print_facts, print_json, print_notes, print_table, require_different, require_suffix
+from symveil.cli.single_options import (
+    adjacency_option,
+    epsilon_option,
+    json_option,
+    k_option,
+    out_option,
+    secret_option,
+    wide_form_options,
+)
+from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 from symveil.errors import InputError
 
 _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
 
 
-@click.command("enforce", epilog="Example: symveil enforce examples/medical.json --k 2 --policy private --epsilon 2")
-@click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
-@click.option("--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now.")
-@click.option("--policy", type=click.Choice(["private", "safe", "substitution"]), default="private", show_default=True)
-@click.option("--epsilon", metavar="E", help="Privacy budget of the policy private.")
+@command("enforce", example="symveil enforce examples/medical.json --k 2 --policy private --epsilon 2")
+@click.argument("model", metavar="MODEL", type=PATH)
+@k_option
 @click.option(
-    "--adjacency", metavar="B|all", default="1", show_default=True, help="Observations this close look alike."
+    "--policy",
+    type=OneOf(["private", "safe", "substitution"]),
+    default="private",
+    show_default=True,
+    help="What is replaced, and by what: see above.",
 )
-@click.option("--omega", metavar="W", type=int, help="The exact distance of substitutes (safe, substitution).")
-@click.option("--length", metavar="N", type=int, help="At most so many observed events; needed where there are loops.")
-@click.option("--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable.")
-@click.option("--log", metavar="IN", type=click.Path(path_type=Path), help="A file of observations to replace.")
-@click.option("--out", metavar="OUT", type=click.Path(path_type=Path), help="Where they go (.csv, .tsv, .jsonl).")
-@click.option("--sequence", metavar="COL", help="The column of the observations.")
-@click.option("--separator", metavar="S", help="Split an observation here; at blanks by default.")
-@click.option("--id", "identifier", metavar="COL", help="The column that names the record; it does not pass.")
+@epsilon_option(required=False)
+@adjacency_option
+@click.option(
+    "--omega",
+    metavar="W",
+    type=WHOLE_NUMBER,
+    help="With policy safe or substitution: the exact distance of substitutes.",
+)
+@click.option(
+    "--length", metavar="N", type=WHOLE_NUMBER, help="At most so many observed events; needed where there are loops."
+)
+@secret_option
+@click.option("--log", metavar="FILE", type=PATH, help="A file of observations to replace, with --out.")
+@out_option("With --log: what is shown (.csv, .tsv, .jsonl)", required=False)
+@wide_form_options
 @click.option(
     "--draw",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Draw the automaton of the substitutes (.svg, .dot).",
 )
 @json_option
@@ -54,14 +74,14 @@ def enforce_command(
     draw: Path | None,
     as_json: bool,
 ) -> int:
-    """Replace what the system in MODEL shows, so that no observation gives a secret away.
+    """Replace what a system shows so that no secret is given away.
 
-    private: every observation is released through the exponential mechanism over all safe
-    observations of its length: differentially private, and nothing is given away. safe: only
+    MODEL is the system. private: every observation is released through the exponential mechanism over all safe
+    observations of its length: differentially private with --epsilon, and nothing is given away. safe: only
     sensitive strings are replaced, by safe ones at distance exactly --omega. substitution: by any
-    string at that distance (Z25 §5). Exit status 1: cannot be enforced, and for which observation.
+    string at that distance (Z25 §5). A --log of observations is replaced into --out;
+    names of records do not pass. Exit status 0: enforced; 1: cannot be, and for which observation.
     """
-    from symveil.cli.options import read_adjacency_option
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.io.files import write_texts
     from symveil.workflows.enforce import LOG_SUFFIXES, enforced_log, enforcement_document
@@ -94,6 +114,7 @@ def enforce_command(
         from symveil.workflows.draw import diagram_text
 
         texts[draw] = diagram_text(enforced.to_diagram(), draw)
+        notes.append(f"wrote {draw}")
     write_texts(texts)
     if document["posterior_of_secret"] == 1:
         notes.append(
@@ -119,7 +140,7 @@ def _print_refusal(document: dict[str, Any]) -> None:
         ("answer", answer),
         ("violation", document["violation_before"] or "not computed"),
     ]
-    print_table("Enforcement", ("", ""), facts)
+    print_facts("Enforcement", facts)
 
 
 def _print_sensitive(sensitive: list[dict[str, Any]] | None) -> None:
@@ -141,11 +162,11 @@ def _print_facts(document: dict[str, Any]) -> None:
         ("policy", document["policy"]),
         ("violation before", document["violation_before"] or "not computed"),
         ("violation after", document["violation_after"] or "not computed"),
-        ("true ε", _loss(document["epsilon"], document["how"])),
+        ("loss", _loss(document["epsilon"], document["how"])),
         ("events changed on average", _number(document["expected_distance"])),
-        ("largest posterior of a visited secret", _number(document["posterior_of_secret"])),
+        ("largest posterior of a visited secret", _at_most(document["posterior_of_secret"])),
     ]
-    print_table("Enforcement", ("", ""), facts)
+    print_facts("Enforcement", facts)
 
 
 def _loss(epsilon: float | str | None, how: str | None) -> str:
@@ -155,7 +176,13 @@ def _loss(epsilon: float | str | None, how: str | None) -> str:
         return "not computed"
     if isinstance(epsilon, str):
         return "infinite: some observation shows that an adjacent one did not happen"
-    return f"{shown_at_least(epsilon)} ({how})"
+    return f"epsilon = {shown_at_least(epsilon)} ({how})"
+
+
+def _at_most(value: float | None) -> str:
+    from symveil.numerics.rationals import shown_at_least
+
+    return "not computed" if value is None else shown_at_least(float(value))
 
 
 def _number(value: object) -> str:

@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from symveil.cli.options import (
-    MechanismOptions,
-    WordOptions,
-    json_option,
-    mechanism_options,
+from symveil.cli.command import command
+from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, word_options
+from symveil.cli.output import (
+    doubts,
+    print_facts,
+    print_json,
     print_notes,
-    word_options,
+    print_table,
+    progress_bar,
+    require_different,
+    require_suffix,
+    thin_protection,
 )
-from symveil.cli.output import print_json, print_table, progress_bar, require_suffix, warn_if_thin
+from symveil.cli.single_options import json_option
+from symveil.cli.values import PATH, WHOLE_NUMBER
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,25 +33,21 @@ if TYPE_CHECKING:
 _MOST_ROWS = 24
 
 
-@click.command(
-    "explain", epilog="Example: symveil explain abcab --alphabet abc --epsilon 2 --mechanism permute-and-flip"
-)
+@command("explain", example="symveil explain abcab --alphabet abc --epsilon 2 --mechanism permute-and-flip")
 @word_options
 @mechanism_options
-@click.option(
-    "--plot", metavar="FILE", type=click.Path(path_type=Path), help="Plot the law of the distance (.png, .svg)."
-)
-@click.option("--draw", metavar="FILE", type=click.Path(path_type=Path), help="Draw the word's automaton (.svg, .dot).")
+@click.option("--plot", metavar="FILE", type=PATH, help="Plot the law of the distance (.png, .svg).")
+@click.option("--draw", metavar="FILE", type=PATH, help="Draw the word's automaton (.svg, .dot).")
 @click.option(
     "--curves",
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Expected error against epsilon for all mechanisms (.png, .svg, .json).",
+    type=PATH,
+    help="Plot the expected error of all mechanisms against epsilon (.png, .svg, .json).",
 )
 @click.option(
     "--at-distance",
     metavar="L",
-    type=int,
+    type=WHOLE_NUMBER,
     help="With --draw: the words at exactly this distance; with metric levenshtein, within it.",
 )
 @json_option
@@ -58,10 +60,10 @@ def explain_command(
     at_distance: int | None,
     as_json: bool,
 ) -> None:
-    """Explain what a mechanism would do to WORD: for the holder of the word only.
+    """Explain what a mechanism would do to WORD.
 
-    Shows the guarantee and how it is known, the law of the distance between the word and its
-    private versions, the expected error and the size of the automaton.
+    For the holder of the word only. Shows the guarantee and how it is known, the law of the distance between the word
+    and its private versions, the expected error and the size of the automaton.
     """
     from symveil.workflows.explain import explain_word
     from symveil.workflows.explain_edits import EditExplanation
@@ -69,6 +71,7 @@ def explain_command(
     require_suffix("draw", draw, (".svg", ".dot"))
     require_suffix("plot", plot, (".png", ".svg"))
     require_suffix("curves", curves, (".png", ".svg", ".json"))
+    require_different(draw=draw, plot=plot, curves=curves)
     if at_distance is not None and draw is None:
         raise InputError("at-distance: expected --draw with it, found none")
     notes: list[str] = []
@@ -98,26 +101,25 @@ def explain_command(
     if as_json:
         print_json(explanation.document())
     elif isinstance(explanation, EditExplanation):
-        _print_edits(explanation, notes)
+        _print_edits(explanation)
     else:
         _print(explanation)
-    print_notes(notes)
-    warn_if_thin(explanation.protection)
+    notes += [f"wrote {path}" for path in (draw, plot, curves) if path]
+    print_notes(notes, warnings=[*doubts(explanation.mechanism), *thin_protection(explanation.protection)])
 
 
 def _print(explanation: Explanation) -> None:
-    from symveil.numerics.integers import decimal
-    from symveil.numerics.rationals import shown_at_least
+    from symveil.numerics.integers import shortened
+    from symveil.numerics.rationals import shown_at_least, spelled
 
     mechanism, law, automaton = explanation.mechanism, explanation.law, explanation.automaton
-    size = decimal(mechanism.language.size)
     guarantee = mechanism.guarantee
-    loss, asked = shown_at_least(guarantee.epsilon), f"{float(mechanism.epsilon):.6g}"
+    loss, asked = shown_at_least(guarantee.epsilon), spelled(mechanism.epsilon)
     facts = [
         ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
         ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {asked} asked for"),
         ("protects", f"words that differ in up to {mechanism.adjacency} of {mechanism.language.length} positions"),
-        ("words", size if len(size) <= 30 else f"{size[0]}.{size[1:4]}…e+{len(size) - 1}"),
+        ("words", shortened(mechanism.language.size)),
         ("expected error", f"{law.expected_error:.6g} symbols changed"),
         ("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"),
     ]
@@ -129,7 +131,7 @@ def _print(explanation: Explanation) -> None:
         facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
     if law.bounds:
         facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g} (B26 Theorem 2)"))
-    print_table("What would be released", ("", ""), facts)
+    print_facts("What would be released", facts)
     _print_law(law.distances.tolist(), law.probabilities.tolist(), "symbols changed")
 
 
@@ -148,15 +150,14 @@ def _print_law(labels: Sequence[object], probabilities: Sequence[float], unit: s
     print_table(title, (unit, "probability", ""), rows)
 
 
-def _print_edits(explanation: EditExplanation, notes: list[str]) -> None:
-    from symveil.numerics.integers import decimal
-    from symveil.numerics.rationals import shown_at_least
+def _print_edits(explanation: EditExplanation) -> None:
+    from symveil.numerics.integers import shortened
+    from symveil.numerics.rationals import shown_at_least, spelled
 
     mechanism, law = explanation.mechanism, explanation.law
     bound, size = mechanism.language.max_length, explanation.language_size
-    digits = "without end" if size is None else decimal(size)
     guarantee = mechanism.guarantee
-    loss, asked = shown_at_least(guarantee.epsilon), f"{float(mechanism.epsilon):.6g}"
+    loss, asked = shown_at_least(guarantee.epsilon), spelled(mechanism.epsilon)
     parameters = explanation.document()["parameters"]
     assert isinstance(parameters, dict)  # noqa: S101 - always is
     facts = [
@@ -164,7 +165,7 @@ def _print_edits(explanation: EditExplanation, notes: list[str]) -> None:
         ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {asked} asked for"),
         ("protects", f"words up to {mechanism.adjacency} insertions, deletions or substitutions apart"),
         ("public", "no bound on the length" if bound is None else f"no word has more than {bound} symbols"),
-        ("words", digits if len(digits) <= 30 else f"{digits[0]}.{digits[1:4]}…e+{len(digits) - 1}"),
+        ("words", "without end" if size is None else shortened(size)),
         ("parameters", ", ".join(f"{name} {value}" for name, value in parameters.items())),
         ("expected error", f"{law.expected_error:.6g} {_UNITS[law.measured]}"),
         ("automaton", f"{explanation.automaton[0]} states, {explanation.automaton[1]} edges"),
@@ -177,10 +178,8 @@ def _print_edits(explanation: EditExplanation, notes: list[str]) -> None:
     if explanation.protection:
         found = explanation.protection.neighbours_within_adjacency
         facts.append(("protection", f"{found:.4g} feasible words within the adjacency of a typical word"))
-    print_table("What would be released", ("", ""), facts)
+    print_facts("What would be released", facts)
     _print_law([law.label(row) for row in range(len(law.distances))], law.probabilities.tolist(), _UNITS[law.measured])
-    if parameters.get("tells_nothing"):
-        notes.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
 
 
 _UNITS = {"edits": "edits made (the distance is at most that)", "distance": "edits away"}

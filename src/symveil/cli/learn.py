@@ -6,20 +6,23 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.options import json_option
-from symveil.cli.output import print_json, print_table
+from symveil.cli.command import command
+from symveil.cli.output import print_facts, print_json, print_notes
+from symveil.cli.single_options import json_option, out_option, wide_form_options
+from symveil.cli.values import PATH
 
-
-@click.command("learn", epilog="Example: symveil learn trips.csv --out roads.json --smooth 0.5")
-@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
-@click.option("--out", metavar="M", type=click.Path(path_type=Path), required=True, help="The model file to write.")
-@click.option("--smooth", metavar="X", default="0", show_default=True, help="Add this to every allowed move's count.")
-@click.option(
-    "--from-graph", metavar="G", type=click.Path(path_type=Path), help="A model whose moves are the allowed ones."
+_A_MODEL_IS_A_RELEASE = (
+    "a model learned from private data is itself a release of that data; use it as a public model only if the data is "
+    "public"
 )
-@click.option("--sequence", metavar="COL", help="The column of the sequences.")
-@click.option("--separator", metavar="S", help="Split a sequence here; at blanks by default.")
-@click.option("--id", "identifier", metavar="COL", help="The column that names the record.")
+
+
+@command("learn", example="symveil learn trips.csv --out roads.json --smooth 0.5")
+@click.argument("source", metavar="IN", type=PATH)
+@out_option("The model, as JSON")
+@click.option("--smooth", metavar="X", default="0", show_default=True, help="Add this to every allowed move's count.")
+@click.option("--from-graph", metavar="FILE", type=PATH, help="A model whose moves are the allowed ones.")
+@wide_form_options
 @json_option
 def learn_command(
     source: Path,
@@ -31,10 +34,10 @@ def learn_command(
     identifier: str | None,
     as_json: bool,
 ) -> None:
-    """Learn a Markov chain from the sequences in IN (CSV, JSON Lines or Parquet).
+    """Learn a Markov chain from public sequences.
 
-    Its probabilities are the relative frequencies of the moves, exactly. The model is not private:
-    learn it from public data, or treat it as a release.
+    IN is CSV, JSON Lines or Parquet. The chain's probabilities are the relative frequencies of the moves, exactly. It
+    is not private: learn it from public data, or treat it as a release.
     """
     from symveil.workflows.learn import learn_file
 
@@ -47,18 +50,14 @@ def learn_command(
         separator=separator,
         identifier=identifier,
     )
-    click.echo(
-        "symveil: warning: a model learned from private data is itself a release of that data; use it as a public "
-        "model only if the data is public",
-        err=True,
-    )
     if as_json:
         print_json(learned.document())
-        return
-    facts = [
-        ("model", str(learned.out)),
-        ("kind", learned.chain.kind),
-        ("states", f"{len(learned.chain.states)}, of which {learned.dead_ends} dead ends"),
-        ("transitions", str(len(learned.chain.transitions))),
-    ]
-    print_table("Learned", ("", ""), facts)
+    else:
+        facts = [
+            ("model", str(learned.out)),
+            ("kind", learned.chain.kind),
+            ("states", f"{len(learned.chain.states)}, of which {learned.dead_ends} dead ends"),
+            ("transitions", str(len(learned.chain.transitions))),
+        ]
+        print_facts("Learned", facts)
+    print_notes([], warnings=[_A_MODEL_IS_A_RELEASE])

@@ -6,40 +6,43 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.options import json_option
-from symveil.cli.output import print_json, print_table
+from symveil.cli.command import command, group
+from symveil.cli.output import print_facts, print_json, print_table
+from symveil.cli.single_options import json_option, ledger_option, out_option
+from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
-_ledger = click.option(
-    "--ledger", metavar="URL", required=True, help="A file, or postgresql://user@host/database."
-)  # fmt: skip
 
-
-@click.group("ledger", epilog="Example: symveil ledger status --ledger budgets.db")
+@group("ledger", example="symveil ledger status --ledger budgets.db")
 def ledger_command() -> None:
-    """The budget of each person: what was granted, what was spent, what is left."""
+    """Keep the budget of each person.
+
+    What was granted, what was spent, what is left.
+    """
 
 
-@ledger_command.command("status", epilog="Example: symveil ledger status --ledger budgets.db --person alice")
-@_ledger
+@command("status", example="symveil ledger status --ledger budgets.db --person alice")
+@ledger_option(required=True)
 @click.option("--person", metavar="P", help="This person's budget instead of the whole.")
 @json_option
 def status_command(ledger: str, person: str | None, as_json: bool) -> None:
-    """How much was spent and how much is left."""
+    """Show how much was spent and how much is left."""
     from symveil.workflows.budgets import ledger_status, person_status
 
     document = (ledger_status(ledger) if person is None else person_status(ledger, person)).document()
     if as_json:
         print_json(document)
         return
-    print_table("Ledger", ("", ""), [(name.replace("_", " "), str(value)) for name, value in document.items()])
+    print_facts("Ledger", [(name.replace("_", " "), str(value)) for name, value in document.items()])
 
 
-@ledger_command.command("grant", epilog="Example: symveil ledger grant --ledger budgets.db --epsilon 3 --everyone")
-@_ledger
+@command("grant", example="symveil ledger grant --ledger budgets.db --epsilon 3 --everyone")
+@ledger_option(required=True)
 @click.option("--epsilon", metavar="E", required=True, help="How much to add; a negative amount takes back.")
-@click.option("--person", "persons", metavar="P", multiple=True, help="To this person; again for more.")
-@click.option("--persons", "persons_file", metavar="FILE", type=click.Path(path_type=Path), help="One name a line.")
+@click.option("--person", "persons", metavar="P", multiple=True, help="To this person. Repeatable.")
+@click.option(
+    "--persons", "persons_file", metavar="FILE", type=PATH, help="To the persons in this file, a name a line."
+)
 @click.option("--everyone", is_flag=True, help="To everybody, also those whom the ledger has not met.")
 @click.option("--delta", metavar="D", help="With --everyone: compose losses, allowing this delta, where that helps.")
 @json_option
@@ -67,12 +70,12 @@ def grant_command(
     click.echo(f"Granted {epsilon} to {'everyone' if everyone else f'{named} persons'}.")
 
 
-@ledger_command.command("history", epilog="Example: symveil ledger history --ledger budgets.db")
-@_ledger
+@command("history", example="symveil ledger history --ledger budgets.db")
+@ledger_option(required=True)
 @click.option("--person", metavar="P", help="What concerns this person.")
 @json_option
 def history_command(ledger: str, person: str | None, as_json: bool) -> None:
-    """Every grant and every release, in order."""
+    """List every grant and every release, in order."""
     from symveil.workflows.budgets import ledger_history
 
     entries = ledger_history(ledger, person)
@@ -93,9 +96,9 @@ def history_command(ledger: str, person: str | None, as_json: bool) -> None:
     print_table("History", ("when", "what", "amount", "person or release", "state", "sequences"), rows)
 
 
-@ledger_command.command("export", epilog="Example: symveil ledger export --ledger budgets.db --out budgets.csv")
-@_ledger
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), required=True, help="The CSV file to write.")
+@command("export", example="symveil ledger export --ledger budgets.db --out budgets.csv")
+@ledger_option(required=True)
+@out_option("Everybody's budget, as CSV")
 @json_option
 def export_command(ledger: str, out: Path, as_json: bool) -> None:
     """Write everybody's budget as CSV: person, granted, spent, left."""
@@ -106,3 +109,7 @@ def export_command(ledger: str, out: Path, as_json: bool) -> None:
         print_json({"out": str(out), "persons": count})
         return
     click.echo(f"Wrote {count} persons to {out}.")
+
+
+for _command in (status_command, grant_command, history_command, export_command):
+    ledger_command.add_command(_command)

@@ -16,6 +16,7 @@ import click
 from symveil import __version__
 from symveil.cli.audit import audit_command
 from symveil.cli.check import check_command
+from symveil.cli.command import group
 from symveil.cli.demo import demo_command
 from symveil.cli.enforce import enforce_command
 from symveil.cli.explain import explain_command
@@ -26,8 +27,9 @@ from symveil.cli.privatize import privatize_command
 from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
 from symveil.cli.studio import studio_command
+from symveil.cli.usage import named_as_typed, usage_message
 from symveil.cli.verify import verify_command
-from symveil.errors import SymveilError
+from symveil.errors import ParameterError, SymveilError
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -50,14 +52,10 @@ COMMANDS = (
 )
 
 
-@click.group(invoke_without_command=True, epilog="Example: symveil release abcab --alphabet abc --epsilon 2")
+@group(example="symveil release abcab --alphabet abc --epsilon 2")
 @click.version_option(__version__, prog_name="symveil")
-@click.pass_context
-def cli(context: click.Context) -> None:
+def cli() -> None:
     """Differential privacy for symbolic systems: private words with proved guarantees."""
-    if context.invoked_subcommand is None:
-        names = ", ".join(str(command.name) for command in COMMANDS)
-        raise click.UsageError(f"expected a command, one of {names}, found none; see symveil --help")
 
 
 for command in COMMANDS:
@@ -71,7 +69,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         status = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except click.ClickException as error:
-        _fail(_without_secrets(error))
+        _fail(usage_message(error))
+    except ParameterError as error:
+        _fail(named_as_typed(error))
     except SymveilError as error:
         _fail(str(error))
     except BrokenPipeError:
@@ -110,16 +110,6 @@ def _prepare_streams() -> None:
             setattr(sys, name, io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-
-
-def _without_secrets(error: click.ClickException) -> str:
-    """A usage message that does not repeat pieces of a word that was mistaken for options or arguments."""
-    hint = "quote a word that has blanks, and put -- before a word that starts with a dash"
-    if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
-        return f"word: expected options that start with --, found another argument that starts with a dash; {hint}"
-    if "unexpected extra argument" in error.format_message():
-        return f"arguments: expected no more than the command takes, found more; {hint}"
-    return error.format_message()
 
 
 def _fail(message: str) -> NoReturn:

@@ -7,25 +7,31 @@ from typing import TYPE_CHECKING
 
 import click
 
-from symveil.cli.options import json_option, print_notes
-from symveil.cli.output import counter, print_json, print_table, require_different, require_suffix
+from symveil.cli.command import command
+from symveil.cli.output import counter, print_facts, print_json, print_notes, require_different, require_suffix
+from symveil.cli.single_options import json_option, k_option, secret_option
+from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 
 if TYPE_CHECKING:
     from symveil.workflows.opacity import OpacityReport
 
 
-@click.command("opacity", epilog="Example: symveil opacity examples/medical.json --k 2 --theta 1/2")
-@click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
-@click.option("--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now.")
-@click.option("--notion", type=click.Choice(["weak", "strong", "initial"]), default="weak", show_default=True)
-@click.option("--theta", metavar="P", help="Accept violations less probable than this (almost opacity).")
-@click.option("--within", metavar="T", type=int, help="Count only violations in the first T events of a run.")
-@click.option("--exact", is_flag=True, help="Insist on an exact probability, however long it takes.")
-@click.option("--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable.")
-@click.option("--draw", metavar="FILE", type=click.Path(path_type=Path), help="Draw the system (.svg, .dot).")
+@command("opacity", example="symveil opacity examples/medical.json --k 2 --theta 1/2")
+@click.argument("model", metavar="MODEL", type=PATH)
+@k_option
 @click.option(
-    "--draw-observer", metavar="FILE", type=click.Path(path_type=Path), help="Draw what an observer knows (.svg, .dot)."
+    "--notion",
+    type=OneOf(["weak", "strong", "initial"]),
+    default="weak",
+    show_default=True,
+    help="Which instants must stay hidden: see above.",
 )
+@click.option("--theta", metavar="P", help="Accept violations less probable than this (almost opacity).")
+@click.option("--within", metavar="T", type=WHOLE_NUMBER, help="Count only violations in the first T events of a run.")
+@click.option("--exact", is_flag=True, help="Insist on an exact probability, however long it takes.")
+@secret_option
+@click.option("--draw", metavar="FILE", type=PATH, help="Draw the system (.svg, .dot).")
+@click.option("--draw-observer", metavar="FILE", type=PATH, help="Draw what an observer knows (.svg, .dot).")
 @json_option
 def opacity_command(
     model: Path,
@@ -39,12 +45,12 @@ def opacity_command(
     draw_observer: Path | None,
     as_json: bool,
 ) -> int:
-    """Can an observer of the system in MODEL ever be sure that it is, or was, in a secret state?
+    """Tell whether an observer can ever be sure of a secret.
 
-    MODEL is JSON (kind stochastic-system), .fsm, .stoc or .pfa. Exit status 0: never (or less
-    probably than --theta); 1: here is a shortest observation after which it can. "weak" judges
-    each of the last k+1 instants alone, "strong" asks for one run without a secret in all of them,
-    "initial" asks about the initial state and ignores --k.
+    The secret is that the system in MODEL is, or was, in a secret state. MODEL is JSON (kind stochastic-system), .fsm,
+    .stoc or .pfa. "weak" judges each of the last k+1 instants alone, "strong" asks for one run without a secret in all
+    of them, "initial" asks about the initial state and ignores --k. Exit status 0: never (or less probably than
+    --theta); 1: here is a shortest observation after which it can.
     """
     from symveil.workflows.opacity import judge_opacity, load_system
 
@@ -66,6 +72,7 @@ def opacity_command(
         if draw_observer:
             texts[draw_observer] = diagram_text(observer(system).to_diagram(), draw_observer)
         write_texts(texts)
+        notes += [f"wrote {path}" for path in texts]
     if as_json:
         print_json(report.document())
     else:
@@ -79,7 +86,7 @@ def _print(report: OpacityReport) -> None:
     answer = {True: "holds", False: "does not hold", None: "undecided"}[report.holds]
     facts = [(verdict.property_name, answer)]
     if report.theta is not None:
-        facts.append(("threshold θ", str(report.theta)))
+        facts.append(("threshold", f"theta = {report.theta}"))
     if verdict.witness is not None:
         facts += [
             ("a shortest violation", " ".join(verdict.witness) or "before anything is observed"),
@@ -88,16 +95,19 @@ def _print(report: OpacityReport) -> None:
     if violation is not None:
         facts.append(("probability of a violation", _shown(report)))
     facts.append(("states", f"{verdict.system_states} of the system, {verdict.estimator_states} of the estimator"))
-    print_table("Opacity", ("", ""), facts)
+    print_facts("Opacity", facts)
 
 
 def _shown(report: OpacityReport) -> str:
+    from symveil.numerics.rationals import shown_at_least, shown_at_most
+
     violation = report.violation
     if violation is None:
         return ""
     horizon = "" if violation.within is None else f" within {violation.within} events"
     if not violation.is_exact:
-        return f"{float(violation.lower):.12g} to {float(violation.upper):.12g}, proved{horizon}"
+        lower, upper = shown_at_most(violation.lower, 12), shown_at_least(violation.upper, 12)
+        return f"{lower} to {upper}, proved{horizon}"
     text = str(violation.upper)
     if len(text) > 60:
         text = f"{float(violation):.15g}"

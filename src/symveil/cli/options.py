@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import click
 
+from symveil.cli.single_options import Option, adjacency_option, epsilon_option
+from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 from symveil.errors import InputError, ParameterError, WordError
 
 if TYPE_CHECKING:
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     FixedLanguage = FreeLanguage | RunLanguage
     OpenLanguage = EveryWord | BoundedWords | BoundedRuns
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 MECHANISMS = [
     "auto",
     "exponential",
@@ -39,40 +39,56 @@ MECHANISMS = [
 ]
 
 _MECHANISM_OPTIONS = [
-    click.option("--epsilon", metavar="E", required=True, help="Privacy budget: a decimal or a fraction, above 0."),
-    click.option(
-        "--adjacency", metavar="B|all", default="1", show_default=True, help="Words this close are to look alike."
-    ),
+    epsilon_option(required=True),
+    adjacency_option,
     click.option(
         "--metric",
-        type=click.Choice(["hamming", "levenshtein"]),
+        type=OneOf(["hamming", "levenshtein"]),
         default="hamming",
         show_default=True,
         help="What close means: substitutions, or insertions and deletions too (then the length is secret).",
     ),
-    click.option("--mechanism", type=click.Choice(MECHANISMS), default="auto", show_default=True),
+    click.option(
+        "--mechanism",
+        type=OneOf(MECHANISMS),
+        default="auto",
+        show_default=True,
+        help="How a private word is chosen; auto is the least expected error.",
+    ),
     click.option(
         "--calibration",
-        type=click.Choice(["tight", "classic"]),
+        type=OneOf(["tight", "classic"]),
         default="tight",
         show_default=True,
         help="tight spends the whole budget; classic is the papers' factor 2.",
     ),
     click.option(
-        "--prior", type=click.Choice(["uniform", "chain"]), default="uniform", show_default=True, help="Public prior."
+        "--prior",
+        type=OneOf(["uniform", "chain"]),
+        default="uniform",
+        show_default=True,
+        help="What is likely beforehand: all words alike, or as the chain has them.",
     ),
-    click.option("--utility", type=click.Choice(["distance", "inverse"]), default="distance", show_default=True),
-    click.option("--offset", metavar="A", default="1", show_default=True, help="Offset of the inverse utility."),
+    click.option(
+        "--utility",
+        type=OneOf(["distance", "inverse"]),
+        default="distance",
+        show_default=True,
+        help="What the exponential mechanism likes: a small distance, or a large 1/(distance + A) (J19).",
+    ),
+    click.option(
+        "--offset", metavar="A", default="1", show_default=True, help="With utility inverse: its offset, above 0."
+    ),
     click.option(
         "--max-length",
         metavar="N",
-        type=int,
+        type=WHOLE_NUMBER,
         help="With metric levenshtein: no word has more symbols than this public bound.",
     ),
     click.option(
         "--cutoff",
         metavar="K",
-        type=int,
+        type=WHOLE_NUMBER,
         help="With truncated-levenshtein: words farther than K edits are all alike.",
     ),
     click.option("--not-private", is_flag=True, help="Needed by mechanisms kept only to reproduce a paper."),
@@ -80,25 +96,17 @@ _MECHANISM_OPTIONS = [
 
 _LANGUAGE_OPTIONS = [
     click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line."),
-    click.option("--model", metavar="M", type=click.Path(path_type=Path), help="A model: only its words are released."),
+    click.option("--model", metavar="M", type=PATH, help="A model: only its words are released."),
     click.option("--public-start", is_flag=True, help="The first symbol is public and is kept (Markov chains)."),
 ]
 
 _WORD_OPTIONS = [
     click.argument("word"),
     *_LANGUAGE_OPTIONS,
-    click.option("--alphabet-from-word", is_flag=True, help="Take it from the word, which leaks it: only for papers."),
+    click.option("--alphabet-from-word", is_flag=True, help="Alphabet of the word itself, which leaks it: for papers."),
     click.option("--separator", metavar="S", help="Split the word here instead of at every character."),
     click.option("--show-values", is_flag=True, help="Let error messages show the secret symbol."),
 ]
-
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-
-
-def print_notes(notes: list[str]) -> None:
-    """Say them on standard error, once everything has gone well: an error is the only line there."""
-    for note in notes:
-        click.echo(f"symveil: note: {note}", err=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,7 +207,7 @@ class LanguageOptions:
         model = self._model(notes)
         if self.public_start:
             raise InputError(
-                "public start: expected metric hamming with --public-start, found levenshtein; a model's `initial` can "
+                "public-start: expected metric hamming with --public-start, found levenshtein; a model's `initial` can "
                 "hold the public first state"
             )
         if model is None:
@@ -207,7 +215,7 @@ class LanguageOptions:
             return EveryWord(alphabet) if max_length is None else BoundedWords(alphabet, max_length)
         if max_length is None:
             raise InputError(
-                "max_length: expected --max-length N with --model and metric levenshtein, because the length of the "
+                "max-length: expected --max-length N with --model and metric levenshtein, because the length of the "
                 "word is secret, found none"
             )
         return runs_up_to(model, max_length)
@@ -215,23 +223,22 @@ class LanguageOptions:
     def _model(self, notes: list[str]) -> Model | None:
         from symveil.io.model_files import load_word_model
 
-        if self.alphabet is not None and self.model is not None:
-            raise InputError("model: expected --alphabet or --model, found both")
-        if self.model is None:
-            if self.public_start:
-                raise InputError("public start: expected --model with --public-start, found no model")
-            return None
-        return load_word_model(self.model, notes=notes)
+        self._check()
+        return None if self.model is None else load_word_model(self.model, notes=notes)
 
     def parameters(self) -> dict[str, Any]:
         """The same for `privatize_file`, which reads words of all lengths."""
-        if self.alphabet is not None and self.model is not None:
-            raise InputError("model: expected --alphabet or --model, found both")
+        self._check()
         if self.model is not None:
             return {"model": self.model, "public_start": self.public_start}
-        if self.public_start:
-            raise InputError("public start: expected --model with --public-start, found no model")
         return {"alphabet": self._alphabet()}
+
+    def _check(self) -> None:
+        """Refuse options that contradict each other."""
+        if self.alphabet is not None and self.model is not None:
+            raise InputError("model: expected --alphabet or --model, found both")
+        if self.model is None and self.public_start:
+            raise InputError("public-start: expected --model with --public-start, found no model")
 
     def _alphabet(self) -> Alphabet:
         """The alphabet of `--alphabet`; refused when missing, since the data must not define it."""
@@ -313,16 +320,16 @@ class WordOptions:
         return Alphabet.from_symbols(sorted(set(word)))
 
 
-def _collected(kind: type, name: str, options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+def _collected(kind: type, name: str, options: Sequence[Option]) -> Option:
     """A decorator that adds `options` to a command and hands them over as one object, called `name`."""
 
-    def decorate(command: Command) -> Command:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def with_object(**values: Any) -> Any:
             typed = {field.name: values.pop(field.name) for field in fields(kind)}
             return command(**{name: kind(**typed)}, **values)
 
-        decorated = cast(Command, with_object)
+        decorated: Callable[..., Any] = with_object
         for option in reversed(options):
             decorated = option(decorated)
         return decorated

@@ -15,10 +15,20 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.interrupts import stop_if_interrupted
-from symveil.errors import ParameterError
+from symveil.errors import ParameterError, either
 
 if TYPE_CHECKING:
+    from symveil.mechanisms.edit_mechanism import EditMechanism
+    from symveil.mechanisms.mechanism import WordMechanism
     from symveil.privacy.protection import Protection
+
+
+def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
+    """Say them on standard error, last, once everything has gone well: an error is the only line there."""
+    for warning in warnings:
+        click.echo(f"symveil: warning: {warning}", err=True)
+    for note in notes:
+        click.echo(f"symveil: note: {note}", err=True)
 
 
 def print_json(document: dict[str, object]) -> None:
@@ -26,14 +36,19 @@ def print_json(document: dict[str, object]) -> None:
     click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
 
 
+def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
+    """What there is to say about one thing, a name and a value in a row."""
+    print_table(title, (), facts)
+
+
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on standard output, as wide as its content where nobody is looking."""
+    """A table on standard output, as wide as its content where nobody is looking; without columns, just its rows."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for column in columns:
+    table = Table(title=title, title_justify="left", title_style="bold", show_header=bool(columns))
+    for column in columns or ("", ""):
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
@@ -45,21 +60,31 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     click.echo(rendered.getvalue(), nl=False)
 
 
-def warn_if_thin(protection: Protection | None) -> None:
-    """Say when adjacency protects little, because few words can really take another's place."""
-    if protection is not None and protection.thin:
-        near = protection.neighbours_within_adjacency
-        click.echo(
-            f"symveil: warning: protection is thin: on average {near:.3g} feasible words lie within the adjacency of a "
-            "word, unevenly over its positions; a larger --adjacency may hide more",
-            err=True,
-        )
+def doubts(mechanism: WordMechanism | EditMechanism) -> list[str]:
+    """What somebody who is about to use this mechanism should be warned of."""
+    found = []
+    if getattr(mechanism, "tells_nothing", False):
+        found.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
+    if mechanism.guarantee.epsilon > mechanism.epsilon:
+        found.append("this mechanism loses more than was asked for: it is not private")
+    return found
+
+
+def thin_protection(protection: Protection | None) -> list[str]:
+    """The warning that adjacency protects little, where few words can really take another's place."""
+    if protection is None or not protection.thin:
+        return []
+    near = protection.neighbours_within_adjacency
+    return [
+        f"protection is thin: on average {near:.3g} feasible words lie within the adjacency of a word, unevenly over "
+        "its positions; a larger --adjacency may hide more"
+    ]
 
 
 def require_suffix(option: str, path: Path | None, suffixes: tuple[str, ...]) -> None:
     """Refuse a file name before anything is computed or written."""
     if path is not None and path.suffix.lower() not in suffixes:
-        raise ParameterError(option, expected=f"a file name ending in {' or '.join(suffixes)}", found=repr(path.name))
+        raise ParameterError(option, expected=f"a file name ending in {either(suffixes)}", found=repr(path.name))
 
 
 def require_different(**paths: Path | None) -> None:
@@ -84,6 +109,18 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
             bar.update(done * 100 // total - bar.pos)
 
         yield tell
+
+
+def step_teller() -> Callable[[str], None]:
+    """Tell each step of a job on standard error, where somebody is looking."""
+    looking = sys.stderr.isatty()
+
+    def tell(what: str) -> None:
+        stop_if_interrupted()
+        if looking:
+            click.echo(f"{what} …", err=True)
+
+    return tell
 
 
 @contextmanager

@@ -3,54 +3,60 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.options import (
-    LanguageOptions,
-    MechanismOptions,
-    json_option,
-    language_options,
-    mechanism_options,
-    print_notes,
-)
-from symveil.cli.output import print_json, print_table, rate_bar
+from symveil.cli.command import command
+from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
+from symveil.cli.output import print_facts, print_json, print_notes, rate_bar, thin_protection
+from symveil.cli.single_options import json_option, ledger_option, out_option, wide_form_options
+from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 from symveil.errors import InputError
 
+if TYPE_CHECKING:
+    from symveil.privacy.protection import Protection
+    from symveil.workflows.privatize_file import FileRelease
 
-@click.command(
-    "privatize", epilog="Example: symveil privatize trips.csv --out private.csv --model roads.json --epsilon 3"
-)
-@click.argument("source_file", metavar="IN", type=click.Path(path_type=Path))
-@click.option("--out", metavar="OUT", type=click.Path(path_type=Path), required=True, help="The private file.")
+
+@command("privatize", example="symveil privatize trips.csv --out private.csv --model roads.json --epsilon 3")
+@click.argument("source_file", metavar="IN", type=PATH)
+@out_option("The private file, of the same kind")
 @language_options
 @mechanism_options
-@click.option("--sequence", metavar="COL", help="Wide form: the column of the sequences, lists or text.")
-@click.option("--separator", metavar="S", help="Wide form: what separates symbols in text; blanks by default.")
-@click.option("--id", "identifier", metavar="COL", help="Wide form: the column that names the record.")
+@wide_form_options
 @click.option("--case", metavar="COL", help="Long form, one event per row: the column of the case.")
 @click.option("--order", metavar="COL", help="Long form: numbers or timestamps that put a case's events in order.")
 @click.option("--symbol", metavar="COL", help="Long form: the column of the symbols.")
-@click.option("--keep", metavar="COL", multiple=True, help="A public column that passes as it is; again for more.")
+@click.option("--keep", metavar="COL", multiple=True, help="A public column that passes as it is. Repeatable.")
 @click.option("--person", metavar="COL", help="Whose budget a sequence is charged to; by default its own.")
-@click.option("--ledger", metavar="URL", help="Charge budgets first: a file, or postgresql://user@host/database.")
+@ledger_option(required=False)
 @click.option(
-    "--over-budget", type=click.Choice(["error", "drop"]), default="error", show_default=True,
+    "--over-budget", type=OneOf(["error", "drop"]), default="error", show_default=True,
     help="What happens to persons with too little budget.",
 )  # fmt: skip
 @click.option(
-    "--on-unknown", type=click.Choice(["error", "drop-sequence"]), default="error", show_default=True,
+    "--on-unknown", type=OneOf(["error", "drop-sequence"]), default="error", show_default=True,
     help="What happens to sequences that the alphabet or model does not have.",
 )  # fmt: skip
 @click.option("--release-id", metavar="ID", help="The release's name; the same name is never charged twice.")
-@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
+@click.option(
+    "--engine", type=OneOf(["local", "spark"]), default="local", show_default=True, help="This machine, or a cluster."
+)
 @click.option(
     "--master", metavar="URL", help="With --engine spark: the cluster, such as local[2] or spark://host:7077."
 )
 @click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
-@click.option("--longest", metavar="N", type=int, default=1_000_000, show_default=True, help="Refuse longer sequences.")
 @click.option(
-    "--gzip-ratio", metavar="N", type=int, default=200, show_default=True, help="Refuse gzip files that unpack to more."
+    "--longest", metavar="N", type=WHOLE_NUMBER, default=1_000_000, show_default=True, help="Refuse longer sequences."
+)
+@click.option(
+    "--gzip-ratio",
+    metavar="N",
+    type=WHOLE_NUMBER,
+    default=200,
+    show_default=True,
+    help="Refuse gzip files that unpack to more.",
 )
 @json_option
 def privatize_command(
@@ -61,7 +67,11 @@ def privatize_command(
     as_json: bool,
     **options: object,
 ) -> None:
-    """Privatise the sequences in the file IN: CSV, JSON Lines, Parquet or XES, each also gzipped."""
+    """Privatise a file of sequences.
+
+    IN is CSV, JSON Lines, Parquet or XES, each also gzipped. With --ledger every person is charged before anything is
+    drawn. A manifest beside the private file says what is promised; symveil check rechecks it.
+    """
     from symveil.workflows.privatize_file import privatize_file
 
     if mechanism.not_private:
@@ -75,7 +85,6 @@ def privatize_command(
             **options,  # type: ignore[arg-type]  # named as the parameters are
             progress=progress,
         )
-    _warn(release.manifest)
     notes = list(release.notes)
     if release.already_done:
         notes.append(
@@ -84,9 +93,16 @@ def privatize_command(
         notes.append("nothing is kept of its input, so it was not compared; another input needs another --release-id")
     if as_json:
         print_json(release.document())
-        print_notes(notes)
-        return
+    else:
+        _print(release)
+    print_notes(notes, warnings=thin_protection(_protection(release.manifest)))
+
+
+def _print(release: FileRelease) -> None:
+    from symveil.numerics.rationals import shown_at_least
+
     told, counts = release.manifest, release.manifest["counts"]
+    loss = shown_at_least(told["guarantee"]["epsilon"])
     eta = "" if told["eta"] is None else f", eta {told['eta']}"  # not every mechanism has a rate
     facts = [
         ("private file", str(release.out)),
@@ -95,7 +111,7 @@ def privatize_command(
         ("mechanism", f"{told['mechanism']}{eta}, adjacency {told['b']}"),
         (
             "loss per sequence",
-            f"at most {told['guarantee']['epsilon']:.6g} ({told['how']}), of {told['epsilon_exact']}",
+            f"epsilon = {loss} ({told['how']}), of {told['epsilon_exact']} asked for",
         ),
         ("sequences", f"{counts['released']} released of {counts['sequences']}, {counts['symbols']} symbols"),
     ]
@@ -109,14 +125,11 @@ def privatize_command(
         facts.append(
             ("true error", f"{release.true_error['changed_fraction']:.6f} of the symbols changed: NOT PRIVATE")
         )
-    print_table("Private", ("", ""), facts)
-    print_notes(notes)
+    print_facts("Private", facts)
 
 
-def _warn(manifest: dict[str, object]) -> None:
-    from symveil.cli.output import warn_if_thin
+def _protection(manifest: dict[str, Any]) -> Protection | None:
     from symveil.privacy.protection import Protection
 
     told = manifest.get("protection")
-    if isinstance(told, dict):
-        warn_if_thin(Protection(told["neighbours_within_adjacency"], tuple(told["by_position"])))
+    return None if told is None else Protection(told["neighbours_within_adjacency"], tuple(told["by_position"]))

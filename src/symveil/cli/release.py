@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import click
 
-from symveil.cli.options import (
-    MechanismOptions,
-    WordOptions,
-    json_option,
-    mechanism_options,
-    print_notes,
-    word_options,
-)
-from symveil.cli.output import print_json
+from symveil.cli.command import command
+from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, word_options
+from symveil.cli.output import doubts, print_json, print_notes
+from symveil.cli.single_options import json_option
+from symveil.cli.values import WHOLE_NUMBER
 
 
-@click.command("release", epilog="Example: symveil release abcab --alphabet abc --epsilon 2 --count 3")
+@command("release", example="symveil release abcab --alphabet abc --epsilon 2 --count 3")
 @word_options
 @mechanism_options
-@click.option("--count", metavar="N", type=int, default=1, show_default=True, help="How many; N of them cost N·ε.")
+@click.option(
+    "--count", metavar="N", type=WHOLE_NUMBER, default=1, show_default=True, help="How many; N of them cost N·ε."
+)
 @json_option
 def release_command(source: WordOptions, mechanism: MechanismOptions, count: int, as_json: bool) -> None:
     """Release private versions of one WORD, one a line."""
     from symveil.io.symbols import check_separable, join_word
-    from symveil.numerics.rationals import shown_at_least
+    from symveil.numerics.rationals import shown_at_least, spelled
     from symveil.workflows.release import release_word
 
     notes: list[str] = []
@@ -34,16 +32,11 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
     result = release_word(word, built, count=count)
     if as_json:
         print_json(result.document())
-        print_notes(notes)
-        return
-    for private in result.released:
-        click.echo(join_word(private, source.separator))
-    loss, asked = shown_at_least(result.guarantee.epsilon), shown_at_least(float(built.epsilon))
-    notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {asked} asked for")
-    if count > 1:
-        notes.append(f"{count} releases of one word are charged {shown_at_least(result.total_epsilon)} in all")
-    if getattr(built, "tells_nothing", False):
-        notes.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
-    if result.guarantee.epsilon > built.epsilon:
-        notes.append("this mechanism loses more than was asked for: it is not private")
-    print_notes(notes)
+    else:
+        for private in result.released:
+            click.echo(join_word(private, source.separator))
+        loss, asked = shown_at_least(result.guarantee.epsilon), spelled(built.epsilon)
+        notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {asked} asked for")
+        if count > 1:
+            notes.append(f"{count} releases of one word are charged {shown_at_least(result.total_epsilon)} in all")
+    print_notes(notes, warnings=doubts(built))

@@ -3,31 +3,55 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from symveil.cli.options import json_option
-from symveil.cli.output import print_json, print_table
+from symveil.cli.command import command
+from symveil.cli.output import print_json, print_notes, print_table, step_teller
+from symveil.cli.single_options import json_option
+from symveil.cli.values import PATH, OneOf
+
+if TYPE_CHECKING:
+    from symveil.workflows.reproduce.rows import Reproduction
 
 
-@click.command("reproduce", epilog="Example: symveil reproduce benvenuti2026 --plots figures")
-@click.argument("paper", required=False)
-@click.option("--plots", metavar="DIR", type=click.Path(path_type=Path), help="Also draw the figures into DIR.")
-@click.option("--format", "suffix", type=click.Choice(["png", "svg"]), default="png", show_default=True)
+@command("reproduce", example="symveil reproduce benvenuti2026 --plots figures")
+@click.argument("paper", metavar="[PAPER]", required=False)
+@click.option("--plots", metavar="DIR", type=PATH, help="Also draw the figures into this folder.")
+@click.option(
+    "--format",
+    "suffix",
+    type=OneOf(["png", "svg"]),
+    default="png",
+    show_default=True,
+    help="With --plots: of the files.",
+)
 @json_option
 def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_json: bool) -> None:
-    """Show every published figure of a PAPER (jones2019, benvenuti2026, zhao2025, chistikov2019) next to ours."""
+    """Show every published figure next to ours.
+
+    PAPER is jones2019, benvenuti2026, zhao2025 or chistikov2019; by default all of them.
+    """
     from symveil.workflows.reproduce.papers import reproduce
 
-    result = reproduce(paper)
+    tell = step_teller()
+    result = reproduce(paper, progress=tell)
+    drawn: list[Path] = []
     if plots:
         from symveil.workflows.reproduce.figures import draw_figures
 
         for path in draw_figures(plots, suffix, paper):
-            click.echo(f"symveil: note: wrote {path}", err=True)
+            tell(f"drawing {path.name}")
+            drawn.append(path)
     if as_json:
         print_json(result.document())
-        return
+    else:
+        _print(result)
+    print_notes(f"wrote {path}" for path in drawn)
+
+
+def _print(result: Reproduction) -> None:
     for name in dict.fromkeys(row.paper for row in result.rows):
         cells = [
             (row.item, row.published, row.ours, "yes" if row.agrees else "NO", row.note)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
+from symveil.cli.command import command
+from symveil.cli.output import print_json
+from symveil.cli.single_options import json_option, ledger_option
+from symveil.cli.values import WHOLE_NUMBER
 from symveil.errors import InputError
 
 
-@click.command("studio", epilog="Example: symveil studio --port 8321 --no-browser")
-@click.option("--port", metavar="P", type=int, help="Where it listens on 127.0.0.1: 8321 or a free one by default.")
+@command("studio", example="symveil studio --port 8321 --no-browser")
+@click.option(
+    "--port", metavar="P", type=WHOLE_NUMBER, help="Where it listens on 127.0.0.1: 8321 or a free one by default."
+)
 @click.option("--no-browser", is_flag=True, help="Do not open a browser; print the address only.")
-@click.option("--ledger", metavar="URL", help="A ledger to look at in the panel Ledger (read-only).")
-def studio_command(port: int | None, no_browser: bool, ledger: str | None) -> None:
-    """Open the studio: one local page to explore mechanisms, models and proofs.
+@ledger_option(required=False)
+@json_option
+def studio_command(port: int | None, no_browser: bool, ledger: str | None, as_json: bool) -> None:
+    """Open the studio: one local page over all of this.
 
-    It listens on 127.0.0.1 only, and nothing leaves the machine.
+    It listens on 127.0.0.1 only, and nothing leaves the machine. The panel Ledger looks at --ledger and changes
+    nothing. With --json the document tells the address.
     """
     try:
         import nicegui  # noqa: F401
@@ -24,4 +34,11 @@ def studio_command(port: int | None, no_browser: bool, ledger: str | None) -> No
         ) from None
     from symveil.studio.serve import run_studio
 
-    run_studio(port=port, open_browser=not no_browser, ledger=ledger, say=lambda line: click.echo(line, err=True))
+    def listening(address: str) -> None:
+        if as_json:
+            print_json({"address": address})
+            sys.stdout.flush()  # it is told now, although the command goes on
+        else:
+            click.echo(f"symveil studio: {address} (only on this machine; Ctrl-C ends it)", err=True)
+
+    run_studio(port=port, open_browser=not no_browser, ledger=ledger, listening=listening)

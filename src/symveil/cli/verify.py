@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.options import json_option, print_notes
-from symveil.cli.output import print_json, print_table, progress_bar, require_suffix
+from symveil.cli.command import command
+from symveil.cli.output import print_facts, print_json, print_notes, print_table, progress_bar, require_suffix
+from symveil.cli.single_options import epsilon_option, json_option
+from symveil.cli.values import PATH, WHOLE_NUMBER
 from symveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -22,36 +24,34 @@ _CURVE_POINTS = 25
 _MOST_ROWS = 60
 
 
-@click.command("verify", epilog="Example: symveil verify examples/pin_checker.json --alpha 6/5 --delta 1/20")
-@click.argument("chain", type=click.Path(path_type=Path))
-@click.option("--epsilon", metavar="E", help="Privacy budget: a decimal or a fraction, above 0.")
+@command("verify", example="symveil verify examples/pin_checker.json --alpha 6/5 --delta 1/20")
+@click.argument("chain", metavar="CHAIN", type=PATH)
+@epsilon_option(required=False)
 @click.option("--alpha", metavar="A", help="e^epsilon instead, exactly: 1 or more, such as 6/5.")
 @click.option(
     "--pair",
     "typed_pairs",
     metavar="S,T",
     multiple=True,
-    help="From S to T only, may be repeated; a comma in a name is typed \\,. Default: the related states, both ways.",
+    help="From S to T only; a comma in a name is typed \\,. Default: the related states, both ways. Repeatable.",
 )
 @click.option("--delta", metavar="D", help="Does delta = D hold? Exit status 0 proved, 1 refuted or undecided.")
-@click.option("--width", metavar="W", help="Stop when the bracket is this narrow.  [default: 1e-4]")
+@click.option("--width", metavar="W", show_default="1e-4", help="Stop when the bracket is this narrow.")
 @click.option(
     "--nodes",
     metavar="N",
-    type=int,
+    type=WHOLE_NUMBER,
     default=20_000,
     show_default=True,
     help="Stop at so many nodes; wide ones count more.",
 )
-@click.option("--horizon", metavar="T", type=int, help="Stop after so many labels.")
-@click.option("--labels", metavar="FILE", type=click.Path(path_type=Path), help="Labels of a PRISM .tra file.")
+@click.option("--horizon", metavar="T", type=WHOLE_NUMBER, help="Stop after so many labels.")
+@click.option("--labels", metavar="FILE", type=PATH, help="Labels of a PRISM .tra file.")
 @click.option("--bd/--no-bd", "symmetric", default=None, help="With or without bd; default: unless the chain is large.")
 @click.option("--lumped", is_flag=True, help="Merge bisimilar states first: the same delta, another ld.")
 @click.option("--support-only", is_flag=True, help="A larger bound instead of ld: no relays.")
 @click.option("--smallest-epsilon", is_flag=True, help="The smallest epsilon at which --delta holds.")
-@click.option(
-    "--curve", metavar="FILE", type=click.Path(path_type=Path), help="Delta from epsilon 0 to E (.png, .svg, .json)."
-)
+@click.option("--curve", metavar="FILE", type=PATH, help="Plot delta from epsilon 0 to E (.png, .svg, .json).")
 @json_option
 def verify_command(
     chain: Path,
@@ -70,10 +70,10 @@ def verify_command(
     lumped: bool,
     support_only: bool,
 ) -> int:
-    """Prove or refute the differential privacy of the labelled CHAIN, from the chain alone.
+    """Prove or refute the privacy of a labelled CHAIN.
 
-    For each pair, delta lies in the bracket lv, and below the distances ld = lgd and bd. With --epsilon,
-    upper bounds are proved at a rational just below e^epsilon and lower bounds just above.
+    From the chain alone. For each pair, delta lies in the bracket lv, and below the distances ld = lgd and bd. With
+    --epsilon, upper bounds are proved at a rational just below e^epsilon and lower bounds just above.
     """
     from symveil.io.model_files import load_labelled_chain
     from symveil.numerics.rationals import exact
@@ -155,7 +155,7 @@ def _require_pairs(model: LabelledChain, pairs: list[tuple[str, str]] | None) ->
 
 
 def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: list[str], *, as_json: bool) -> int:
-    from symveil.numerics.rationals import spelled
+    from symveil.numerics.rationals import shown_at_least, shown_at_most, spelled
     from symveil.workflows.verify import smallest_epsilon
 
     with progress_bar("searching") as progress:
@@ -164,18 +164,12 @@ def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: li
         print_json(found.document())
     else:
         # against the claim: what is printed as enough is enough, and what is not is not
-        upper = "none was proved" if found.upper is None else f"{_places(found.upper, up=True)}, proved to be enough"
-        lower = "0" if found.lower is None else _places(found.lower, up=False)
-        rows = [("delta", spelled(found.delta)), ("not enough", lower if found.lower else "—"), ("enough", upper)]
-        print_table("Smallest epsilon", ("", ""), rows)
+        upper = "none was proved" if found.upper is None else f"{shown_at_least(found.upper)}, proved to be enough"
+        lower = shown_at_most(found.lower) if found.lower else "—"
+        rows = [("delta", spelled(found.delta)), ("not enough", lower), ("enough", upper)]
+        print_facts("Smallest epsilon", rows)
     print_notes(notes)
     return 0 if found.upper is not None else 1
-
-
-def _places(value: Fraction, *, up: bool) -> str:
-    """Six decimal places, rounded to the side that is asked for."""
-    millionths = math.ceil(value * 10**6) if up else math.floor(value * 10**6)
-    return f"{millionths // 10**6}.{millionths % 10**6:06d}"
 
 
 def _draw(model: LabelledChain, verdict: PrivacyVerdict, path: Path, options: dict[str, Any], *, title: str) -> None:

@@ -6,12 +6,12 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from symveil.errors import FileError
+from symveil.errors import FileError, either
 
 _GZIP = b"\x1f\x8b"
 _MEBIBYTE = 1024 * 1024
@@ -33,6 +33,13 @@ def suffix(path: Path) -> str:
     """
     name = path.name.lower().removesuffix(".gz")
     return Path(name).suffix
+
+
+def wrong_suffix(path: Path, known: Sequence[str]) -> FileError:
+    """The refusal of a file whose name promises a kind that is not read or written here."""
+    return FileError(
+        str(path), expected=f"a file name ending in {either(known)}, perhaps with .gz", found=repr(path.name)
+    )
 
 
 class _Unpacked(io.RawIOBase):

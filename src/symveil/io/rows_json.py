@@ -11,8 +11,9 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from symveil.errors import FileError, ModelError
-from symveil.io.json_text import Members, Numeral, parse_json, read_members
+from symveil.errors import FileError
+from symveil.io.json_records import json_record, raw_json
+from symveil.io.json_text import Numeral
 from symveil.io.reading import read_lines
 from symveil.io.records import PLACE
 from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
@@ -59,7 +60,7 @@ class JsonRows(RowSource):
                 place = f"{self.file}: line {number}"
                 record = json_record(text, place)
                 row = [
-                    reader.read(record.get(name), place) if name == symbols else _raw(record.get(name))
+                    reader.read(record.get(name), place) if name == symbols else raw_json(record.get(name))
                     for name in columns
                 ]
                 if gathered.add(number, row, len(text)):
@@ -134,38 +135,6 @@ class _JsonWriter(RowWriter):
         """Everything is handed on; the file stays open."""
         self._text.flush()
         self._text.detach()
-
-
-def json_record(text: str, place: str) -> dict[str, object]:
-    """The members of the object that a line spells; messages show nothing of it."""
-    record = parse_json(text, where=place)
-    if "\\ud" in text.lower():  # halves of characters, which make one only in pairs
-        try:
-            (_raw(record) or "").encode()
-        except UnicodeEncodeError:
-            raise FileError(
-                place, expected="text of whole characters", found="half of one (a lone \\ud800 to \\udfff)"
-            ) from None
-    if not isinstance(record, Members):
-        raise FileError(place, expected="a JSON object", found="another value")
-    try:
-        return read_members(record, where=place, expected="an object")
-    except ModelError:  # its message names the key, which is the file's business
-        raise FileError(place, expected="each key once", found="one again") from None
-
-
-def _raw(value: object) -> str | None:
-    """A parsed value as JSON again; null as nothing."""
-    if value is None:
-        return None
-    if isinstance(value, Numeral):
-        return value.text
-    if isinstance(value, Members):
-        pairs = (f"{json.dumps(key, ensure_ascii=False)}: {_raw(item) or 'null'}" for key, item in value.pairs)
-        return f"{{{', '.join(pairs)}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(_raw(item) or 'null' for item in value)}]"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def plain_text(raw: str) -> str:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from symveil.errors import FileError
 from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns, secret_lengths_in_long_form
 from symveil.io.event_groups import Grouping
-from symveil.io.reading import MOST_TIMES, suffix
+from symveil.io.reading import MOST_TIMES, suffix, wrong_suffix
 from symveil.io.records import (
     ID,
     LONGEST,
@@ -136,8 +136,7 @@ def open_sequences(
     file, options = Path(path), options or ColumnOptions()
     kind = FORMATS.get(suffix(file))
     if kind is None:
-        known = ", ".join(FORMATS)
-        raise FileError(str(file), expected=f"a name that ends in one of {known}, perhaps with .gz", found="another")
+        raise wrong_suffix(file, tuple(FORMATS))
     if kind == "XES":
         return _XesFile(XesReader(file, options, longest=longest, most_times=most_times))
     source: RowSource

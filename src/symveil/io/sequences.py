@@ -10,10 +10,11 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from symveil.errors import FileError, ModelError, ParameterError
-from symveil.io.json_text import Members, Numeral, parse_json, read_members
+from symveil.errors import FileError, ParameterError
+from symveil.io.json_records import json_record
+from symveil.io.json_text import Numeral
 from symveil.io.late_readers import parquet_reader
-from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_rows, read_lines, suffix
+from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_rows, read_lines, suffix, wrong_suffix
 
 _WHAT = "file of sequences"
 _CSV = (".csv", ".tsv")
@@ -48,8 +49,7 @@ def read_sequences(
         return _from_json_lines(file, chosen, separator)
     if kind == _PARQUET:
         return _from_parquet(file, chosen, separator)
-    known = ", ".join((*_CSV, *_JSON_LINES, _PARQUET))
-    raise FileError(str(file), expected=f"a name that ends in one of {known}, perhaps with .gz", found=repr(kind))
+    raise wrong_suffix(file, (*_CSV, *_JSON_LINES, _PARQUET))
 
 
 class _Choice:
@@ -102,7 +102,7 @@ def _from_json_lines(file: Path, chosen: _Choice, separator: str | None) -> Gene
             if not text.strip():
                 continue
             place = f"{file}: line {line}"
-            record = _record(text, place)
+            record = json_record(text, place)
             if column is None:
                 column = chosen.column(list(record), [key for key, value in record.items() if isinstance(value, list)])
             value = record.get(column)
@@ -136,16 +136,6 @@ def _split(text: str, separator: str | None, *, place: str) -> tuple[str, ...]:
     if "" in symbols:
         raise FileError(place, expected="symbols between the separators", found=f"none, symbol {symbols.index('') + 1}")
     return symbols
-
-
-def _record(text: str, place: str) -> dict[str, object]:
-    record = parse_json(text, where=place)
-    if not isinstance(record, Members):
-        raise FileError(place, expected="a JSON object", found="another value")
-    try:
-        return read_members(record, where=place, expected="an object")
-    except ModelError:  # its message names the key, which is the file's business
-        raise FileError(place, expected="each key once", found="one again") from None
 
 
 def _symbol(item: object, position: int, place: str) -> str:

@@ -1,5 +1,6 @@
 """The ledger: how much of each person's budget is left, kept in a real database.
 
-Lives here: budgets, charges, the record of every release, their composition. Does not live here:
-sequences (the ledger never sees a symbol), and drawing.
+Lives here: budgets, charges, the record of every release, their composition.
+May not live here: sequences (the ledger never sees a symbol), drawing, or files of any other kind.
+Stands beside io: neither imports the other.
 """

@@ -113,6 +113,8 @@ def grant(
 
 def _granted(connection: sa.Connection, names: list[str], units: int) -> int:
     names = list(dict.fromkeys(names))
+    if "" in names:
+        raise ParameterError("person", expected="a name", found="an empty one")
     rows = [{"name": name} for name in names]
     connection.execute(
         sa.text(f"INSERT INTO {persons.name} (name) VALUES (:name) ON CONFLICT (name) DO NOTHING"), rows  # noqa: S608

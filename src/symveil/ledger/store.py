@@ -195,7 +195,7 @@ def _explained(url: str) -> Iterator[None]:
         yield
     except DBAPIError as error:
         cause = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
-        raise LedgerError(f"{shown(url)}: expected a working ledger database, found: {cause[0]}") from None
+        raise LedgerError(f"{shown(url)}: expected a working ledger database, found {cause[0]}") from None
     except SQLAlchemyError as error:
         raise LedgerError(f"{shown(url)}: expected a working ledger database, found {type(error).__name__}") from None
 

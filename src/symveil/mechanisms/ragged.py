@@ -71,17 +71,8 @@ class RaggedMechanism(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MechanismOfLength:
-    """A mechanism for each length of words over an alphabet, or of a model's words.
-
-    >>> import numpy as np
-    >>> from symveil.randomness import NotPrivateSeededBits
-    >>> family = MechanismOfLength(alphabet=Alphabet.from_symbols("abc"), epsilon=Fraction(1000))
-    >>> codes, lengths = np.array([0, 1, 2, 0], dtype=np.int32), np.array([3, 0, 1])
-    >>> released, ends = family.release(codes, lengths, NotPrivateSeededBits(1))
-    >>> released.tolist(), ends.tolist()
-    ([0, 1, 2, 0], [3, 0, 1])
-    """
+class MechanismParameters:
+    """What is asked for before the words are known: the parameters of every mechanism for a file."""
 
     epsilon: Fraction
     alphabet: Any = None  # becomes the model's where a model is given
@@ -93,16 +84,40 @@ class MechanismOfLength:
     prior: str = "uniform"
     utility: str = "distance"
     offset: Number = 1
-    keeps_lengths: ClassVar[bool] = True
-    metric: ClassVar[str] = "hamming"
-    max_length: ClassVar[None] = None
-    cutoff: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", read_epsilon(self.epsilon))
         if (self.alphabet is None) == (self.model is None):
             found = "none" if self.model is None else "both"
             raise ParameterError("alphabet", expected="an alphabet or a model", found=found)
+
+    @property
+    def chosen_by(self) -> dict[str, Any]:
+        """What `select_mechanism` asks for besides a language."""
+        names = ("epsilon", "mechanism", "adjacency", "calibration", "prior", "utility", "offset")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MechanismOfLength(MechanismParameters):
+    """A mechanism for each length of words over an alphabet, or of a model's words.
+
+    >>> import numpy as np
+    >>> from symveil.randomness import NotPrivateSeededBits
+    >>> family = MechanismOfLength(alphabet=Alphabet.from_symbols("abc"), epsilon=Fraction(1000))
+    >>> codes, lengths = np.array([0, 1, 2, 0], dtype=np.int32), np.array([3, 0, 1])
+    >>> released, ends = family.release(codes, lengths, NotPrivateSeededBits(1))
+    >>> released.tolist(), ends.tolist()
+    ([0, 1, 2, 0], [3, 0, 1])
+    """
+
+    keeps_lengths: ClassVar[bool] = True
+    metric: ClassVar[str] = "hamming"
+    max_length: ClassVar[None] = None
+    cutoff: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.model is not None:
             object.__setattr__(self, "alphabet", self._graph.alphabet)
         elif not isinstance(self.alphabet, Alphabet):
@@ -125,17 +140,7 @@ class MechanismOfLength:
             return self._made[length]
 
     def _select(self, language: FreeLanguage | RunLanguage) -> WordMechanism:
-        chosen = select_mechanism(
-            language,
-            epsilon=self.epsilon,
-            mechanism=self.mechanism,
-            adjacency=self.adjacency,
-            calibration=self.calibration,
-            prior=self.prior,
-            utility=self.utility,
-            offset=self.offset,
-        )
-        return chosen
+        return select_mechanism(language, **self.chosen_by)
 
     def _language(self, length: int) -> FreeLanguage | RunLanguage | None:
         if self.model is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,52 +11,36 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
 from symveil.languages.bounded import BoundedWords, EveryWord, runs_up_to
-from symveil.languages.graph import Model
 from symveil.mechanisms.edit_mechanism import EditMechanism, OpenLanguage
-from symveil.mechanisms.ragged import LengthClass, Lengths, MechanismOfLength
+from symveil.mechanisms.ragged import LengthClass, Lengths, MechanismOfLength, MechanismParameters
 from symveil.mechanisms.selection import select_mechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
-from symveil.numerics.rationals import Number
-from symveil.privacy.parameters import Adjacency, read_epsilon, read_metric
+from symveil.privacy.parameters import read_metric
 from symveil.randomness import BitSource
 
 
 @dataclass(frozen=True, kw_only=True)
-class EditsOfAnyLength:
+class EditsOfAnyLength(MechanismParameters):
     """An edit mechanism for the words of a file. Nothing it says depends on how long they are.
 
     >>> import numpy as np
     >>> from symveil.randomness import NotPrivateSeededBits
-    >>> family = EditsOfAnyLength(alphabet=Alphabet.from_symbols("abc"), epsilon=Fraction(1000))
+    >>> family = EditsOfAnyLength(alphabet=Alphabet.from_symbols("abc"), epsilon=1000)
     >>> codes, lengths = np.array([0, 1, 2, 0], dtype=np.int32), np.array([3, 0, 1])
     >>> released, ends = family.release(codes, lengths, NotPrivateSeededBits(1))
     >>> released.tolist(), ends.tolist()
     ([0, 1, 2, 0], [3, 0, 1])
     """
 
-    epsilon: Fraction
-    alphabet: Any = None  # becomes the model's where a model is given
-    model: Model | None = None
     max_length: int | None = None
-    mechanism: str = "auto"
-    adjacency: Adjacency = 1
-    calibration: str = "tight"
     cutoff: int | None = None
-    # what the mechanisms under Hamming adjacency can choose besides, and these cannot
-    public_start: bool = False
-    prior: str = "uniform"
-    utility: str = "distance"
-    offset: Number = 1
     keeps_lengths: ClassVar[bool] = False
     metric: ClassVar[str] = "levenshtein"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon))
         read_metric(self.metric, max_length=self.max_length)
-        if (self.alphabet is None) == (self.model is None):
-            found = "none" if self.model is None else "both"
-            raise ParameterError("alphabet", expected="an alphabet or a model", found=found)
+        super().__post_init__()
         if self.public_start:
             raise ParameterError("public_start", expected="metric hamming with it", found="levenshtein")
         object.__setattr__(self, "alphabet", self._language.alphabet)
@@ -75,17 +58,7 @@ class EditsOfAnyLength:
     @cached_property
     def chosen(self) -> EditMechanism:
         """The mechanism that all words go through."""
-        return select_mechanism(
-            self._language,
-            epsilon=self.epsilon,
-            mechanism=self.mechanism,
-            adjacency=self.adjacency,
-            calibration=self.calibration,
-            prior=self.prior,
-            utility=self.utility,
-            offset=self.offset,
-            cutoff=self.cutoff,
-        )
+        return select_mechanism(self._language, **self.chosen_by, cutoff=self.cutoff)
 
     def of_length(self, length: int) -> None:
         """None: there is no mechanism for one length, since lengths are secret."""

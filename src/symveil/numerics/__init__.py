@@ -1,6 +1,7 @@
 """Exact rationals, balls and outward rounding: numbers that can be trusted.
 
-Lives here: reading numbers exactly, ball arithmetic at a chosen precision, rounding against the
-claim, printing very large integers. Does not live here: anything that knows about words, privacy
-or random bits.
+Lives here: reading numbers exactly, ball arithmetic at a chosen precision, rounding against the claim, printing very
+large integers.
+May not live here: anything that knows about words, privacy or random bits.
+Stands at the bottom: imports errors only.
 """

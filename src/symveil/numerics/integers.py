@@ -11,6 +11,16 @@ LONGEST_DECIMAL = 10_000
 _TOO_LONG = 10**LONGEST_DECIMAL
 
 
+def shortened(value: int, *, digits: int = 24) -> str:
+    """`value` for a reader: its first digits and its size where it has more than so many.
+
+    >>> shortened(2**64), shortened(2**100)
+    ('18446744073709551616', '1.267…e+30')
+    """
+    text = decimal(value)
+    return text if len(text) <= digits else f"{text[0]}.{text[1:4]}…e+{len(text) - 1}"
+
+
 def decimal(value: int) -> str:
     """All digits of `value`, or `1.234e+29999` when there are more than 10⁴ of them.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -84,15 +84,28 @@ def spelled(value: Fraction) -> str:
     return decimal if exact(decimal) == value else f"{value.numerator}/{value.denominator}"
 
 
-def shown_at_least(value: float, digits: int = 6) -> str:
-    """A float with few digits for a reader, rounded upwards: a shown loss is never below the real one.
+def shown_at_least(value: float | Fraction, digits: int = 6) -> str:
+    """A number with few digits for a reader, rounded upwards: a shown loss is never below the real one.
 
-    >>> shown_at_least(1.00000049), shown_at_least(5.0), shown_at_least(0.542407)
-    ('1.00001', '5', '0.542407')
+    >>> shown_at_least(1.00000049), shown_at_least(5.0), shown_at_least(0.542407), shown_at_least(Fraction(1, 3), 2)
+    ('1.00001', '5', '0.542407', '0.34')
     """
-    if not math.isfinite(value) or value == 0:
-        return f"{value:g}"
-    exact_value = Decimal(repr(value))
-    unit = Decimal(1).scaleb(exact_value.adjusted() - digits + 1)
-    rounded = (exact_value / unit).to_integral_value(rounding=ROUND_CEILING) * unit
-    return f"{rounded.normalize():f}" if -5 <= rounded.adjusted() <= 15 else f"{rounded.normalize():E}"
+    return _shown(value, digits, ROUND_CEILING)
+
+
+def shown_at_most(value: float | Fraction, digits: int = 6) -> str:
+    """The same, rounded downwards: for the lower end of a bracket.
+
+    >>> shown_at_most(1.00000049), shown_at_most(Fraction(2, 3), 2), shown_at_most(0.0)
+    ('1', '0.66', '0')
+    """
+    return _shown(value, digits, ROUND_FLOOR)
+
+
+def _shown(value: float | Fraction, digits: int, rounding: str) -> str:
+    if value == 0 or not math.isfinite(value):
+        return f"{float(value):g}"
+    ratio = exact(value)
+    with localcontext(Context(prec=digits, rounding=rounding)):
+        rounded = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).normalize()
+    return f"{rounded:f}" if -5 <= rounded.adjusted() <= 15 else f"{rounded:E}"

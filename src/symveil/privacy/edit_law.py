@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal, Protocol
 
 import numpy as np
@@ -13,16 +12,11 @@ from numpy.typing import NDArray
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
 from symveil.numerics.integers import decimal
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.law import ErrorBounds
+from symveil.privacy.law import Claim, ErrorBounds
 
 
-class EditLaw(Protocol):
+class EditLaw(Claim, Protocol):
     """The conditional law P(released | word) of a mechanism under Levenshtein adjacency."""
-
-    @property
-    def name(self) -> str:
-        """The mechanism's public name."""
 
     @property
     def metric(self) -> str:
@@ -31,18 +25,6 @@ class EditLaw(Protocol):
     @property
     def alphabet(self) -> Alphabet:
         """The symbols, in the order of their codes."""
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The nominal budget."""
-
-    @property
-    def adjacency(self) -> int:
-        """The Levenshtein distance up to which two words are adjacent."""
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The loss that the mechanism claims to have."""
 
     @property
     def largest_output(self) -> int | None:

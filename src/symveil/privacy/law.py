@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -15,20 +14,16 @@ from numpy.typing import NDArray
 from symveil.drawing.svg_plots import bars_svg
 from symveil.languages.language import Language
 from symveil.models.word import Codes
-from symveil.numerics.integers import decimal
+from symveil.numerics.integers import decimal, shortened
 from symveil.privacy.guarantee import Guarantee
 
 
-class Law(Protocol):
-    """The conditional law P(released | word) of a mechanism, with what it claims about it."""
+class Claim(Protocol):
+    """What every mechanism claims about itself, whatever the metric of its adjacency."""
 
     @property
     def name(self) -> str:
         """The mechanism's public name."""
-
-    @property
-    def language(self) -> Language:
-        """The words that may be handed in and that may come out."""
 
     @property
     def epsilon(self) -> Fraction:
@@ -36,11 +31,19 @@ class Law(Protocol):
 
     @property
     def adjacency(self) -> int:
-        """The Hamming distance up to which two words are adjacent."""
+        """The distance up to which two words are adjacent."""
 
     @property
     def guarantee(self) -> Guarantee:
         """The loss that the mechanism claims to have."""
+
+
+class Law(Claim, Protocol):
+    """The conditional law P(released | word) of a mechanism under Hamming adjacency, with what it claims about it."""
+
+    @property
+    def language(self) -> Language:
+        """The words that may be handed in and that may come out."""
 
     def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word) for every row of `released`."""
@@ -52,6 +55,10 @@ class ErrorBounds:
 
     lower: float
     upper: float
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {"lower": self.lower, "upper": self.upper}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +97,21 @@ class DistanceLaw:
             return 1.0
         return min(1.0, 2 * math.exp(-2 * (deviation / self.length) ** 2))
 
+    def document(self) -> list[dict[str, object]]:
+        """The JSON form, a row for each distance."""
+        columns = (self.distances, self.probabilities, self.log_probabilities)
+        return [
+            {
+                "distance": distance,
+                "words": decimal(count),
+                "probability": probability,
+                "log_probability": log_probability,
+            }
+            for count, distance, probability, log_probability in zip(
+                self.counts, *(column.tolist() for column in columns), strict=True
+            )
+        ]
+
     def to_svg(self) -> str:
         """The law as bars, the expected error pointed out: the picture of the studio and of notebooks.
 
@@ -111,7 +133,7 @@ class DistanceLaw:
         likeliest = np.sort(np.argsort(-self.probabilities, kind="stable")[:20])
         counts = self.counts
         rows = "".join(
-            f"<tr><td>{self.distances[index]}</td><td>{_shortened(counts[index])}</td>"
+            f"<tr><td>{self.distances[index]}</td><td>{shortened(counts[index])}</td>"
             f"<td>{self.probabilities[index]:.6g}</td></tr>"
             for index in likeliest
         )
@@ -119,8 +141,3 @@ class DistanceLaw:
             f"<table><caption>expected error {self.expected_error:.6g}</caption>"
             f"<tr><th>distance</th><th>words</th><th>probability</th></tr>{rows}</table>"
         )
-
-
-def _shortened(count: int) -> str:
-    text = decimal(count)
-    return html.escape(text if len(text) <= 24 else f"{text[0]}.{text[1:4]}…e+{len(text) - 1}")

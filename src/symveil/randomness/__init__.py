@@ -1,7 +1,8 @@
 """The only door to random bits, and decisions that are exact although they start from 32 bits.
 
 Lives here: sources of bits, exact uniform integers, exact choices between real boundaries.
-Does not live here: anything that knows what is being chosen. No other layer may draw a bit.
+May not live here: anything that knows what is being chosen. No other layer may draw a bit.
+Stands on numerics.
 """
 
 from symveil.randomness.bits import BitSource, NotPrivateSeededBits, SystemBits, system_bits

@@ -1,6 +1,7 @@
-"""The studio: one local page over the workflows. Parse, call a workflow, render; no mathematics.
+"""The studio: one local page over the workflows. Parse, call a workflow, render.
 
-A panel (`panels/`) is a form and a place for results. What a panel shows is computed by a task
-(`tasks/`) in a worker process (`worker`), so that the page never freezes and a job can be stopped.
-Nothing here may be imported by any other layer but `cli`, and nothing here may reach the network.
+Lives here: a panel (`panels/`) is a form and a place for results; what it shows is computed by a task (`tasks/`) in a
+worker process (`worker`), so that the page never freezes and a job can be stopped.
+May not live here: mathematics, or anything that reaches the network. No other layer but `cli` may import it.
+Stands on workflows.
 """

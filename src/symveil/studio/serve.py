@@ -31,14 +31,17 @@ USUAL_PORT = 8321
 _ASSETS = Path(__file__).parent / "assets"
 
 
-def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, say: Callable[[str], None]) -> None:
-    """Serve the studio until it is interrupted. Without a port it is the usual one, or a free one."""
+def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, listening: Callable[[str], None]) -> None:
+    """Serve the studio until it is interrupted; `listening` is told its address when it is there.
+
+    Without a port it is the usual one, or a free one.
+    """
     with (
         _ended_by_signals() as on_signal,
-        _bound(port) as listening,
+        _bound(port) as bound,
         tempfile.TemporaryDirectory(prefix="symveil-studio-") as folder,
     ):
-        found = int(listening.getsockname()[1])
+        found = int(bound.getsockname()[1])
         address = f"http://{HOST}:{found}/"
         if os.environ.get("SYMVEIL_CACHE") == "":
             # nothing is to be kept: calibrations are shared between the workers and go with the session
@@ -56,11 +59,11 @@ def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, say:
         )
         server = uvicorn.Server(config)
         on_signal.append(lambda: server.handle_exit(signal.SIGTERM, None))
-        say(f"symveil studio: {address} (only on this machine; Ctrl-C ends it)")
+        listening(address)
         if open_browser:
             threading.Timer(0.8, webbrowser.open, [address]).start()
         try:
-            server.run(sockets=[listening])
+            server.run(sockets=[bound])
         finally:
             on_signal.clear()
             studio.close()

@@ -1,5 +1,7 @@
 """Proving or refuting guarantees without trusting the mechanism.
 
-Lives here: checks that read a `Law` (or, later, a chain) and nothing else. Never imports
-mechanisms: a verifier that shared their code would share their mistakes.
+Lives here: checks that read a `Law`, a labelled chain or a partially observed system and nothing else: audit,
+distances, opacity.
+May not live here: mechanisms, not even imported: a verifier that shared their code would share their mistakes.
+Stands on privacy, beside mechanisms.
 """

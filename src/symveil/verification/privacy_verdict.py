@@ -5,14 +5,12 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from symveil.numerics.balls import STANDARD_PRECISION, ball, precision, upper_bound
-from symveil.numerics.rationals import at_least, spelled
+from symveil.numerics.rationals import at_least, shown_at_least, spelled
 from symveil.verification.distances.bracket import Bracket
 
-_NINE_DIGITS = Context(prec=9, rounding=ROUND_CEILING)
 _LONGEST_EXACT = 2000  # digits of a fraction that is still written out
 
 
@@ -153,8 +151,7 @@ def _short(value: Fraction) -> str:
     """A short fraction as it is, a long one with nine digits, rounded upwards: what is above 0 never shows as 0."""
     if max(value.numerator, value.denominator) < 10**7:
         return spelled(value)
-    near = _NINE_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
-    return f"{near:f}" if near.adjusted() >= -5 else f"{near:e}"
+    return shown_at_least(value, 9)
 
 
 def _decimal(value: Fraction, *, up: bool) -> str:

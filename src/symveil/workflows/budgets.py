@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from symveil.errors import FileError
 from symveil.io.aside import AsideFile
 from symveil.io.reading import read_lines
 from symveil.ledger.accounts import Account, Entry, Totals, account, accounts, grant, history, totals
@@ -50,7 +51,9 @@ def grant_budget(
         if persons_file is None:
             return grant(database, epsilon, names=persons, everyone=everyone, delta=delta)
         lines = (line.rstrip("\r\n") for line in read_lines(Path(persons_file), what="file of persons"))
-        named = (line for line in lines if line)
+        named = [line for line in lines if line]
+        if not named:
+            raise FileError(str(persons_file), expected="a person's name in a line", found="none")
         return grant(database, epsilon, names=[*persons, *named], everyone=everyone, delta=delta)
 
 

@@ -191,8 +191,8 @@ def _maps(originals: dict[str, tuple[str, ...]], rows: Sequence[DemoRow]) -> str
         for row, trips_at in zip(rows, private, strict=True):
             cells.append(f"<div>{trip_map(trips_at[name], originals[name])}ε = {row.epsilon}</div>")
     return (
-        "<p>Four trips, each with its three private versions. The circle is where it begins; streets that differ from "
-        f'the true trip, place by place, are red.</p><div class="maps">{"".join(cells)}</div>'
+        "<p>Four trips, each with its three private versions. Numbers say in which order streets are driven; streets "
+        f'that differ from the true trip, place by place, are dashed.</p><div class="maps">{"".join(cells)}</div>'
     )
 
 

@@ -8,7 +8,7 @@ from symveil.drawing.diagram import Diagram
 from symveil.drawing.dot import to_dot
 from symveil.drawing.plots import draw_bars
 from symveil.drawing.svg import to_svg
-from symveil.errors import ParameterError
+from symveil.errors import ParameterError, either
 from symveil.io.files import write_text
 from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import hamming_automaton
@@ -33,16 +33,24 @@ def draw_automaton(
     Words of one length are drawn at exactly a distance; for words of different lengths it is the Levenshtein
     automaton within a distance, without the model.
     """
+    try:
+        diagram = _automaton_diagram(word, language, distance)
+    except ParameterError as error:
+        raise error.about("at_distance") from None
+    save_diagram(diagram, path)
+
+
+def _automaton_diagram(
+    word: Word, language: FreeLanguage | RunLanguage | OpenLanguage, distance: int | None
+) -> Diagram:
     if isinstance(language, OpenLanguage):
         within = _EDITS_DRAWN if distance is None else distance
-        diagram = levenshtein_automaton(word, within, alphabet=language.alphabet).to_diagram()
-    elif isinstance(language, FreeLanguage):
-        diagram = hamming_automaton(word, alphabet=language.alphabet, exactly=distance).to_diagram()
-    elif distance is None:
-        raise ParameterError("distance", expected="--at-distance with --draw on a model", found="none")
-    else:
-        diagram = product_diagram(language, language.encode(word), exactly=distance)
-    save_diagram(diagram, path)
+        return levenshtein_automaton(word, within, alphabet=language.alphabet).to_diagram()
+    if isinstance(language, FreeLanguage):
+        return hamming_automaton(word, alphabet=language.alphabet, exactly=distance).to_diagram()
+    if distance is None:
+        raise ParameterError("distance", expected="one with a model, whose automaton is drawn at it", found=None)
+    return product_diagram(language, language.encode(word), exactly=distance)
 
 
 def save_diagram(diagram: Diagram, path: Path) -> None:
@@ -54,7 +62,7 @@ def diagram_text(diagram: Diagram, path: Path) -> str:
     """A picture in the format that the name of its file says: `.svg` or `.dot`."""
     drawings = {".svg": to_svg, ".dot": to_dot}
     if path.suffix.lower() not in drawings:
-        raise ParameterError("draw", expected="a file name ending in .svg or .dot", found=repr(path.name))
+        raise ParameterError("draw", expected=f"a file name ending in {either(tuple(drawings))}", found=repr(path.name))
     return drawings[path.suffix.lower()](diagram)
 
 

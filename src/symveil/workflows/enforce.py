@@ -12,7 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from symveil.enforcement.enforce import Enforcement, Sensitive
+from symveil.enforcement.enforcement import Enforcement
+from symveil.enforcement.judged_policy import Sensitive
 from symveil.errors import FileError, ParameterError, TooLargeError, WordError
 from symveil.io.sequences import read_sequences
 

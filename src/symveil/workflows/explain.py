@@ -33,9 +33,6 @@ class Explanation:
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
         mechanism, law = self.mechanism, self.law
-        rows = zip(
-            law.distances.tolist(), law.counts, law.probabilities.tolist(), law.log_probabilities.tolist(), strict=True
-        )
         return {
             "mechanism": mechanism.name,
             "epsilon": at_least(mechanism.epsilon),
@@ -44,20 +41,12 @@ class Explanation:
             "length": mechanism.language.length,
             "language_size": decimal(mechanism.language.size),
             "guarantee": mechanism.guarantee.document(),
-            "distances": [
-                {
-                    "distance": distance,
-                    "words": decimal(count),
-                    "probability": probability,
-                    "log_probability": log_probability,
-                }
-                for distance, count, probability, log_probability in rows
-            ],
+            "distances": law.document(),
             "expected_error": law.expected_error,
-            "bounds": {"lower": law.bounds.lower, "upper": law.bounds.upper} if law.bounds else None,
+            "bounds": law.bounds.document() if law.bounds else None,
             "automaton": {"states": self.automaton.state_count, "edges": self.automaton.edge_count},
             "protection": self.protection.document() if self.protection else None,
-            "certificate": _certificate_document(self.certificate),
+            "certificate": self.certificate.document() if self.certificate else None,
         }
 
 
@@ -92,15 +81,3 @@ def explain_word(word: Word, mechanism: WordMechanism | EditMechanism) -> Explan
         protection=protection(language, mechanism.adjacency),
         certificate=mechanism.certified if isinstance(mechanism, Exponential) else None,
     )
-
-
-def _certificate_document(certificate: CertifiedRate | None) -> dict[str, object] | None:
-    """η, the bound U on ln Z(v)/Z(w) and the loss that is proved from them (mathematics §7)."""
-    if certificate is None:
-        return None
-    return {
-        "rate": float(certificate.rate),
-        "ratio_bound": certificate.ratio_bound,
-        "loss": at_least(certificate.loss),
-        "how": certificate.how,
-    }

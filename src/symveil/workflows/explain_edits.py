@@ -38,6 +38,7 @@ class EditExplanation:
     def document(self) -> dict[str, object]:
         """The JSON form of the contract, with what only these mechanisms have."""
         mechanism, law, size = self.mechanism, self.law, self.language_size
+        proof = mechanism.certified if isinstance(mechanism, TruncatedLevenshtein) else None
         return {
             "mechanism": mechanism.name,
             "metric": mechanism.metric,
@@ -51,22 +52,11 @@ class EditExplanation:
             "measured": law.measured,
             "distances": law.document(),
             "expected_error": law.expected_error,
-            "bounds": {"lower": law.bounds.lower, "upper": law.bounds.upper} if law.bounds else None,
+            "bounds": law.bounds.document() if law.bounds else None,
             "automaton": {"states": self.automaton[0], "edges": self.automaton[1]},
             "protection": self.protection.document() if self.protection else None,
-            "certificate": self._certificate(),
+            "certificate": proof.document() if proof else None,
             "parameters": self._parameters(),
-        }
-
-    def _certificate(self) -> dict[str, object] | None:
-        proof = self.mechanism.certified if isinstance(self.mechanism, TruncatedLevenshtein) else None
-        if proof is None:
-            return None
-        return {
-            "rate": float(proof.rate),
-            "ratio_bound": proof.ratio_bound,
-            "loss": at_least(proof.loss),
-            "how": proof.how,
         }
 
     def _parameters(self) -> dict[str, object]:

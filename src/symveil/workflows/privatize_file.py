@@ -128,6 +128,11 @@ def privatize_file(
         raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=family.metric)
     if over_budget not in ("error", "drop"):
         raise ParameterError("over_budget", expected="error or drop", found=over_budget)
+    if engine != "spark" and master is not None:
+        raise ParameterError("master", expected="engine spark with it", found=engine)
+    for name, value in (("longest", longest), ("gzip_ratio", gzip_ratio)):
+        if value < 1:
+            raise ParameterError(name, expected="a whole number, 1 or more", found=value)
     _check_release_id(release_id)
     columns = ColumnOptions(
         sequence=sequence,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from symveil.numerics.rationals import at_least
 from symveil.privacy.guarantee import How
 
 
@@ -16,3 +17,12 @@ class CertifiedRate:
     loss: Fraction
     how: How
     ratio_bound: float
+
+    def document(self) -> dict[str, object]:
+        """The JSON form: η, the bound U on ln Z(v)/Z(w) and the loss that is proved from them (mathematics §7)."""
+        return {
+            "rate": float(self.rate),
+            "ratio_bound": self.ratio_bound,
+            "loss": at_least(self.loss),
+            "how": self.how,
+        }

@@ -12,7 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from symveil.drawing.svg import to_svg
-from symveil.enforcement.enforce import POLICIES, Enforcement, enforce_opacity
+from symveil.enforcement.enforce import POLICIES, enforce_opacity
+from symveil.enforcement.enforcement import Enforcement
 from symveil.errors import ModelError, ParameterError, SymveilError, TooLargeError
 from symveil.io.page import table
 from symveil.languages.observation import delayed_estimate

@@ -1,7 +1,7 @@
 """Distances between the states of a labelled Markov chain, and with them differential privacy (C19).
 
 Lives here: the kernel ~_α, ld = lgd and bd by policy iteration with proofs, brackets on the true δ.
-Does not live here: where chains come from (models, io, mechanisms), curves and commands (workflows, cli).
+May not live here: where chains come from (models, io, mechanisms), curves and commands (workflows, cli).
 
     simplex      one small least-cost flow with gains, in floats or in exact rationals
     lifting      the one-step distance K(d)(μ, μ'), with relays

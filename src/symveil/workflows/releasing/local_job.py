@@ -18,7 +18,7 @@ from symveil.engines.local import release_batches
 from symveil.errors import FileError, ParameterError
 from symveil.io.aside import AsideFile, digest_of
 from symveil.io.duplicates import SeenNames
-from symveil.io.reading import suffix
+from symveil.io.reading import suffix, wrong_suffix
 from symveil.io.records import ID, PLACE, SYMBOLS
 from symveil.io.sequence_files import FORMATS, SequenceFile
 from symveil.mechanisms.ragged import RaggedMechanism
@@ -202,10 +202,7 @@ def _check_target(source: Path, target: Path) -> None:
     """Refuse an output that cannot be written, before anything is read."""
     kind = FORMATS[suffix(source)]
     if FORMATS.get(suffix(target)) != kind or suffix(target) != suffix(source):
-        raise FileError(
-            str(target), expected=f"a name that ends like the input's, in {suffix(source)} or {suffix(source)}.gz",
-            found="another one",
-        )  # fmt: skip
+        raise wrong_suffix(target, (suffix(source),))
     if target.is_dir():
         raise FileError(str(target), expected="a file to write", found="a folder")
     if target.exists() and source.exists() and target.samefile(source):

@@ -42,8 +42,18 @@ def parameters(family: Family, **others: object) -> dict[str, Any]:
     """Everything public that decides what is released."""
     return {
         "epsilon": spelled(family.epsilon),
-        "mechanism": family.mechanism,
         "adjacency": family.adjacency,
+        **_choices(family),
+        "alphabet": alphabet_digest(family.alphabet),
+        "model": None if family.model is None else model_digest(family.model),
+        **others,
+    }
+
+
+def _choices(family: Family) -> dict[str, Any]:
+    """What was chosen besides a budget, an adjacency and the words."""
+    return {
+        "mechanism": family.mechanism,
         "calibration": family.calibration,
         "prior": family.prior,
         "utility": family.utility,
@@ -52,9 +62,6 @@ def parameters(family: Family, **others: object) -> dict[str, Any]:
         "metric": family.metric,
         "max_length": family.max_length,
         "cutoff": family.cutoff,
-        "alphabet": alphabet_digest(family.alphabet),
-        "model": None if family.model is None else model_digest(family.model),
-        **others,
     }
 
 
@@ -70,17 +77,7 @@ def manifest(
             "version": __version__,
             "release_id": release_id,
             **{key: promise[key] for key in told_first},
-            "parameters": {
-                "mechanism": family.mechanism,
-                "calibration": family.calibration,
-                "prior": family.prior,
-                "utility": family.utility,
-                "offset": str(family.offset),
-                "public_start": family.public_start,
-                "metric": family.metric,
-                "max_length": family.max_length,
-                "cutoff": family.cutoff,
-            },
+            "parameters": _choices(family),
             "classes": promise["classes"],
             "alphabet": [str(symbol) for symbol in family.alphabet.symbols] if family.model is None else None,
             "model": None if family.model is None else {"kind": family.model.kind, "file": _name(model_file)},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from symveil.errors import ParameterError
 from symveil.workflows.reproduce import (
     benvenuti2026,
@@ -11,7 +13,7 @@ from symveil.workflows.reproduce import (
     jones2019_grid,
     zhao2025,
 )
-from symveil.workflows.reproduce.rows import Reproduction
+from symveil.workflows.reproduce.rows import Reproduction, Row
 
 PAPERS = {
     jones2019.PAPER: (jones2019.rows, jones2019_grid.rows),
@@ -21,8 +23,8 @@ PAPERS = {
 }
 
 
-def reproduce(paper: str | None = None) -> Reproduction:
-    """The rows of one paper, or of all.
+def reproduce(paper: str | None = None, *, progress: Callable[[str], None] | None = None) -> Reproduction:
+    """The rows of one paper, or of all; `progress` is told which one is next.
 
     >>> reproduction = reproduce("jones2019")
     >>> [row.item for row in reproduction.rows if row.ours == "561"]
@@ -30,5 +32,9 @@ def reproduce(paper: str | None = None) -> Reproduction:
     """
     if paper is not None and paper not in PAPERS:
         raise ParameterError("paper", expected=f"one of {', '.join(PAPERS)}", found=paper)
-    chosen = PAPERS.values() if paper is None else [PAPERS[paper]]
-    return Reproduction(tuple(row for sources in chosen for rows in sources for row in rows()))
+    found: list[Row] = []
+    for name in PAPERS if paper is None else (paper,):
+        if progress is not None:
+            progress(f"reproducing {name}")
+        found += [row for rows in PAPERS[name] for row in rows()]
+    return Reproduction(tuple(found))

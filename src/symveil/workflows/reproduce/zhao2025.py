@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from symveil.enforcement.enforce import Enforcement, enforce_opacity
+from symveil.enforcement.enforce import enforce_opacity
+from symveil.enforcement.enforcement import Enforcement
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.observation import delayed_estimate
 from symveil.verification.opacity.sensitive import sensitive_strings

@@ -1,0 +1,75 @@
+"""What every command is made of: a name, an example that its help shows, and commands of its own in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from symveil.errors import InputError
+
+
+class Command(click.Command):
+    """A command whose example stands in its help as it is typed: on one line, to be copied."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what was typed; an error says of which command, which click's parser does not know."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the example, which click would wrap."""
+        del ctx
+        _write_example(self.epilog, formatter)
+
+
+class Group(click.Group):
+    """Commands in the order in which they were added, which is the order in which one meets them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names; click would sort them."""
+        del ctx
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant, refused in the way in which everything is refused."""
+        if args and args[0] not in self.commands:
+            raise self._expected(ctx, found=repr(args[0]))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that is meant; there must be one."""
+        result = super().invoke(ctx)
+        if ctx.invoked_subcommand is None:
+            raise self._expected(ctx, found="none")
+        return result
+
+    def _expected(self, ctx: click.Context, *, found: str) -> InputError:
+        names = ", ".join(self.list_commands(ctx))
+        return InputError(f"command: expected one of {names}, found {found}; see {ctx.command_path} --help")
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the example, which click would wrap."""
+        del ctx
+        _write_example(self.epilog, formatter)
+
+
+def _write_example(example: str | None, formatter: click.HelpFormatter) -> None:
+    formatter.write_paragraph()
+    formatter.write(f"  {example}\n")
+
+
+def command(name: str, *, example: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function a command; nobody should have to guess how it is used."""
+    return click.command(name, cls=Command, epilog=f"Example: {example}")
+
+
+def group(name: str | None = None, *, example: str) -> Callable[[Callable[..., Any]], Group]:
+    """Make a function a command that has commands."""
+    return click.group(name, cls=Group, invoke_without_command=True, epilog=f"Example: {example}")

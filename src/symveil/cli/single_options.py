@@ -1,0 +1,58 @@
+"""Options that mean the same in several commands, each declared once: one name, one metavar, one wording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from symveil.cli.values import PATH
+
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+
+adjacency_option = click.option(
+    "--adjacency", metavar="B|all", default="1", show_default=True, help="Words this close are to look alike."
+)
+
+k_option = click.option(
+    "--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now."
+)
+
+secret_option = click.option(
+    "--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable."
+)
+
+
+def epsilon_option(*, required: bool) -> Option:
+    """ε, exactly as it is typed."""
+    return click.option(
+        "--epsilon", metavar="E", required=required, help="Privacy budget: a decimal or a fraction, above 0."
+    )
+
+
+def ledger_option(*, required: bool) -> Option:
+    """Where budgets are kept."""
+    return click.option(
+        "--ledger", metavar="URL", required=required, help="The ledger: a file, or postgresql://user@host/database."
+    )
+
+
+def out_option(what: str, *, required: bool = True) -> Option:
+    """Where a result goes. Every command writes it whole or not at all, and replaces what is there."""
+    return click.option(
+        "--out", metavar="FILE", type=PATH, required=required, help=f"{what}; a file of that name is replaced."
+    )
+
+
+def wide_form_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a file with one sequence in a row is read."""
+    for option in (
+        click.option("--id", "identifier", metavar="COL", help="Wide form: the column that names the record."),
+        click.option("--separator", metavar="S", help="Wide form: what separates symbols in text; blanks by default."),
+        click.option("--sequence", metavar="COL", help="Wide form: the column of the sequences, lists or text."),
+    ):
+        command = option(command)
+    return command
