@@ -26,10 +26,19 @@ _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
 @click.option("--length", metavar="N", type=int, help="At most so many observed events; needed where there are loops.")
 @click.option("--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable.")
 @click.option("--log", metavar="IN", type=click.Path(path_type=Path), help="A file of observations to replace.")
-@click.option("--out", metavar="OUT", type=click.Path(path_type=Path), help="Where they go (.csv, .tsv, .jsonl).")
+@click.option(
+    "--out",
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help="Where they go: in the log's format with its ids, or as one column of .csv, .tsv or .jsonl.",
+)
 @click.option("--sequence", metavar="COL", help="The column of the observations.")
 @click.option("--separator", metavar="S", help="Split an observation here; at blanks by default.")
-@click.option("--id", "identifier", metavar="COL", help="The column that names the record; it does not pass.")
+@click.option("--id", "identifier", metavar="COL", help="The column that names the record.")
+@click.option("--case", metavar="COL", help="Where each row is one event: the column of the case.")
+@click.option("--order", metavar="COL", help="Numbers or timestamps that put a case's events in order.")
+@click.option("--symbol", metavar="COL", help="The column of the events.")
+@click.option("--keep", metavar="COL", multiple=True, help="A public column that passes as it is; again for more.")
 @click.option(
     "--draw",
     metavar="FILE",
@@ -51,6 +60,10 @@ def enforce_command(
     sequence: str | None,
     separator: str | None,
     identifier: str | None,
+    case: str | None,
+    order: str | None,
+    symbol: str | None,
+    keep: tuple[str, ...],
     draw: Path | None,
     as_json: bool,
 ) -> int:
@@ -63,14 +76,27 @@ def enforce_command(
     """
     from symveil.cli.options import read_adjacency_option
     from symveil.enforcement.enforce import enforce_opacity
-    from symveil.io.files import write_texts
-    from symveil.workflows.enforce import LOG_SUFFIXES, enforced_log, enforcement_document
+    from symveil.io.columns import ColumnOptions
+    from symveil.io.files import write_files
+    from symveil.workflows.enforce import enforcement_document
     from symveil.workflows.opacity import load_system
 
     require_suffix("draw", draw, (".svg", ".dot"))
-    require_suffix("out", out, LOG_SUFFIXES)
     if (log is None) != (out is None):
         raise InputError("log: expected --log and --out together, found one of them")
+    if log and out:
+        from symveil.workflows.enforce_log import check_log_name, enforced_log
+
+        check_log_name(log, out)
+    columns = ColumnOptions(
+        sequence=sequence,
+        separator=separator,
+        identifier=identifier,
+        case=case,
+        order=order,
+        symbol=symbol,
+        keep=keep,
+    )
     require_different(draw=draw, out=out)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
@@ -84,17 +110,15 @@ def enforce_command(
         adjacency=read_adjacency_option(adjacency),
     )
     document = enforcement_document(enforced, notes=notes)
-    texts: dict[Path, str] = {}
+    contents: dict[Path, bytes] = {}
     if log and out and enforced.enforceable:
-        texts[out], count = enforced_log(
-            enforced, log, out, sequence=sequence, separator=separator, identifier=identifier
-        )
+        contents[out], count = enforced_log(enforced, log, out, columns)
         notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
     if draw and enforced.enforceable:
         from symveil.workflows.draw import diagram_text
 
-        texts[draw] = diagram_text(enforced.to_diagram(), draw)
-    write_texts(texts)
+        contents[draw] = diagram_text(enforced.to_diagram(), draw).encode()
+    write_files(contents)
     if document["posterior_of_secret"] == 1:
         notes.append(
             "an observer who knows the policy can be sure of a visited secret after something that is shown (its "

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from flint import arb
 
@@ -53,7 +53,6 @@ class ChainLaw(Law, Protocol):
         """The law of the released word for each row of codes."""
 
 
-@runtime_checkable
 class EditChainLaw(EditLaw, Protocol):
     """The same for words of different lengths."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 from flint import arb, fmpq
@@ -76,21 +77,28 @@ def audit_by_chain(
 
 def _adjacent(law: ChainLaw | EditChainLaw, length: int | None) -> tuple[Codes | list[Codes], list[NDArray[np.int64]]]:
     """The words, and for each of them the places of those that are adjacent to it."""
-    if isinstance(law, EditChainLaw):
-        if law.largest_output is None:
-            raise ParameterError(
-                "mechanism",
-                expected="one with a longest word to release, such as truncated-levenshtein",
-                found=law.name,
-            )
-        if length is None:
-            raise ParameterError("length", expected="the number of symbols up to which words are audited", found="none")
-        by_length = law.inputs(length, at_most=MOST_WORDS)
-        distance = distance_table(by_length)
-        near = [np.flatnonzero((row > 0) & (row <= law.adjacency)) for row in distance]
-        return [word for rows in by_length for word in rows], near
-    words = law.language.enumerate_codes(at_most=MOST_WORDS)
-    return words, [neighbours_of(law, words, index) for index in range(len(words))]
+    if _hides_lengths(law):
+        return _adjacent_by_edits(cast("EditChainLaw", law), length)
+    plain = cast("ChainLaw", law)
+    words = plain.language.enumerate_codes(at_most=MOST_WORDS)
+    return words, [neighbours_of(plain, words, index) for index in range(len(words))]
+
+
+def _adjacent_by_edits(law: EditChainLaw, length: int | None) -> tuple[list[Codes], list[NDArray[np.int64]]]:
+    if law.largest_output is None:
+        raise ParameterError(
+            "mechanism", expected="one with a longest word to release, such as truncated-levenshtein", found=law.name
+        )
+    if length is None:
+        raise ParameterError("length", expected="the number of symbols up to which words are audited", found="none")
+    by_length = law.inputs(length, at_most=MOST_WORDS)
+    near = [np.flatnonzero((row > 0) & (row <= law.adjacency)) for row in distance_table(by_length)]
+    return [word for rows in by_length for word in rows], near
+
+
+def _hides_lengths(law: ChainLaw | EditChainLaw) -> bool:
+    """Whether words of different lengths may be adjacent."""
+    return getattr(law, "metric", "hamming") == "levenshtein"
 
 
 def branches_of(chain: LabelledChain) -> Branches:
@@ -150,7 +158,7 @@ def _loss(ratio: fmpq | None, slack: Fraction) -> float:
 
 
 def _witness(law: ChainLaw | EditChainLaw, words: Codes | list[Codes], place: tuple[int, int, list[str]]) -> Witness:
-    alphabet = law.alphabet if isinstance(law, EditChainLaw) else law.language.alphabet
+    alphabet = cast("EditChainLaw", law).alphabet if _hides_lengths(law) else cast("ChainLaw", law).language.alphabet
     symbols = alphabet.symbols
     spelled = dict(zip(label_names(alphabet), symbols, strict=True))
     word, neighbour, released = place
