@@ -162,6 +162,13 @@ def read_jsonl(name: str) -> list[tuple[str, ...]]:
 PRIVATE = ("enforce", MEDICAL, "--k", "2", "--epsilon", "2")
 
 
+def test_the_note_on_the_posterior_does_not_praise_what_gives_secrets_away(here):
+    done = here("enforce", MEDICAL, "--k", "2", "--policy", "substitution", "--omega", "1", "--json")
+    assert (done.document["violation_after"], done.document["posterior_of_secret"]) == ("7/24", 1)
+    assert "(its posterior probability is 1)" in done.err
+    assert "gives nothing away" not in done.err
+
+
 def test_a_csv_log_from_file_to_file():
     before = Path("log.csv").read_text()
     done = symveil(*PRIVATE, "--log", "log.csv", "--out", "out.csv", "--json")

@@ -105,7 +105,7 @@ def test_the_verifier_confirms_the_guarantee(name: str) -> None:
     near = np.flatnonzero(np.count_nonzero(words != words[0], axis=1) == 1)
     compiled = mechanism.compile_chain(words[[0, near[0]]])
     promised = Fraction(mechanism.guarantee.epsilon)
-    just_above = sv.verify_privacy(compiled, epsilon=promised + Fraction(1, 10**6), delta=0, width=0, symmetric=False)
+    just_above = sv.verify_privacy(compiled, epsilon=promised + Fraction(1, 10**6), delta=0, symmetric=False)
     assert just_above.holds is True
     at = sv.verify_privacy(compiled, epsilon=promised, symmetric=False)
     assert at.delta.upper < Fraction(1, 10**12)
@@ -215,7 +215,7 @@ def test_the_verifier_confirms_edit_mechanisms(name: str, pair: tuple[str, str])
     mechanism = EDITS[name]()
     compiled = mechanism.release_chain(pair)
     promised = Fraction(mechanism.guarantee.epsilon)
-    above = sv.verify_privacy(compiled, epsilon=promised + Fraction(1, 10**6), delta=0, width=0, symmetric=False)
+    above = sv.verify_privacy(compiled, epsilon=promised + Fraction(1, 10**6), delta=0, symmetric=False)
     assert above.holds is True
     half = sv.verify_privacy(compiled, epsilon=promised / 2, symmetric=False, width="1e-9")
     mine, theirs = (shown_law(compiled.chain, start) for start in compiled.starts)

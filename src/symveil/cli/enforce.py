@@ -120,9 +120,10 @@ def enforce_command(
         contents[draw] = diagram_text(enforced.to_diagram(), draw).encode()
     write_files(contents)
     if document["posterior_of_secret"] == 1:
+        silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""
         notes.append(
             "an observer who knows the policy can be sure of a visited secret after something that is shown (its "
-            "posterior probability is 1), although what is shown gives nothing away by itself"
+            f"posterior probability is 1){silent}"
         )
     if as_json:
         print_json(document)

@@ -34,7 +34,9 @@ _MOST_ROWS = 60
     help="From S to T only, may be repeated; a comma in a name is typed \\,. Default: the related states, both ways.",
 )
 @click.option("--delta", metavar="D", help="Does delta = D hold? Exit status 0 proved, 1 refuted or undecided.")
-@click.option("--width", metavar="W", help="Stop when the bracket is this narrow.  [default: 1e-4]")
+@click.option(
+    "--width", metavar="W", help="Stop when the bracket is this narrow.  [default: 1e-4, and --delta is decided]"
+)
 @click.option(
     "--nodes",
     metavar="N",
