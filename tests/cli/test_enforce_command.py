@@ -150,15 +150,23 @@ def test_an_unreachable_secret_is_a_warning(here):
 def read_csv(name: str) -> list[tuple[str, ...]]:
     with Path(name).open(newline="") as file:
         header, *rows = csv.reader(file, delimiter="\t" if name.endswith("tsv") else ",")
-    assert header == ["observation"]
-    return [tuple(row[0].split()) for row in rows]
+    place = header.index("seen" if "seen" in header else "observation")
+    return [tuple(row[place].split()) for row in rows]
 
 
 def read_jsonl(name: str) -> list[tuple[str, ...]]:
-    return [tuple(json.loads(line)["observation"]) for line in Path(name).read_text().splitlines()]
+    lines = [json.loads(line) for line in Path(name).read_text().splitlines()]
+    return [tuple(line["seen"] if "seen" in line else line["observation"]) for line in lines]
 
 
 PRIVATE = ("enforce", MEDICAL, "--k", "2", "--epsilon", "2")
+
+
+def test_the_note_on_the_posterior_does_not_praise_what_gives_secrets_away(here):
+    done = here("enforce", MEDICAL, "--k", "2", "--policy", "substitution", "--omega", "1", "--json")
+    assert (done.document["violation_after"], done.document["posterior_of_secret"]) == ("7/24", 1)
+    assert "(its posterior probability is 1)" in done.err
+    assert "gives nothing away" not in done.err
 
 
 def test_a_csv_log_from_file_to_file():
@@ -203,9 +211,49 @@ def test_a_separator_of_the_log_is_used_in_what_is_shown(here):
     options = ("--sequence", "seen", "--id", "who", "--separator", "|")
     done = here(*PRIVATE, "--log", "bars.csv", "--out", "out.csv", *options)
     assert done.status == 0, done.err
-    rows = Path("out.csv").read_text().splitlines()[1:]
-    assert len(rows) == 2
-    assert all(tuple(row.split("|")) in SAFE_OF_MEDICAL for row in rows)
+    header, *rows = (line.split(",") for line in Path("out.csv").read_text().splitlines())
+    assert header == ["who", "seen"]  # "when" was not asked for
+    assert [row[0] for row in rows] == ["x", "y"]
+    assert all(tuple(row[1].split("|")) in SAFE_OF_MEDICAL for row in rows)
+
+
+def test_ids_and_kept_columns_pass_in_the_format_of_the_log(here):
+    Path("bars.csv").write_text("who,seen,when\nx,a d e a,1\ny,a b e a,2\n")
+    here(*PRIVATE, "--log", "bars.csv", "--out", "out.csv", "--sequence", "seen", "--id", "who", "--keep", "when")
+    header, *rows = (line.split(",") for line in Path("out.csv").read_text().splitlines())
+    assert (header, [(row[0], row[2]) for row in rows]) == (["who", "seen", "when"], [("x", "1"), ("y", "2")])
+    assert all(tuple(row[1].split()) in SAFE_OF_MEDICAL for row in rows)
+    # without a word about it, a column that is called like an id is one
+    here(*PRIVATE, "--log", "log.csv", "--out", "out.csv")
+    assert Path("out.csv").read_text().startswith("run_id,seen\n1,")
+
+
+def test_a_log_with_one_event_per_row(here):
+    events = "".join(f"{case},{number},{event}\n" for case in "xy" for number, event in enumerate("adea", start=5))
+    Path("events.csv").write_text("case,at,event\n" + events)
+    options = ("--case", "case", "--order", "at", "--symbol", "event")
+    done = here(*PRIVATE, "--log", "events.csv", "--out", "out.csv", *options)
+    assert done.status == 0, done.err
+    header, *rows = (line.split(",") for line in Path("out.csv").read_text().splitlines())
+    assert header == ["case", "at", "event"]
+    assert [row[:2] for row in rows] == [[case, str(number)] for case in "xy" for number in range(1, 5)]
+    assert all(tuple(row[2] for row in rows if row[0] == case) in SAFE_OF_MEDICAL for case in "xy")
+
+
+def test_packed_and_parquet_logs(here):
+    import gzip
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    Path("log.csv.gz").write_bytes(gzip.compress(b"run_id,seen\n7,a d e a\n"))
+    assert here(*PRIVATE, "--log", "log.csv.gz", "--out", "out.csv.gz").status == 0
+    assert gzip.decompress(Path("out.csv.gz").read_bytes()).startswith(b"run_id,seen\n7,a ")
+    pq.write_table(pa.table({"run_id": [7], "seen": [["a", "d", "e", "a"]]}), "log.parquet")
+    assert here(*PRIVATE, "--log", "log.parquet", "--out", "out.parquet").status == 0
+    (row,) = pq.read_table("out.parquet").to_pylist()
+    assert row["run_id"] == 7
+    assert tuple(row["seen"]) in SAFE_OF_MEDICAL
 
 
 def test_events_with_blanks_can_be_read_back(here):
@@ -287,7 +335,10 @@ IMPOSSIBLE = "expected one that the system can produce, found an impossible even
             (*LOGGED, "none.csv", "--out", "out.csv"),
             "none.csv: expected a readable file of sequences, found No such file",
         ),
-        ((*LOGGED, "log.csv", "--out", "out.txt"), "out: expected a file name ending in .csv, .tsv or .jsonl, found"),
+        (
+            (*LOGGED, "log.csv", "--out", "out.txt"),
+            "out: expected a file name ending in .csv, .tsv, .jsonl or as the log's does, found",
+        ),
         ((*LOGGED, "log.csv", "--out", "log.csv/out.csv"), "log.csv/out.csv: expected"),
         ((*LOGGED, "log.csv", "--out", "out.csv", "--sequence", "x"), "one column 'x' (--sequence), found none in 2"),
         ((*LOGGED, "log.csv", "--out", "out.csv", "--separator", ""), "separator: expected at least one character"),

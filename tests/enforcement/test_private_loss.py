@@ -125,3 +125,12 @@ def test_the_guarantee_covers_every_observation_that_is_accepted(length):
     except sv.SymveilError:
         return  # refused: nothing is claimed about it
     assert own_loss(Plain(system), 0, length, rate_of(enforced, length), 1) <= enforced.epsilon
+
+
+def test_one_thing_to_show_tells_nothing():
+    """Every observation of length 1 becomes b: the loss is 0, not a rounding of it."""
+    rows = [("0", "a", "1", "1/2"), ("0", "b", "2", "1/4"), ("0", "c", "1", "1/4")]
+    system = sv.StochasticSystem.from_transitions(rows, initial="0", observable=["a", "b", "c"], secret=["1"])
+    enforced = sv.enforce_opacity(system, epsilon=1)
+    assert enforced.release("a") == "b"
+    assert enforced.guarantee == sv.Guarantee(epsilon=0.0, how="exact")

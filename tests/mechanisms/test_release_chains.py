@@ -10,7 +10,6 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ParameterError, TooLargeError, WordError
-from symveil.mechanisms.edit_mechanism import EditMechanism
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import WordMechanism
 from symveil.models.labelled_chain import LabelledChain
@@ -161,15 +160,103 @@ def test_refused() -> None:
         Whole(free(), epsilon=1).release_chain(["abc"])
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [sv.EditChannel(alphabet="abc", epsilon=5), sv.TruncatedLevenshtein(sv.words_up_to("ab", 3), epsilon=6)],
-)
-def test_mechanisms_whose_words_have_any_length_say_that_they_have_no_chain(mechanism: EditMechanism) -> None:
-    with pytest.raises(ParameterError, match="mechanism: expected one that releases words of one length") as error:
-        mechanism.release_chain(["ab", "ba"])
-    assert str(error.value).endswith(f"found {mechanism.name}")
-    assert "\n" not in str(error.value)
+EDITS = {
+    "truncated": lambda: sv.TruncatedLevenshtein(sv.words_up_to("ab", 4), epsilon=3),
+    "truncated, far words alike": lambda: sv.TruncatedLevenshtein(sv.words_up_to("abc", 3), epsilon=2, cutoff=1),
+    "truncated on a model": lambda: sv.TruncatedLevenshtein(
+        sv.runs_up_to(sv.load_model(EXAMPLES / "roads.json"), 3), epsilon=3
+    ),
+    "channel": lambda: sv.EditChannel(alphabet="ab", epsilon=4),
+    "channel, public bound": lambda: sv.EditChannel(alphabet="abc", epsilon=6, max_length=2),
+    "channel that deletes everything": lambda: sv.EditChannel(alphabet="abc", epsilon="1/100"),
+}
+
+
+def shown_law(chain: LabelledChain, start: str) -> dict[tuple[str, ...], Fraction]:
+    """P(labels up to the end): several ways may show the same."""
+    rows: dict[str, list[tuple[str, Fraction]]] = {}
+    for source, target, chance in chain.transitions:
+        rows.setdefault(source, []).append((target, chance))
+    law: dict[tuple[str, ...], Fraction] = {}
+    stack: list[tuple[str, tuple[str, ...], Fraction]] = [(start, (), Fraction(1))]
+    while stack:
+        state, word, mass = stack.pop()
+        if state in ("end", "more"):
+            law[word] = law.get(word, Fraction(0)) + mass
+            continue
+        stack += [(target, (*word, chain.label(target)), mass * chance) for target, chance in rows[state]]
+    return law
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_the_chain_of_an_edit_mechanism_has_its_law(name: str) -> None:
+    mechanism = EDITS[name]()
+    rows = [word for words in mechanism.inputs(2, at_most=500) for word in words]
+    words = [rows[0], rows[-1]]
+    compiled = mechanism.compile_chain(words)
+    assert 0 <= compiled.log_error < Fraction(1, 10**30)
+    symbols = mechanism.alphabet.symbols
+    longest = mechanism.largest_output
+    outputs = mechanism.outputs(len(rows[-1]) + 3 if longest is None else longest, at_most=5000)
+    for start, word in zip(compiled.starts, words, strict=True):
+        law = shown_law(compiled.chain, start)
+        assert sum(law.values()) == 1
+        for released in outputs:
+            logs = mechanism.log_probabilities(word, released)
+            for row, log in zip(released, logs, strict=True):
+                chance = law.pop((*(str(symbols[code]) for code in row), "$"), Fraction(0))
+                assert float(chance) == pytest.approx(np.exp(log), rel=1e-11, abs=1e-300)
+        assert all(word[-1] == "…" for word in law)  # what is left is longer
+        assert bool(law) == (longest is None)
+
+
+@pytest.mark.parametrize(("name", "pair"), [("truncated", ("ab", "abb")), ("channel", ("ab", "a"))])
+def test_the_verifier_confirms_edit_mechanisms(name: str, pair: tuple[str, str]) -> None:
+    mechanism = EDITS[name]()
+    compiled = mechanism.release_chain(pair)
+    promised = Fraction(mechanism.guarantee.epsilon)
+    above = sv.verify_privacy(compiled, epsilon=promised + Fraction(1, 10**6), delta=0, symmetric=False)
+    assert above.holds is True
+    half = sv.verify_privacy(compiled, epsilon=promised / 2, symmetric=False, width="1e-9")
+    mine, theirs = (shown_law(compiled.chain, start) for start in compiled.starts)
+    rate = np.exp(float(promised) / 2)
+    both = [(float(mine.get(word, 0)), float(theirs.get(word, 0))) for word in mine.keys() | theirs.keys()]
+    counted = max(sum(max(a - rate * b, 0) for a, b in both), sum(max(b - rate * a, 0) for a, b in both))
+    assert 0 < float(half.delta.lower) - 1e-12 <= counted <= float(half.delta.upper) + 1e-12
+
+
+@pytest.mark.parametrize("name", ["truncated", "truncated, far words alike", "truncated on a model"])
+def test_the_audit_on_the_chain_of_an_edit_mechanism_agrees(name: str) -> None:
+    mechanism = EDITS[name]()
+    by_chain, by_words = audit_by_chain(mechanism, length=3), sv.audit(mechanism, length=3)
+    assert by_chain.worst_epsilon == pytest.approx(by_words.worst_epsilon, abs=1e-12)
+    assert by_chain.worst_epsilon >= by_words.worst_epsilon
+    assert (by_chain.private, by_chain.pairs_checked) == (by_words.private, by_words.pairs_checked)
+    assert by_chain.witness is not None
+    word, neighbour, released = by_chain.witness.word, by_chain.witness.neighbour, by_chain.witness.released
+    loss = mechanism.log_probability(word, released) - mechanism.log_probability(neighbour, released)
+    assert loss == pytest.approx(by_chain.worst_epsilon, abs=1e-12)
+
+
+def test_the_edit_channel_has_no_audit_by_chain() -> None:
+    with pytest.raises(ParameterError, match="^mechanism: expected one with a longest word to release.* found edit$"):
+        audit_by_chain(EDITS["channel"](), length=2)
+    with pytest.raises(ParameterError, match="^length: expected the number of symbols"):
+        audit_by_chain(EDITS["truncated"]())
+
+
+def test_symbols_spelled_like_the_end_are_not_taken_for_it() -> None:
+    compiled = sv.TruncatedLevenshtein(sv.words_up_to(["$", "a"], 2), epsilon=1).release_chain([["$"], ["a"]])
+    assert compiled.chain.label("end") == "$'"
+    cut = sv.EditChannel(alphabet=["…", "a"], epsilon=4).release_chain([["a"]], output_length=1)
+    assert (cut.chain.label("end"), cut.chain.label("more")) == ("$", "…'")
+
+
+def test_edit_chains_are_refused_in_one_line() -> None:
+    with pytest.raises(WordError, match="^words: expected at least one word, found none$"):
+        sv.EditChannel(alphabet="ab", epsilon=4).release_chain([])
+    with pytest.raises(ParameterError, match="^output_length: expected a whole number, 0 or more, found -1$"):
+        sv.EditChannel(alphabet="ab", epsilon=4).release_chain(["a"], output_length=-1)
 
 
 def test_no_words_are_refused_in_one_line() -> None:

@@ -39,6 +39,33 @@ def test_refused_curves(tmp_path: Path) -> None:
         privacy_curve(pin_checker(), alphas=[1]).draw(tmp_path / "c.pdf")
 
 
+def test_states_whose_names_meet_when_put_together_stay_apart() -> None:
+    """a and b|c, a|b and c: both are a|b|c."""
+
+    def answer(yes: str, no: str) -> sv.LabelledChain:
+        rows = [(yes, "1", "2/3"), (yes, "0", "1/3"), (no, "1", "1/3"), (no, "0", "2/3"), ("1", "end", 1)]
+        labels = {yes: "?", no: "?", "1": "1", "0": "0", "end": "$"}
+        return sv.LabelledChain.from_transitions(
+            [*rows, ("0", "end", 1), ("end", "end", 1)], labels=labels, related=[(yes, no)]
+        )
+
+    both = compose(answer("a", "a|b"), answer("c", "b|c"), respondents="same")
+    assert len(both.states) == len(compose(answer("a", "b"), answer("c", "d"), respondents="same").states)
+    assert sv.verify_privacy(both, alpha="36/25").delta.upper == Fraction(64, 225)
+
+
+def test_a_question_is_pursued_until_it_is_decided() -> None:
+    """δ lies within 1e-4 of what is asked: the bracket goes on, unless a width says where it may stop."""
+    loops = [("s", "s", "9/10"), ("s", "x", "1/10"), ("t", "t", "8/10"), ("t", "x", "2/10"), ("x", "x", 1)]
+    chain = sv.LabelledChain.from_transitions(loops, labels={"s": "a", "t": "a", "x": "b"})
+    pairs = [("s", "t")]
+    narrow = sv.verify_privacy(chain, alpha="3/2", pairs=pairs, width="1e-12").delta
+    asked = [narrow.lower - Fraction(1, 10**6), narrow.upper + Fraction(1, 10**6)]
+    assert [sv.verify_privacy(chain, alpha="3/2", pairs=pairs, delta=each).holds for each in asked] == [False, True]
+    wide = [sv.verify_privacy(chain, alpha="3/2", pairs=pairs, delta=each, width="1e-2").holds for each in asked]
+    assert None in wide
+
+
 def test_smallest_epsilon() -> None:
     chain = randomised_response()
     found = smallest_epsilon(chain, delta=0)

@@ -56,12 +56,16 @@ def audit_command(
     mechanism.check_metric()
     with progress_bar("auditing") as progress:
         if mechanism.metric == "levenshtein":
-            if by_chain:
-                raise InputError("by-chain: expected --metric hamming with it, found levenshtein")
             bound = length if mechanism.max_length is None else mechanism.max_length
             edits = mechanism.build(source.open_language(bound, notes))
             always_empty = getattr(edits, "tells_nothing", False)
-            verdict = audit(edits, length=length, output_length=output_length, progress=progress)
+            if by_chain and output_length is not None:
+                raise InputError("output-length: expected it without --by-chain, found both")
+            verdict = (
+                audit_by_chain(edits, length=length, progress=progress)
+                if by_chain
+                else audit(edits, length=length, output_length=output_length, progress=progress)
+            )
         else:
             if output_length is not None:
                 raise InputError("output-length: expected --metric levenshtein with it, found hamming")

@@ -12,12 +12,12 @@ from symveil.cli.options import read_adjacency_option
 from symveil.cli.output import print_facts, print_json, print_notes, print_table, require_different, require_suffix
 from symveil.cli.single_options import (
     adjacency_option,
+    column_options,
     epsilon_option,
     json_option,
     k_option,
     out_option,
     secret_option,
-    wide_form_options,
 )
 from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 from symveil.errors import InputError
@@ -48,8 +48,10 @@ _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
 )
 @secret_option
 @click.option("--log", metavar="FILE", type=PATH, help="A file of observations to replace, with --out.")
-@out_option("With --log: what is shown (.csv, .tsv, .jsonl)", required=False)
-@wide_form_options
+@out_option(
+    "With --log: what is shown, in the log's format with its ids, or one column of .csv, .tsv or .jsonl", required=False
+)
+@column_options
 @click.option(
     "--draw",
     metavar="FILE",
@@ -71,6 +73,10 @@ def enforce_command(
     sequence: str | None,
     separator: str | None,
     identifier: str | None,
+    case: str | None,
+    order: str | None,
+    symbol: str | None,
+    keep: tuple[str, ...],
     draw: Path | None,
     as_json: bool,
 ) -> int:
@@ -79,18 +85,31 @@ def enforce_command(
     MODEL is the system. private: every observation is released through the exponential mechanism over all safe
     observations of its length: differentially private with --epsilon, and nothing is given away. safe: only
     sensitive strings are replaced, by safe ones at distance exactly --omega. substitution: by any
-    string at that distance (Z25 §5). A --log of observations is replaced into --out;
-    names of records do not pass. Exit status 0: enforced; 1: cannot be, and for which observation.
+    string at that distance (Z25 §5). A --log of observations is replaced into --out,
+    with its ids and what is to be kept. Exit status 0: enforced; 1: cannot be, and for which observation.
     """
     from symveil.enforcement.enforce import enforce_opacity
-    from symveil.io.files import write_texts
-    from symveil.workflows.enforce import LOG_SUFFIXES, enforced_log, enforcement_document
+    from symveil.io.columns import ColumnOptions
+    from symveil.io.files import write_files
+    from symveil.workflows.enforce import enforcement_document
     from symveil.workflows.opacity import load_system
 
     require_suffix("draw", draw, (".svg", ".dot"))
-    require_suffix("out", out, LOG_SUFFIXES)
     if (log is None) != (out is None):
         raise InputError("log: expected --log and --out together, found one of them")
+    if log and out:
+        from symveil.workflows.enforce_log import check_log_name, enforced_log
+
+        check_log_name(log, out)
+    columns = ColumnOptions(
+        sequence=sequence,
+        separator=separator,
+        identifier=identifier,
+        case=case,
+        order=order,
+        symbol=symbol,
+        keep=keep,
+    )
     require_different(draw=draw, out=out)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
@@ -104,22 +123,21 @@ def enforce_command(
         adjacency=read_adjacency_option(adjacency),
     )
     document = enforcement_document(enforced, notes=notes)
-    texts: dict[Path, str] = {}
+    contents: dict[Path, bytes] = {}
     if log and out and enforced.enforceable:
-        texts[out], count = enforced_log(
-            enforced, log, out, sequence=sequence, separator=separator, identifier=identifier
-        )
+        contents[out], count = enforced_log(enforced, log, out, columns)
         notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
     if draw and enforced.enforceable:
         from symveil.workflows.draw import diagram_text
 
-        texts[draw] = diagram_text(enforced.to_diagram(), draw)
+        contents[draw] = diagram_text(enforced.to_diagram(), draw).encode()
         notes.append(f"wrote {draw}")
-    write_texts(texts)
+    write_files(contents)
     if document["posterior_of_secret"] == 1:
+        silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""
         notes.append(
             "an observer who knows the policy can be sure of a visited secret after something that is shown (its "
-            "posterior probability is 1), although what is shown gives nothing away by itself"
+            f"posterior probability is 1){silent}"
         )
     if as_json:
         print_json(document)

@@ -10,7 +10,7 @@ import click
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
 from symveil.cli.output import print_facts, print_json, print_notes, rate_bar, thin_protection
-from symveil.cli.single_options import json_option, ledger_option, out_option, wide_form_options
+from symveil.cli.single_options import column_options, json_option, ledger_option, out_option
 from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 from symveil.errors import InputError
 
@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 @out_option("The private file, of the same kind")
 @language_options
 @mechanism_options
-@wide_form_options
-@click.option("--case", metavar="COL", help="Long form, one event per row: the column of the case.")
-@click.option("--order", metavar="COL", help="Long form: numbers or timestamps that put a case's events in order.")
-@click.option("--symbol", metavar="COL", help="Long form: the column of the symbols.")
-@click.option("--keep", metavar="COL", multiple=True, help="A public column that passes as it is. Repeatable.")
+@column_options
 @click.option("--person", metavar="COL", help="Whose budget a sequence is charged to; by default its own.")
 @ledger_option(required=False)
 @click.option(

@@ -36,7 +36,12 @@ _MOST_ROWS = 60
     help="From S to T only; a comma in a name is typed \\,. Default: the related states, both ways. Repeatable.",
 )
 @click.option("--delta", metavar="D", help="Does delta = D hold? Exit status 0 proved, 1 refuted or undecided.")
-@click.option("--width", metavar="W", show_default="1e-4", help="Stop when the bracket is this narrow.")
+@click.option(
+    "--width",
+    metavar="W",
+    show_default="1e-4, and --delta is decided",
+    help="Stop when the bracket is this narrow.",
+)
 @click.option(
     "--nodes",
     metavar="N",

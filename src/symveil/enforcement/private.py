@@ -145,8 +145,8 @@ class WrittenOut:
 
     def loss(self, rate: Fraction) -> Fraction:
         """max over adjacent u, v and outputs w of ln P(w|u)/P(w|v) = η(d(v,w) − d(u,w)) + ln Z(v)/Z(u), rounded up."""
-        if not len(self.pairs):
-            return Fraction(0)
+        if not len(self.pairs) or self.counts[0].sum() == 1:
+            return Fraction(0)  # nothing to tell apart, or one output for all
         with np.errstate(divide="ignore"):
             terms = np.log(self.counts) - float(rate) * np.arange(self.counts.shape[1])
         top = terms.max(axis=1)

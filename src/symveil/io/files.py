@@ -16,3 +16,8 @@ def write_text(path: Path, text: str) -> None:
 def write_texts(texts: Mapping[Path, str]) -> None:
     """Write several files, or, where one of them cannot be written, none."""
     save_all({path: text.encode() for path, text in texts.items()})
+
+
+def write_files(contents: Mapping[Path, bytes]) -> None:
+    """The same for files that are not text."""
+    save_all(contents)

@@ -11,7 +11,7 @@ law it is not, and a long insertion would give away how many gaps, that is symbo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Final
@@ -20,9 +20,10 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from symveil.errors import ParameterError
+from symveil.errors import ParameterError, WordError
 from symveil.languages.bounded import BoundedWords, EveryWord, read_max_length
 from symveil.languages.edit_neighbours import EditNeighbours
+from symveil.mechanisms.edit_channel_chain import GapStops, channel_log_error, channel_moves
 from symveil.mechanisms.edit_channel_law import ChannelForward, edits_law
 from symveil.mechanisms.edit_mechanism import EditMechanism, Lengths
 from symveil.models.alphabet import Alphabet, Symbol
@@ -40,6 +41,7 @@ from symveil.privacy.calibration.edit_channel_search import best_channel
 from symveil.privacy.edit_law import EditDistanceLaw
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency
+from symveil.privacy.release_chain import ReleaseChain, release_chain
 from symveil.randomness import BitSource, Boundaries, uniform_below
 
 NOMINAL_LENGTH = 100
@@ -240,6 +242,30 @@ class EditChannel(EditMechanism):
         )
         return near.counts() if len(codes) <= _LONGEST_COUNTED else []
 
+    def release_chain(self, words: Iterable[Word], *, output_length: int | None = None) -> ReleaseChain:
+        """The channel as a labelled chain that shows the first `output_length` symbols and whether more follow.
+
+        Without one it is three more than the longest of the words has.
+
+        >>> import symveil as sv
+        >>> compiled = sv.EditChannel(alphabet="ab", epsilon=4).release_chain(["ab", "a"], output_length=3)
+        >>> sv.verify_privacy(compiled, epsilon="4.000001", delta=0, symmetric=False).holds
+        True
+        """
+        rows = [self.language.encode(word) for word in words]
+        if not rows:
+            raise WordError("words: expected at least one word, found none")
+        return self.compile_chain(rows, output_length=output_length)
+
+    def compile_chain(self, words: Sequence[Codes], *, output_length: int | None = None) -> ReleaseChain:
+        """The same for words as codes."""
+        longest = max(map(len, words)) + _SHOWN_BEYOND
+        shown = longest if output_length is None else read_max_length(output_length, name="output_length")
+        stops = GapStops(self.parameters, shown)
+        moves = [channel_moves(self.parameters, len(self.alphabet), word, stops, shown) for word in words]
+        error = max(channel_log_error(stops, word, shown) for word in words)
+        return release_chain(self.alphabet, shown + 1, moves, log_error=error)
+
     def inputs(self, length: int, *, at_most: int) -> list[Codes]:
         """All words of up to `length` symbols, by their length."""
         bound = self.language.max_length
@@ -256,3 +282,4 @@ _SUBSTITUTED, _DELETED = 1, 2
 _NO_SYMBOL = -1
 _BLOCK = 1 << 15
 _LONGEST_COUNTED = 5000
+_SHOWN_BEYOND = 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import ClassVar, Final, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.edit_law import EditDistanceLaw
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
+from symveil.privacy.release_chain import ReleaseChain
 from symveil.randomness import BitSource, system_bits
 
 Lengths = NDArray[np.int64]
@@ -166,13 +167,23 @@ class EditMechanism(Unchangeable, ABC):
 
     # --- for verifiers -------------------------------------------------------------------------
 
-    def release_chain(self, words: Iterable[Word]) -> NoReturn:  # noqa: ARG002 - as other mechanisms have it
-        """Refused: a chain of labels shows words of one length, symbol by symbol; these may have any length."""
-        raise ParameterError(
-            "mechanism",
-            expected="one that releases words of one length, such as staircase; for this one use audit",
-            found=self.name,
-        )
+    def release_chain(self, words: Iterable[Word]) -> ReleaseChain:
+        """The mechanism as a labelled chain, with a state for each of these words to start from.
+
+        >>> import symveil as sv
+        >>> mechanism = sv.TruncatedLevenshtein(sv.words_up_to("ab", 2), epsilon=2)
+        >>> compiled = mechanism.release_chain(["ab", "a"])
+        >>> sv.verify_privacy(compiled, epsilon="2.000001", delta=0, symmetric=False).holds
+        True
+        """
+        rows = [self.language.encode(word) for word in words]
+        if not rows:
+            raise WordError("words: expected at least one word, found none")
+        return self.compile_chain(rows)
+
+    @abstractmethod
+    def compile_chain(self, words: Sequence[Codes]) -> ReleaseChain:
+        """The same for words as codes."""
 
     def __repr__(self) -> str:
         return (

@@ -11,6 +11,7 @@ on the whole language, with weight Tz, and of words at distance ℓ ≤ k, with 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Final
@@ -24,6 +25,7 @@ from symveil.languages.bounded import BoundedRuns, BoundedWords
 from symveil.languages.edit_distance import edit_distances
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.mechanisms.edit_mechanism import EditMechanism, Lengths
+from symveil.mechanisms.truncated_chain import truncated_moves
 from symveil.mechanisms.truncated_limits import default_cutoff, read_cutoff
 from symveil.models.word import Codes, Word
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
@@ -34,6 +36,7 @@ from symveil.privacy.edit_law import EditDistanceLaw
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import ErrorBounds
 from symveil.privacy.parameters import Adjacency
+from symveil.privacy.release_chain import WEIGHT_PRECISION, ReleaseChain, release_chain, rounded_weight
 from symveil.randomness import BitSource, Boundaries
 
 _WORDS_REMEMBERED = 8
@@ -188,6 +191,16 @@ class TruncatedLevenshtein(EditMechanism):
                 or_more=bool(counts[-1]),
                 bounds=ErrorBounds(nearest_float(least), nearest_float(most)) if counts[-1] else None,
             )
+
+    def compile_chain(self, words: Sequence[Codes]) -> ReleaseChain:
+        """The released word for each of these words, symbol by symbol, and its end."""
+        with precision(WEIGHT_PRECISION):
+            rounded = [rounded_weight(weight) for weight in self.falling()]
+        weights = [weight for weight, _ in rounded]
+        moves = [truncated_moves(self._bounded, word, weights) for word in words]
+        # P is a weight over a sum of weights, each of which is so far from the true one
+        error = 2 * max(error for _, error in rounded)
+        return release_chain(self.alphabet, self._bounded.max_length + 1, moves, log_error=error)
 
     def automaton_size(self, word: Word) -> tuple[int, int]:
         """States and edges of the deterministic automaton around a word: profiles × states of the model, by length."""

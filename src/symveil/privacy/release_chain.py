@@ -20,6 +20,7 @@ from symveil.models.alphabet import Alphabet
 from symveil.models.labelled_chain import END_LABEL, START_LABEL, LabelledChain, Pair
 from symveil.models.word import Codes
 from symveil.numerics.balls import upper_bound
+from symveil.privacy.edit_law import EditLaw
 from symveil.privacy.law import Law
 
 MOST_STATES = 200_000
@@ -30,7 +31,10 @@ WEIGHT_PRECISION = 256
 
 State = tuple[object, ...]
 Moves = Callable[[State], Iterable[tuple[int, State, Fraction]]]
-"""The moves of a release in progress: (symbol to release, state after it, probability)."""
+"""The moves of a release in progress: (symbol to release, or ENDS or GOES_ON; state after it; probability)."""
+
+ENDS, GOES_ON = -1, -2
+"""Instead of a symbol: the released word ends here; or it goes on, but no more of it is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +53,27 @@ class ChainLaw(Law, Protocol):
         """The law of the released word for each row of codes."""
 
 
+class EditChainLaw(EditLaw, Protocol):
+    """The same for words of different lengths."""
+
+    def compile_chain(self, words: Sequence[Codes]) -> ReleaseChain:
+        """The law of the released word for each of the words."""
+
+
 def release_chain(
     alphabet: Alphabet, length: int, moves: Sequence[tuple[State, Moves]], *, log_error: Fraction
 ) -> ReleaseChain:
     """One chain for several words, each given by its first state and its moves; all starts are related.
 
-    States are numbered and say nothing about the words; labels are the released symbols.
+    States are numbered and say nothing about the words; labels are the released symbols. After `length` of
+    them every word ends; before that it ends where a move says so.
     """
     label_of = label_names(alphabet)
+    last = {
+        ENDS: (END_LABEL_STATE, _unlike(END_LABEL, label_of)),
+        GOES_ON: (MORE_LABEL_STATE, _unlike(MORE_LABEL, label_of)),
+    }
+    goes_on = False
     rows: list[tuple[str, str, Fraction]] = []
     labels: dict[str, str] = {}
     starts: list[str] = []
@@ -69,6 +86,10 @@ def release_chain(
             following: dict[tuple[int, State], str] = {}
             for (_, state), source in layer.items():
                 for symbol, target, chance in step(state):
+                    if symbol in last:
+                        rows.append((source, last[symbol][0], chance))
+                        goes_on |= symbol == GOES_ON
+                        continue
                     key = (symbol, target)
                     if key not in following:
                         following[key] = f"{number}.{position}.{len(following) + 1}"
@@ -81,8 +102,10 @@ def release_chain(
                     "shorter length or a smaller alphabet"
                 )
         rows += [(source, END_LABEL_STATE, Fraction(1)) for source in layer.values()]
-    labels[END_LABEL_STATE] = END_LABEL
-    rows.append((END_LABEL_STATE, END_LABEL_STATE, Fraction(1)))
+    for symbol in (ENDS, GOES_ON) if goes_on else (ENDS,):
+        name, label = last[symbol]
+        labels[name] = label
+        rows.append((name, name, Fraction(1)))
     related: list[Pair] = [(a, b) for place, a in enumerate(starts) for b in starts[place + 1 :]]
     chain = LabelledChain.from_transitions(
         rows, labels=labels, states=tuple(labels), related=related if len(starts) <= _MOST_RELATED else ()
@@ -97,7 +120,14 @@ def label_names(alphabet: Alphabet) -> list[str]:
     return [repr(symbol) for symbol in alphabet.symbols]
 
 
-END_LABEL_STATE = "end"
+def _unlike(label: str, others: list[str]) -> str:
+    """The label, made longer until no symbol is spelled like it."""
+    while label in others:
+        label += "'"
+    return label
+
+
+END_LABEL_STATE, MORE_LABEL_STATE, MORE_LABEL = "end", "more", "…"
 _MOST_RELATED = 50  # words; beyond, pairs are asked for by name
 
 

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import cast
 
+import numpy as np
 from flint import arb, fmpq
+from numpy.typing import NDArray
 
-from symveil.errors import TooLargeError
+from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.edit_distance import distance_table
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, precision, upper_bound
 from symveil.numerics.rationals import at_least
-from symveil.privacy.release_chain import END_LABEL_STATE, ChainLaw, label_names
+from symveil.privacy.release_chain import END_LABEL_STATE, ChainLaw, EditChainLaw, label_names
 from symveil.verification.audit import Progress, neighbours_of
 from symveil.verification.verdict import AuditVerdict, Witness
 
@@ -29,23 +33,28 @@ Branches = dict[str, dict[str, tuple[str, fmpq]]]
 """For each state, the label that leads on, where it leads, and with what probability."""
 
 
-def audit_by_chain(law: ChainLaw, *, progress: Progress | None = None) -> AuditVerdict:
+def audit_by_chain(
+    law: ChainLaw | EditChainLaw, *, length: int | None = None, progress: Progress | None = None
+) -> AuditVerdict:
     """The worst-case loss of a mechanism over all ordered pairs of adjacent words, proved on its chain.
+
+    A mechanism that hides insertions and deletions is audited on its words of up to `length` symbols. It must have
+    a longest word to release: the edit channel has none, and its chain, where a label leads to several states, is
+    for `verify_privacy`.
 
     >>> import symveil as sv
     >>> verdict = audit_by_chain(sv.Staircase(sv.words("abc", 3), epsilon=1, adjacency=2))
     >>> verdict.private, round(verdict.worst_epsilon, 9), verdict.pairs_checked
     (True, 1.0, 486)
     """
-    words = law.language.enumerate_codes(at_most=MOST_WORDS)
-    near = [neighbours_of(law, words, index) for index in range(len(words))]
+    words, near = _adjacent(law, length)
     pairs = sum(map(len, near))
     if pairs > _MOST_PAIRS:
         raise TooLargeError(
             f"audit by chain: expected at most {_MOST_PAIRS} pairs of adjacent words, found {pairs}; use a shorter "
             "length, a smaller alphabet or a smaller adjacency"
         )
-    compiled = [law.compile_chain(words[index : index + 1]) for index in range(len(words))]
+    compiled = [law.compile_chain(words[index : index + 1]) for index in range(len(words))]  # type: ignore[arg-type]
     branches = [branches_of(release.chain) for release in compiled]
     slack = max((release.log_error for release in compiled), default=Fraction(0))
     worst: fmpq | None = fmpq(0)
@@ -64,6 +73,32 @@ def audit_by_chain(law: ChainLaw, *, progress: Progress | None = None) -> AuditV
         witness=_witness(law, words, place) if place else None,
         pairs_checked=pairs,
     )
+
+
+def _adjacent(law: ChainLaw | EditChainLaw, length: int | None) -> tuple[Codes | list[Codes], list[NDArray[np.int64]]]:
+    """The words, and for each of them the places of those that are adjacent to it."""
+    if _hides_lengths(law):
+        return _adjacent_by_edits(cast("EditChainLaw", law), length)
+    plain = cast("ChainLaw", law)
+    words = plain.language.enumerate_codes(at_most=MOST_WORDS)
+    return words, [neighbours_of(plain, words, index) for index in range(len(words))]
+
+
+def _adjacent_by_edits(law: EditChainLaw, length: int | None) -> tuple[list[Codes], list[NDArray[np.int64]]]:
+    if law.largest_output is None:
+        raise ParameterError(
+            "mechanism", expected="one with a longest word to release, such as truncated-levenshtein", found=law.name
+        )
+    if length is None:
+        raise ParameterError("length", expected="the number of symbols up to which words are audited", found="none")
+    by_length = law.inputs(length, at_most=MOST_WORDS)
+    near = [np.flatnonzero((row > 0) & (row <= law.adjacency)) for row in distance_table(by_length)]
+    return [word for rows in by_length for word in rows], near
+
+
+def _hides_lengths(law: ChainLaw | EditChainLaw) -> bool:
+    """Whether words of different lengths may be adjacent."""
+    return getattr(law, "metric", "hamming") == "levenshtein"
 
 
 def branches_of(chain: LabelledChain) -> Branches:
@@ -85,20 +120,23 @@ def largest_ratio(mine: Branches, theirs: Branches, start: str) -> tuple[fmpq | 
     Both start in the state `start` and end in `end`.
     """
     layer: dict[tuple[str, str], tuple[fmpq, tuple[str, ...]]] = {(start, start): (fmpq(1), ())}
-    while True:
+    best: tuple[fmpq, tuple[str, ...]] = (fmpq(0), ())
+    while layer:
         following: dict[tuple[str, str], tuple[fmpq, tuple[str, ...]]] = {}
         for (here, there), (ratio, path) in layer.items():
-            if here == END_LABEL_STATE:
-                return ratio, list(path)  # all words have one length, so all are at the end
             for label, (target, chance) in mine[here].items():
-                word = path if target == END_LABEL_STATE else (*path, label)
+                ends = target == END_LABEL_STATE
+                word = path if ends else (*path, label)
                 if label not in theirs[there]:
                     return None, _finished(mine, target, word)
                 other, their_chance = theirs[there][label]
                 grown = ratio * chance / their_chance
-                if (target, other) not in following or grown > following[target, other][0]:
+                if ends:
+                    best = max(best, (grown, word), key=lambda found: found[0])
+                elif (target, other) not in following or grown > following[target, other][0]:
                     following[target, other] = (grown, word)
         layer = following
+    return best[0], list(best[1])
 
 
 def _finished(branches: Branches, state: str, path: tuple[str, ...]) -> list[str]:
@@ -119,9 +157,10 @@ def _loss(ratio: fmpq | None, slack: Fraction) -> float:
         return at_least(max(Fraction(0), upper_bound(arb(ratio).log()) + 2 * slack))
 
 
-def _witness(law: ChainLaw, words: Codes, place: tuple[int, int, list[str]]) -> Witness:
-    symbols = law.language.alphabet.symbols
-    spelled = dict(zip(label_names(law.language.alphabet), symbols, strict=True))
+def _witness(law: ChainLaw | EditChainLaw, words: Codes | list[Codes], place: tuple[int, int, list[str]]) -> Witness:
+    alphabet = cast("EditChainLaw", law).alphabet if _hides_lengths(law) else cast("ChainLaw", law).language.alphabet
+    symbols = alphabet.symbols
+    spelled = dict(zip(label_names(alphabet), symbols, strict=True))
     word, neighbour, released = place
     return Witness(
         word=tuple(symbols[code] for code in words[word]),

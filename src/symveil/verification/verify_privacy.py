@@ -32,7 +32,7 @@ def verify_privacy(
     epsilon: Number | None = None,
     pairs: Iterable[Pair] | None = None,
     delta: Number | None = None,
-    width: Number = DEFAULT_WIDTH,
+    width: Number | None = None,
     nodes: int = DEFAULT_NODES,
     horizon: int | None = None,
     symmetric: bool | None = None,
@@ -44,7 +44,8 @@ def verify_privacy(
 
     Give α, or ε = ln α. Pairs are ordered: (s, t) asks how much likelier an event can be from s; related
     states are taken in both directions. The bracket stops at `width`, at `nodes`, or after `horizon`
-    labels. `symmetric` says whether bd is wanted; if not said, it is left out of large chains, where it takes
+    labels; without a `width` it stops at 1e-4, but not before it decides whether δ is at most `delta`.
+    `symmetric` says whether bd is wanted; if not said, it is left out of large chains, where it takes
     several times as long as ld. `on_lumped` works on the quotient by bisimilarity, where δ
     is the same and ld may differ; `support_only` replaces ld by the larger bound without relays.
 
@@ -62,7 +63,7 @@ def verify_privacy(
     """
     below, above, read = read_alpha(alpha, epsilon)
     asked = None if delta is None else read_share(delta, name="delta")
-    goal = read_share(width, name="width")
+    goal = DEFAULT_WIDTH if width is None else read_share(width, name="width")
     _require_count(nodes, name="nodes")
     if horizon is not None:
         _require_count(horizon, name="horizon", at_least=0)
@@ -87,13 +88,16 @@ def verify_privacy(
     both = symmetric_distances(table, below, progress=_part(progress, 40, 60)) if symmetric else None
     bound = upper_bound(skewed, relays=not support_only)
     rules = Bracketing(table, bound, alpha=below, alpha_above=above)
+    question = asked if width is None else None
     verdicts = []
     for number, (source, target) in enumerate(wanted):
         own = _part(progress, 60 + 40 * number // len(wanted), 60 + 40 * (number + 1) // len(wanted))
         s, t = work.number[home[source]], work.number[home[target]]
         one_step = _stretched(_bound(skewed, s, t, known=below == above), slack)
         two_way = None if both is None else _stretched(_bound(both, s, t, known=below == above), slack)
-        found = _loosened(rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, progress=own), slack)
+        found = _loosened(
+            rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, question=question, progress=own), slack
+        )
         verdicts.append(
             PairVerdict(
                 source=source,

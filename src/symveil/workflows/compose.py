@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from itertools import product
 from typing import Literal, get_args
 
@@ -33,32 +34,39 @@ def compose(first: LabelledChain, second: LabelledChain, *, respondents: str = "
     x_starts, y_starts = _starts(first, "first"), _starts(second, "second")
     labels: dict[str, str] = {}
     rows = []
+    outer: dict[tuple[str, str], str] = {}
     for state, y in product(first.states, y_starts):
         if state != end:
-            labels[_name(state, y)] = first.label(state)
-    inner = {state: f"{state}'" if state in labels else state for state in second.states}
-    labels |= {inner[state]: second.label(state) for state in second.states}
+            outer[state, y] = _unlike(f"{state}|{y}", labels)
+            labels[outer[state, y]] = first.label(state)
+    inner: dict[str, str] = {}
+    for state in second.states:
+        inner[state] = _unlike(state, labels)
+        labels[inner[state]] = second.label(state)
     for y in y_starts:
         for source, target, chance in first.transitions:
             if source != end:
-                rows.append((_name(source, y), inner[y] if target == end else _name(target, y), chance))
+                rows.append((outer[source, y], inner[y] if target == end else outer[target, y], chance))
     rows += [(inner[source], inner[target], chance) for source, target, chance in second.transitions]
     related: dict[Pair, None] = {}
     for x, other in first.related:
-        related |= {(_name(x, y), _name(other, y)): None for y in y_starts}
+        related |= {(outer[x, y], outer[other, y]): None for y in y_starts}
     for y, other in second.related:
-        related |= {(_name(x, y), _name(x, other)): None for x in x_starts}
+        related |= {(outer[x, y], outer[x, other]): None for x in x_starts}
     if respondents == "same":
         for (x, x_other), (y, y_other) in product(first.related, second.related):
             related |= {
-                (_name(x, y), _name(x_other, y_other)): None,
-                (_name(x, y_other), _name(x_other, y)): None,
+                (outer[x, y], outer[x_other, y_other]): None,
+                (outer[x, y_other], outer[x_other, y]): None,
             }
     return LabelledChain.from_transitions(rows, labels=labels, related=tuple(related), states=tuple(labels))
 
 
-def _name(x: str, y: str) -> str:
-    return f"{x}|{y}"
+def _unlike(name: str, taken: Container[str]) -> str:
+    """The name, made longer until no other state has it."""
+    while name in taken:
+        name += "'"
+    return name
 
 
 def _starts(chain: LabelledChain, which: str) -> list[str]:

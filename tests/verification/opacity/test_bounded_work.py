@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import time
 from fractions import Fraction
 
@@ -63,12 +64,40 @@ def test_a_large_k_is_bounded_by_a_small_one_and_infinity(monkeypatch) -> None:
 
     exact = sv.violation_probability(lasso(3), 30).exact
     monkeypatch.setattr(module, "_ESTIMATES_OF_A_LARGE_K", 1)
-    monkeypatch.setattr(module, "_WIDEST_BETWEEN", Fraction(1))
+    monkeypatch.setattr(module, "_WIDEST_BETWEEN", (Fraction(0), Fraction(1), Fraction(1)))
     bounds = sv.violation_probability(lasso(3), 30)
-    assert bounds.lower <= exact <= bounds.upper
-    monkeypatch.setattr(module, "_WIDEST_BETWEEN", Fraction(0))
+    assert bounds.lower < exact < bounds.upper
+    monkeypatch.setattr(module, "_WIDEST_BETWEEN", (Fraction(0), Fraction(0), Fraction(0)))
     assert sv.violation_probability(lasso(3), 30).exact == exact
     assert sv.violation_probability(lasso(3), 30, exact=True).exact == exact
+
+
+def test_a_violation_that_is_certain_in_the_end_has_probability_1_for_every_k() -> None:
+    """50 states, some of them secret, round and round for ever: the estimator of k = 20 has thousands of states."""
+    draw = random.Random(0)
+    rows = []
+    for state in range(50):
+        events = draw.sample("abcu", 2)
+        shares = [draw.randint(1, 9) for _ in events]
+        rows += [
+            (str(state), event, str(draw.randrange(50)), Fraction(share, sum(shares)))
+            for event, share in zip(events, shares, strict=True)
+        ]
+    secret = [str(state) for state in draw.sample(range(50), 2)]
+    system = sv.StochasticSystem.from_transitions(rows, initial="0", observable=["a", "b", "c"], secret=secret)
+    assert sv.violation_probability(system, 1).exact == 0
+    for k in (3, 10, 20, 25, 200, "infinite"):
+        assert sv.violation_probability(system, k).exact == 1
+    assert sv.violation_probability(system, 3, exact=False).exact == 1
+
+
+def test_a_violation_that_is_nearly_certain_is_not_taken_for_certain() -> None:
+    rows = [("0", "a", "0", 1 - Fraction(1, 10**30)), ("0", "b", "s", "1/2000000000000000000000000000000")]
+    rows.append(("0", "c", "away", "1/2000000000000000000000000000000"))
+    system = sv.StochasticSystem.from_transitions(rows, initial="0", observable=["a", "b", "c"], secret=["s"])
+    assert sv.violation_probability(system, 30).exact == Fraction(1, 2)
+    enclosed = sv.violation_probability(system, 30, exact=False)
+    assert enclosed.lower <= Fraction(1, 2) <= enclosed.upper < 1
 
 
 def test_a_witness_fits_into_the_horizon_or_is_not_shown() -> None:

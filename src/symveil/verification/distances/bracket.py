@@ -117,14 +117,19 @@ class Bracketing:
         width: Fraction = DEFAULT_WIDTH,
         nodes: int = DEFAULT_NODES,
         horizon: int | None = None,
+        question: Fraction | None = None,
         progress: Progress | None = None,
     ) -> Bracket:
-        """lv(source, target), until the bracket is `width` wide or one of the limits is reached."""
+        """lv(source, target), until the bracket is `width` wide or one of the limits is reached.
+
+        With a `question`, a narrow bracket that does not say on which side of it lv lies is not narrow enough.
+        """
         search = _Search(self, horizon)
         search.add({source: fmpq(1)}, {target: fmpq(1)})
         goal = rational(width)
         visits = 0
-        while search.upper - search.lower > goal and search.work < nodes and visits < _VISITS * nodes:
+        asked = None if question is None else rational(question)
+        while search.is_open(goal, asked) and search.work < nodes and visits < _VISITS * nodes:
             node = search.widest()
             if node is None:
                 break
@@ -198,6 +203,10 @@ class _Search:
         self._start = [self._share(*part, depth=0) for part in self._rules.first_label(mass, other)]
         self._give(self._start, fmpq(1))
 
+    def is_open(self, width: fmpq, asked: fmpq | None) -> bool:
+        """Whether the bracket is too wide, or does not decide whether lv is at most what was asked."""
+        return self.upper - self.lower > width or (asked is not None and self.lower <= asked < self.upper)
+
     def ends(self, alpha: fmpq) -> tuple[fmpq, fmpq]:
         """Both sums, with what rounding dropped counted against them."""
         more, less = self._dropped
@@ -213,7 +222,7 @@ class _Search:
             mass, other = _rounded_down(mass), _rounded_down(other)
             dropped = (before[0] - _total(mass), before[1] - _total(other))
         # with a horizon, nodes of different depths have different things ahead of them
-        key = (tuple(mass.items()), tuple(other.items()), depth if self._horizon is not None else 0)
+        key = (_spelled(mass), _spelled(other), depth if self._horizon is not None else 0)
         node = self.nodes.get(key)
         if node is None:
             lower, upper, closed = self._rules.judge(mass, other)
@@ -323,6 +332,11 @@ class _Search:
 
 def _total(measure: Sparse) -> fmpq:
     return sum(measure.values(), start=fmpq(0))
+
+
+def _spelled(measure: Sparse) -> tuple[int, ...]:
+    """The measure as integers: a rational takes a modular inverse to hash, which is slower than all that follows."""
+    return tuple(number for state, amount in measure.items() for number in (state, int(amount.p), int(amount.q)))
 
 
 def _rounded_down(measure: Sparse) -> Sparse:

@@ -16,10 +16,11 @@ from symveil.verification.opacity.notions import Question, read_question, read_t
 from symveil.verification.opacity.verify import verify_opacity
 from symveil.verification.opacity.violation_chain import violation_chain
 
-# Beyond this k, where the estimator is large, it is first tried whether the answer differs much from that for k = ∞.
-_LARGEST_SMALL_K = 20
-_ESTIMATES_OF_A_LARGE_K = 20_000
-_WIDEST_BETWEEN = Fraction(1, 10**7)
+# The estimator of a large k remembers long ages and may be large, where a small k often gives the same answer.
+_SMALL_KS = (2, 8, 20)
+_ESTIMATES_OF_A_SMALL_K = 20_000
+_ESTIMATES_OF_A_LARGE_K = 5_000
+_WIDEST_BETWEEN = (Fraction(0), Fraction(1, 10**9), Fraction(1, 10**7))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,19 +125,23 @@ def _enclosed(
     ):
         # much quicker to find out than the estimator is to build
         return Enclosure(Fraction(0), Fraction(0))
+    if question.notion == "weak" and within is None:
+        found = _by_small_ks(system, question, exact=exact, most_states=most_states, progress=progress)
+        if found is not None:
+            return found
+    return _by_estimator(system, question, within=within, exact=exact, most_states=most_states, progress=progress)
+
+
+def _by_estimator(
+    system: StochasticSystem,
+    question: Question,
+    *,
+    within: int | None = None,
+    exact: bool | None,
+    most_states: int | None,
+    progress: Progress | None,
+) -> Enclosure:
     seen = Observed(system)
-    if question.k is not None and question.k > _LARGEST_SMALL_K and within is None and not exact:
-        budget = min(_ESTIMATES_OF_A_LARGE_K, seen.most_estimates(most_states))
-        try:
-            chain = violation_chain(system, estimator(seen, question), seen, most_states=budget, progress=progress)
-        except TooLargeError:
-            between = _between_small_and_infinite(
-                system, question, exact=exact, most_states=most_states, progress=progress
-            )
-            if between.upper - between.lower <= _WIDEST_BETWEEN:
-                return between
-        else:
-            return reaching_probability(chain, exact=exact)
     chain = violation_chain(
         system, estimator(seen, question), seen, within=within, most_states=most_states, progress=progress
     )
@@ -145,27 +150,42 @@ def _enclosed(
     return reaching_probability(chain, exact=exact)
 
 
-def _between_small_and_infinite(
+def _by_small_ks(
     system: StochasticSystem,
     question: Question,
     *,
     exact: bool | None,
     most_states: int | None,
     progress: Progress | None,
-) -> Enclosure:
-    """Bounds for a large k, which makes the estimator remember long ages.
+) -> Enclosure | None:
+    """An answer for a large k without its estimator, which remembers long ages; None where there is none.
 
-    Whoever is sure within k observations is so within more, hence p grows with k: from a small k to ∞.
+    Whoever is sure within k observations is so within more, hence p grows with k: from a small k to ∞. Where it
+    is 1 for a small k it is 1; else the estimator itself is tried, if it is small; else bounds have to do.
     """
-    small, infinite = (
-        _enclosed(
-            system,
-            Question(question.notion, k),
-            within=None,
-            exact=exact,
-            most_states=most_states,
-            progress=progress,
-        )
-        for k in (_LARGEST_SMALL_K, None)
-    )
-    return Enclosure(small.lower, infinite.upper)
+    allowed = Observed(system).most_estimates(most_states)
+
+    def found(k: int | None, at_most: int) -> Enclosure | None:
+        asked = Question(question.notion, k)
+        try:
+            return _by_estimator(system, asked, exact=exact, most_states=min(at_most, allowed), progress=progress)
+        except TooLargeError:
+            return None
+
+    infinite: Enclosure | None = None
+    for small, widest in zip(_SMALL_KS, _WIDEST_BETWEEN, strict=True):
+        if question.k is not None and question.k <= small:
+            return None
+        least = found(small, _ESTIMATES_OF_A_SMALL_K)
+        if least is not None and least.lower == 1:
+            return least
+        if question.k is None:
+            return None  # its estimator has no ages to remember
+        if small == _SMALL_KS[0] and (own := found(question.k, _ESTIMATES_OF_A_LARGE_K)) is not None:
+            return own
+        if exact or small == _SMALL_KS[0]:
+            continue
+        infinite = infinite or found(None, allowed)
+        if least is not None and infinite is not None and infinite.upper - least.lower <= widest:
+            return Enclosure(least.lower, infinite.upper)
+    return None

@@ -63,7 +63,11 @@ def violation_chain(
     if not (explored.table == SINK).any():
         return ViolationChain(start=NOWHERE)
     pairs = _Pairs(system, seen, explored.table)
-    return ViolationChain(start=NOWHERE) if pairs.start == NOWHERE else pairs.chain()
+    if pairs.start == NOWHERE:
+        return ViolationChain(start=NOWHERE)
+    if within is None:
+        pairs.settle()
+    return ViolationChain(start=SINK) if pairs.start == SINK else pairs.chain()
 
 
 class _Pairs:
@@ -81,6 +85,26 @@ class _Pairs:
         self.start = int(_renumbered(_renumbered(np.array([initial]), reached), kept)[0])
         self._system_state: Numbers = reached[kept] % self._size
         self._columns = [_renumbered(column[kept], kept) for column in columns]
+
+    def settle(self) -> None:
+        """Take pairs from which a violation is certain for the violation itself, so that 1 is exactly 1.
+
+        Those are the pairs that no run can leave for one that cannot reach it: in a finite chain, whatever can
+        always still be reached is reached with probability 1.
+        """
+        leaks = np.zeros(len(self._system_state), dtype=np.bool_)
+        for column, (_, targets, _) in zip(self._columns, self._by_label, strict=True):
+            leaks |= (targets[self._system_state] >= 0) & (column == NOWHERE)
+        onward = [np.where(column == SINK, NOWHERE, column) for column in self._columns]
+        unsure = can_reach_sink([*onward, np.where(leaks, SINK, NOWHERE)], len(leaks))
+        if not unsure[self.start]:
+            self.start = SINK
+            return
+        kept = np.flatnonzero(unsure)
+        ahead = [np.where((column >= 0) & ~unsure[np.maximum(column, 0)], SINK, column) for column in self._columns]
+        self._columns = [_renumbered(column[kept], kept) for column in ahead]
+        self.start = int(_renumbered(np.array([self.start]), kept)[0])
+        self._system_state = self._system_state[kept]
 
     def chain(self) -> ViolationChain:
         """One move for each column and pair that has one."""
