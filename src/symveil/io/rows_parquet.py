@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -48,16 +48,29 @@ class ParquetRows(RowSource):
         """The columns whose cells are lists."""
         return [field.name for field in self._schema if is_list(field.type)]
 
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """The types of the columns."""
+        return dict(zip(self._schema.names, self._schema.types, strict=True))
+
     def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
         """The rows, in their own types."""
         with self._file() as file:
             self._rows_done, self._rows_all = 0, file.metadata.num_rows
             size = self._rows_at_once(file, symbols)
-            for batch in file.iter_batches(batch_size=size, columns=list(dict.fromkeys(columns))):
-                places = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
-                self._rows_done += len(batch)
-                arrays = [pa.array(places), *(batch.column(name) for name in columns)]
-                yield pa.record_batch(arrays, names=[PLACE, *columns])
+            wanted = list(dict.fromkeys(columns))
+            for groups in self._row_groups(file):
+                for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=wanted):
+                    places = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
+                    self._rows_done += len(batch)
+                    arrays = [pa.array(places), *(_without_views(batch.column(name)) for name in columns)]
+                    yield pa.record_batch(arrays, names=[PLACE, *columns])
+
+    def _row_groups(self, file: pq.ParquetFile) -> list[list[int]]:
+        """Which row groups are read together: all, except where lists hold dictionaries, which Arrow cannot join."""
+        numbers = list(range(file.metadata.num_row_groups))
+        nested = any(is_list(field.type) and pa.types.is_dictionary(field.type.value_type) for field in self._schema)
+        return [[number] for number in numbers] if nested else [numbers]
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A Parquet writer."""
@@ -106,6 +119,16 @@ class ParquetRows(RowSource):
         except Exception as error:  # a damaged file makes pyarrow raise almost anything; the file is to blame
             found = getattr(error, "strerror", None) or "a file that Parquet cannot read"
             raise FileError(str(self.file), expected="a Parquet file", found=found) from None
+
+
+def _without_views(column: Any) -> Any:
+    """Views of text as text: Arrow cannot take rows of them."""
+    kind = column.type
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.string())
+    if is_list(kind) and pa.types.is_string_view(kind.value_type):
+        return column.cast(pa.large_list(pa.string()) if pa.types.is_large_list(kind) else pa.list_(pa.string()))
+    return column
 
 
 class _ParquetWriter(RowWriter):
