@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -56,7 +56,7 @@ class CsvBlocks:
         self._delimiter = csv_delimiter(path)
         self._line = 0  # how many lines have been passed
 
-    def read(self, places: list[int]) -> Iterator[Block | Row]:
+    def read(self, places: list[int]) -> Generator[Block | Row]:
         """The rows after the header: blocks with the columns in these places, or whole rows where `csv` read them."""
         with open_bytes(self._path, what=WHAT, most_times=self._most_times, opened=self._opened) as file:
             rest = self._after_header(file.read(_BLOCK))
@@ -177,4 +177,4 @@ class _Joined(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
         """The next bytes."""
-        return self._begin.readinto(buffer) or self._file.readinto(buffer)  # type: ignore[attr-defined,no-any-return]
+        return self._begin.readinto(buffer) or self._file.readinto(buffer)  # type: ignore[attr-defined]

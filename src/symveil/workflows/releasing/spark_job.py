@@ -94,7 +94,8 @@ class SparkJob(Job):
                 found="--keep" if columns.keep else "no --order",
             )
         self._id, self._sequence = columns.case, columns.symbol
-        kind, order = frame.schema[columns.order].dataType, F.col(_quoted(columns.order))
+        kind: Any = frame.schema[columns.order].dataType
+        order = F.col(_quoted(columns.order))
         if not isinstance(kind, _sorts()):
             # text would be sorted by its letters, "10" before "9"
             raise FileError(
@@ -203,6 +204,16 @@ class SparkJob(Job):
                 yield output
             finally:
                 output.clear()
+
+    def agrees_with(self, counts: dict[str, int]) -> bool:
+        """As many records, and none in the output that the input does not have."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        place = self._target
+        made = self._frame(place if place.startswith(TABLE) else str(Path(place).absolute()))
+        own, known = (frame.select(F.col(_quoted(self._id)).alias(_ROWS)) for frame in (made, self._records))
+        strangers = own.join(known, on=_ROWS, how="left_anti")
+        return self._records.count() == counts["sequences"] and not strangers.limit(1).collect()
 
     def digest_in_place(self) -> str | None:
         """The digest of the folder, or of the table's rows."""
