@@ -127,9 +127,7 @@ class Charging:
             with raw.cursor().copy(f"COPY {_ASKED} (name, sequences) FROM STDIN") as copy:
                 for row in zip(names, counts, strict=True):
                     copy.write_row(row)
-        except (
-            self._connection.dialect.loaded_dbapi.Error
-        ) as error:  # past SQLAlchemy
+        except self._connection.dialect.loaded_dbapi.Error as error:  # past SQLAlchemy
             raise LedgerError(
                 f"{shown(self._database.url)}: expected a working ledger database, found {type(error).__name__}"
             ) from None
