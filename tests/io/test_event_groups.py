@@ -88,3 +88,19 @@ def test_a_case_that_never_ends_is_refused():
         grouping = Grouping(file=Path("log.csv"), unit="line", columns=COLUMNS, in_memory=in_memory, longest=20)
         with pytest.raises(FileError, match="log.csv: the case of line 3: expected at most 20 symbols"):
             list(grouping.records(batches(events, 10)))
+
+
+def test_a_case_of_absurd_length_is_refused_before_it_is_gathered(monkeypatch):
+    """Its part of the events would have to fit into memory."""
+    monkeypatch.setattr(event_groups, "_NOT_MANY", 50)
+    read = []
+
+    def endless():
+        for number in range(1000):
+            read.append(number)
+            yield from batches([(1, 0, "a")] * 10 + [(number + 2, 0, "b")], 11)
+
+    grouping = Grouping(file=Path("log.csv"), unit="line", columns=COLUMNS, in_memory=0, longest=200)
+    with pytest.raises(FileError, match="log.csv: the case of line .*: expected at most 200 symbols"):
+        list(grouping.records(endless()))
+    assert len(read) < 50

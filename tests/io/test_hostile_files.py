@@ -15,11 +15,13 @@ import pytest
 from symveil.errors import FileError
 from symveil.io import reading
 from symveil.io.columns import ColumnOptions
+from symveil.io.rows_parquet import ParquetRows
 from symveil.io.sequence_files import open_sequences
 
 READ = """
 import resource, sys
 from symveil.io.columns import ColumnOptions
+from symveil.io.rows_parquet import ParquetRows
 from symveil.io.sequence_files import open_sequences
 from symveil.errors import SymveilError
 import pyarrow.compute
@@ -163,6 +165,19 @@ def test_a_parquet_file_that_packs_a_thousand_million_symbols_into_a_few_bytes(t
     assert file.stat().st_size < 100_000
     with pytest.raises(FileError, match="row group 1: expected at most 1000000 symbols"):
         list(open_sequences(file).records())
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_long_text_that_parquet_stores_once_for_all_rows(tmp_path, packed):
+    """A batch is as large as its texts are, not as the file is."""
+    file = tmp_path / ("t.parquet.gz" if packed else "t.parquet")
+    text = "a " * 50_000
+    rows = pa.DictionaryArray.from_arrays(pa.array([0] * 30_000, type=pa.int32()), pa.array([text]))
+    pq.write_table(pa.table({"id": range(30_000), "s": rows}), tmp_path / "t.parquet")
+    if packed:
+        file.write_bytes(gzip.compress((tmp_path / "t.parquet").read_bytes()))
+    for read in (open_sequences(file).records(), ParquetRows(file).batches(["id", "s"], "s")):
+        assert 1 <= len(next(read)) <= (1 << 24) // len(text)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet", "t.xes", "t.csv.gz", "t.parquet.gz"])

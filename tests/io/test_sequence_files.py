@@ -354,3 +354,66 @@ def test_half_a_character_is_none(tmp_path, half):
         sequences(tmp_path / "t.jsonl", sequence="s")
     (tmp_path / "t.jsonl").write_text(r'{"id":1,"s":["\ud83d\ude00", "\\ud800"]}')
     assert sequences(tmp_path / "t.jsonl") == [("1", ["😀", r"\ud800"])]
+
+
+# --- types of Parquet --------------------------------------------------------------------------
+
+
+def test_lists_of_dictionaries_in_several_row_groups(tmp_path):
+    """Arrow cannot read them across row groups; the file is a good one all the same."""
+    kind = pa.list_(pa.dictionary(pa.int32(), pa.string()))
+    words = [["a", "b"], [], ["c"], ["b", "c", "a"]]
+    pq.write_table(pa.table({"s": pa.array(words, type=kind)}), tmp_path / "t.parquet", row_group_size=1)
+    assert [symbols for _, symbols in sequences(tmp_path / "t.parquet")] == words
+    written_again(tmp_path / "t.parquet", tmp_path / "o.parquet")
+    again = pq.ParquetFile(tmp_path / "o.parquet")
+    assert again.schema_arrow.field("s").type == kind
+    assert [word for _, word in sequences(tmp_path / "o.parquet")] == words
+
+
+TEXTS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
+
+
+@pytest.mark.parametrize("kind", TEXTS, ids=str)
+@pytest.mark.parametrize("form", ["wide", "long"])
+def test_text_goes_out_in_the_type_it_came_in(tmp_path, kind, form):
+    file, again = tmp_path / "t.parquet", tmp_path / "o.parquet"
+    table = pa.table({name: pa.array(cells, type=kind) for name, cells in (("id", ["x", "y"]), ("s", ["a", "b"]))})
+    pq.write_table(table, file)
+    options = {"case": "id", "symbol": "s"} if form == "long" else {"sequence": "s", "identifier": "id"}
+    assert sequences(file, **options) == [("x", ["a"]), ("y", ["b"])]
+    written_again(file, again, **options)
+    assert pq.read_table(again) == table
+
+
+STRANGE = {
+    "bytes": pa.array([b"\xff", b"b"]),
+    "struct": pa.array([{"x": 1}, {"x": 2}]),
+    "list": pa.array([[1], [2]]),
+    "map": pa.array([[("a", 1)], []], type=pa.map_(pa.string(), pa.int64())),
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+@pytest.mark.parametrize("role", ["id", "person", "case", "order"])
+def test_columns_that_name_or_order_nothing(tmp_path, kind, role):
+    file = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"c": ["1", "2"], "x": STRANGE[kind], "s": ["a", "b"]}), file)
+    options = {
+        "id": {"identifier": "x", "sequence": "s"},
+        "person": {"identifier": "c", "sequence": "s", "person": "x"},
+        "case": {"case": "x", "symbol": "s"},
+        "order": {"case": "c", "symbol": "s", "order": "x"},
+    }[role]
+    with pytest.raises(FileError, match="as text, a number or a date|numbers or ISO 8601 timestamps"):
+        sequences(file, **options)
+
+
+def test_an_order_beyond_sixty_four_bits_and_half_floats(tmp_path, recwarn):
+    table = {"c": ["x", "x"], "s": ["a", "b"]}
+    pq.write_table(pa.table({**table, "o": pa.array([1, 2**64 - 1], type=pa.uint64())}), tmp_path / "t.parquet")
+    with pytest.raises(FileError, match="row 2: expected numbers"):
+        sequences(tmp_path / "t.parquet", case="c", symbol="s", order="o")
+    pq.write_table(pa.table({**table, "o": pa.array([2, 1], type=pa.float16())}), tmp_path / "t.parquet")
+    assert sequences(tmp_path / "t.parquet", case="c", symbol="s", order="o") == [("x", ["b", "a"])]
+    assert not recwarn.list

@@ -186,3 +186,40 @@ def test_what_is_refused(spark, source, tmp_path):
         sv.privatize_file(source, tmp_path / "there", **common, sequence="trip", identifier="uid")
     assert not (tmp_path / "o").exists()
     assert not [path.name for path in tmp_path.iterdir() if path.name.endswith(".aside")]
+
+
+def test_nobody_is_charged_for_rows_that_cannot_be_drawn(spark, tmp_path):
+    """What the local engine refuses is refused here, and before the charge: two persons in one case would share one
+    charge, text sorts "10" before "9", and a row without an id stops the drawing.
+    """
+    ledger = tmp_path / "l.db"
+    grant_budget(ledger, 10, everyone=True)
+    events = {"c": ["x", "x", "y"], "s": ["a", "b", "a"], "o": [1, 2, 1], "p": ["P", "P", "P"]}
+    long = {"case": "c", "symbol": "s", "order": "o", "person": "p"}
+    wide = {"sequence": "s", "identifier": "c", "person": "p"}
+    for changed, columns, message in (
+        ({"p": ["P", "Q", "P"]}, long, "one person in every case"),
+        ({"p": ["P", None, "P"]}, long, "one person in every case"),
+        ({"o": ["9", "10", "1"]}, long, "numbers, dates or timestamps in the order column"),
+        ({"o": [1, None, 1]}, long, "a place in the order"),
+        ({"c": ["x", "x", None]}, long, "an id in every row"),
+        ({"c": ["x", "", "y"]}, wide, "an id in every row"),
+        ({"c": [{"n": 1}, {"n": 2}, {"n": 3}]}, wide, "text, numbers or dates as ids"),
+    ):
+        pq.write_table(pa.table({**events, **changed}), tmp_path / "in.parquet")
+        with pytest.raises(FileError, match=message):
+            sv.privatize_file(
+                tmp_path / "in.parquet", tmp_path / "o", alphabet="ab", epsilon=1, engine="spark", ledger=ledger,
+                **columns,
+            )  # fmt: skip
+    assert ledger_status(ledger).releases == 0
+
+
+def test_names_that_are_syntax_elsewhere(spark, tmp_path):
+    table = pa.table({"a.b`c": [1, 2], "count": [["a"], ["b", "a"]]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    sv.privatize_file(
+        tmp_path / "in.parquet", tmp_path / "o", alphabet="ab", epsilon=300, engine="spark", sequence="count",
+        identifier="a.b`c",
+    )  # fmt: skip
+    assert pq.read_table(tmp_path / "o").sort_by("a.b`c").to_pylist() == table.to_pylist()

@@ -86,7 +86,10 @@ def privatize_command(
         notes.append(
             "this release was finished before: its output stands, nothing was drawn and nobody was charged again"
         )
-        notes.append("nothing is kept of its input, so it was not compared; another input needs another --release-id")
+        notes.append(
+            "nothing is kept of its secret words, so only its records were compared with the input; other words need "
+            "another --release-id"
+        )
     if as_json:
         print_json(release.document())
     else:

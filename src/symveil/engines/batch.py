@@ -162,7 +162,12 @@ def encode_lists(
     if pa.types.is_dictionary(values.type):
         encoded = values
     else:
-        encoded = values.dictionary_encode()
+        try:
+            encoded = values.dictionary_encode()
+        except pa.ArrowNotImplementedError:  # lists in lists, structures
+            raise ParameterError(
+                "sequence", expected="text or whole numbers as symbols", found=f"symbols of type {values.type}"
+            ) from None
     if encoded.null_count:
         place = pc.index(encoded.is_null(), value=True).as_py()
         ends = np.cumsum(lengths)

@@ -9,6 +9,7 @@ there (`spark.local.dir`): see docs/spark.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,13 +28,23 @@ def release_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None
 
     The columns are those of `frame`; `plan.sequence` holds lists, or text that is split at `separator`.
     """
-    return frame.mapInArrow(partial(_released, plan=plan, separator=separator), frame.schema)
+    plain, own = _plainly_named(frame, plan)
+    private = plain.mapInArrow(partial(_released, plan=own, separator=separator), plain.schema)
+    return private.toDF(*frame.columns)
 
 
 def check_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None) -> None:
     """Look at every row before anybody is charged; whatever the core would refuse is refused here."""
-    checked = frame.mapInArrow(partial(_checked, plan=plan, separator=separator), "rows long")
+    plain, own = _plainly_named(frame, plan)
+    checked = plain.mapInArrow(partial(_checked, plan=own, separator=separator), "rows long")
     checked.groupBy().sum("rows").collect()
+
+
+def _plainly_named(frame: Any, plan: ReleasePlan) -> tuple[Any, ReleasePlan]:
+    """The frame with columns that are numbered: `mapInArrow` takes a dot or a backtick in a name for syntax."""
+    names = {name: f"c{place}" for place, name in enumerate(frame.columns)}
+    identifier = None if plan.identifier is None else names[plan.identifier]
+    return frame.toDF(*names.values()), replace(plan, sequence=names[plan.sequence], identifier=identifier)
 
 
 def _released(
@@ -58,6 +69,6 @@ def _checked(
         if not is_list(batch.schema.field(place).type):
             batch = batch.set_column(place, plan.sequence, split_column(batch.column(place), separator))  # noqa: PLW2901
         if batch.column(place).null_count:
-            raise ParameterError(plan.sequence, expected="a sequence in every row", found="none in some row")
+            raise ParameterError("sequence", expected="a sequence in every row", found="none in some row")
         check_batch(batch, plan)
         yield pa.record_batch([pa.array([len(batch)], type=pa.int64())], names=["rows"])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ _FLOOR, _REST = "order.floor", "order.rest"
 _IN_MEMORY = 192 << 20
 _PARTS = 128
 _PART_BUFFER = 1 << 20
+_HASHES = 1 << 20
+_NOT_MANY = 100_000
 _RECORDS_AT_ONCE = 16_384
 _EVENTS_AT_ONCE = 1 << 20
 
@@ -102,7 +105,7 @@ class Grouping:
         """All cases of these events, sorted by where they first appear."""
         events = events.combine_chunks()
         place = events[PLACE].to_numpy()
-        case = events[ID].combine_chunks().dictionary_encode().indices.to_numpy()
+        case = as_text(_whole(events, ID)).dictionary_encode().indices.to_numpy()
         first = np.full(case.max() + 1, np.iinfo(np.int64).max)
         np.minimum.at(first, case, place)
         keys = [place, first[case]]
@@ -144,7 +147,7 @@ class Grouping:
         self, held: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:  # fmt: skip
         with ExitStack() as files:
-            parts = _Parts(files)
+            parts = _Parts(files, self)
             while held:
                 parts.add(held.pop(0))
             for batch in rest:
@@ -189,7 +192,8 @@ class _Store:
 class _Parts:
     """Events dealt into files by a hash of their case."""
 
-    def __init__(self, files: ExitStack) -> None:
+    def __init__(self, files: ExitStack, grouping: Grouping) -> None:
+        self._watch = _LongestCases(grouping)
         self._stores = [files.enter_context(_Store()) for _ in range(_PARTS)]
         self._waiting: list[list[pa.RecordBatch]] = [[] for _ in range(_PARTS)]
         self._sizes = [0] * _PARTS
@@ -197,8 +201,11 @@ class _Parts:
     def add(self, batch: pa.RecordBatch) -> None:
         encoded = as_text(batch.column(ID)).dictionary_encode()
         # any hash will do that spreads cases and is the same in every batch
-        numbers = [zlib.crc32(text.encode()) % _PARTS for text in encoded.dictionary.to_pylist()]
-        part_of = np.array(numbers, dtype=np.int64)[encoded.indices.to_numpy()]
+        names = encoded.dictionary.to_pylist()
+        hashes = np.array([zlib.crc32(text.encode()) for text in names], dtype=np.int64)
+        codes = encoded.indices.to_numpy()
+        self._watch.add(names, hashes, codes, batch.column(PLACE))
+        part_of = (hashes % _PARTS)[codes]
         dealt = batch.take(pa.array(np.argsort(part_of, kind="stable")))
         sizes = np.bincount(part_of, minlength=_PARTS)
         for part, end in enumerate(np.cumsum(sizes).tolist()):
@@ -223,6 +230,30 @@ class _Parts:
             batches = list(self._stores[part].read())
             if batches:
                 yield pa.Table.from_batches(batches)
+
+
+class _LongestCases:
+    """Refuses a case of absurd length while it is being dealt: it would fill the memory when its part is grouped.
+
+    Events are counted by a hash of their case; only where a hash has too many are its cases counted by name.
+    """
+
+    def __init__(self, grouping: Grouping) -> None:
+        self._grouping = grouping
+        self._by_hash = np.zeros(_HASHES, dtype=np.int64)
+        self._by_name: Counter[str] = Counter()
+
+    def add(self, names: list[str], hashes: NDArray[np.int64], codes: NDArray[np.int32], places: Any) -> None:
+        counts = np.bincount(codes, minlength=len(names))
+        rows = hashes % _HASHES
+        np.add.at(self._by_hash, rows, counts)
+        for case in np.flatnonzero(self._by_hash[rows] > max(self._grouping.longest, _NOT_MANY)).tolist():
+            self._by_name[names[case]] += int(counts[case])
+            if self._by_name[names[case]] > self._grouping.longest:
+                where = places[int(np.argmax(codes == case))].as_py()
+                raise too_long(
+                    f"{self._grouping.file}: the case of {self._grouping.unit} {where}", self._grouping.longest
+                )
 
 
 def _merged(sources: list[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:

@@ -38,6 +38,8 @@ class EventOrder:
         if column.null_count:
             raise self._refused(places, pc.index(column.is_null(), value=True).as_py())
         kind = column.type
+        if pa.types.is_unsigned_integer(kind) and (pc.max(column).as_py() or 0) > _LARGEST:
+            raise self._refused(places, pc.index(column, pc.max(column)).as_py())
         if pa.types.is_integer(kind):
             return column.cast(pa.int64()).to_numpy(), np.zeros(len(column))
         if pa.types.is_date(kind):
@@ -45,12 +47,15 @@ class EventOrder:
         if pa.types.is_timestamp(kind):
             return column.cast(pa.int64()).to_numpy(), np.zeros(len(column))
         if pa.types.is_floating(kind):
-            values = column.to_numpy(zero_copy_only=False)
+            values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
             if not (np.abs(values) < 2.0**62).all():
                 raise self._refused(places, int(np.argmin(np.abs(values) < 2.0**62)))
             floor = np.floor(values)
             return floor.astype(np.int64), values - floor
-        text = column.cast(pa.string())
+        try:
+            text = column.cast(pa.string())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, structures, bytes that are no text
+            raise self._refused(places, 0) from None
         if self._read in (None, _number) and (whole := _whole_numbers(text)) is not None:
             self._read = _number
             return whole, np.zeros(len(whole))

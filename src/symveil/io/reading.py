@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -124,11 +124,17 @@ def read_lines(
     path: Path, *, what: str, most_times: int | None = None, opened: Callable[[BinaryIO], None] | None = None
 ) -> Generator[str]:
     """The lines of a UTF-8 file with their ends, one at a time; a line without an end is refused in time."""
-    with (
-        open_bytes(path, what=what, most_times=most_times, opened=opened) as file,
-        io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
-    ):
-        number = 0
+    with open_bytes(path, what=what, most_times=most_times, opened=opened) as file:
+        try:
+            yield from lines_of(file, path)
+        except UnicodeDecodeError:
+            raise not_utf8(path, what=what, most_times=most_times) from None
+
+
+def lines_of(file: BinaryIO, path: Path, *, encoding: str = "utf-8-sig", before: int = 0) -> Generator[str]:
+    """The lines of an open file; `before` of them have been read already."""
+    with io.TextIOWrapper(file, encoding=encoding, newline="") as text:
+        number = before
         while line := text.readline(_LONGEST_LINE):
             number += 1
             if len(line) == _LONGEST_LINE:
@@ -138,6 +144,19 @@ def read_lines(
                     found=f"a longer one, line {number}",
                 )
             yield line
+
+
+def not_utf8(path: Path, *, what: str, most_times: int | None) -> FileError:
+    """The refusal of a file with other bytes than UTF-8, which names their line: text is decoded in large pieces."""
+    with open_bytes(path, what=what, most_times=most_times) as file:
+        number = 0
+        while line := file.readline(_LONGEST_LINE):
+            number += 1
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return FileError(f"{path}: line {number}", expected=f"a {what} in UTF-8", found="other bytes")
+    return FileError(str(path), expected=f"a {what} in UTF-8", found="other bytes")
 
 
 def csv_rows(
@@ -153,22 +172,47 @@ def csv_rows(
     Cells are separated by commas, in a `.tsv` file by tabs. A row with another number of cells
     than the header is refused. Messages never show a cell: it may be a secret.
     """
-    delimiter = "\t" if suffix(path) == ".tsv" else ","
-    width, line = 0, 1
-    csv.field_size_limit(longest_cell)
+    empty = True
     with closing(read_lines(path, what=what, most_times=most_times, opened=opened)) as lines:
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        try:
-            for row in reader:
-                if row:
-                    width = width or len(row)
-                    if len(row) != width:
-                        raise FileError(
-                            f"{path}: line {line}", expected=f"{width} cells, as in the header", found=f"{len(row)}"
-                        )
-                    yield line, row
-                line = reader.line_num + 1
-        except csv.Error as error:
-            raise FileError(f"{path}: line {line}", expected="comma-separated values", found=str(error)) from None
-    if not width:
+        for found in rows_of(lines, path, longest_cell=longest_cell):
+            empty = False
+            yield found
+    if empty:
         raise FileError(str(path), expected=f"a {what} with a header line", found="an empty file")
+
+
+def rows_of(
+    lines: Iterable[str], path: Path, *, longest_cell: int = _LONGEST_CELL, width: int = 0, before: int = 0
+) -> Generator[tuple[int, list[str]]]:
+    """The rows in these lines of a CSV file, after `before` others; `width` is the header's, if it is among those.
+
+    In a table of one column a blank line between rows may be an empty cell or nothing at all: it is refused.
+    """
+    line, blank = before + 1, 0
+    csv.field_size_limit(longest_cell)
+    reader = csv.reader(lines, delimiter=csv_delimiter(path), strict=True)
+    try:
+        for row in reader:
+            if row:
+                width = width or len(row)
+                if len(row) != width:
+                    raise FileError(
+                        f"{path}: line {line}", expected=f"{width} cells, as in the header", found=f"{len(row)}"
+                    )
+                if blank and width == 1:
+                    raise FileError(
+                        f"{path}: line {blank}",
+                        expected='a cell in every line of a single column, "" where it is empty',
+                        found="a blank line",
+                    )
+                yield line, row
+            elif width:
+                blank = blank or line
+            line = before + reader.line_num + 1
+    except csv.Error as error:
+        raise FileError(f"{path}: line {line}", expected="comma-separated values", found=str(error)) from None
+
+
+def csv_delimiter(path: Path) -> str:
+    """What separates cells: commas, in a `.tsv` file tabs."""
+    return "\t" if suffix(path) == ".tsv" else ","

@@ -62,9 +62,15 @@ def require_named(
     `plain` is what a cell says: in JSON an empty text has quotes around it.
     """
     require_filled(column, places, file=file, unit=unit, what=what)
+    try:
+        texts = as_text(column)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, structures, bytes that are no text
+        raise FileError(
+            str(file), expected=f"{what} as text, a number or a date in every {unit}", found=f"a {column.type} column"
+        ) from None
     if is_text(column.type):
         empty = pa.array([text for text in ("", '""') if plain(text) == ""])
-        row = pc.index(pc.is_in(as_text(column), value_set=empty), value=True).as_py()
+        row = pc.index(pc.is_in(texts, value_set=empty), value=True).as_py()
         if row >= 0:
             raise FileError(f"{file}: {unit} {places[row].as_py()}", expected=what, found="an empty one")
 

@@ -37,6 +37,11 @@ class RowSource(ABC):
         """The columns whose cells are lists."""
         return []
 
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """The types of the columns, where the format has any."""
+        return {}
+
     @abstractmethod
     def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
         """The rows: `place`, then the columns by their names; `symbols` is the one that holds symbols."""

@@ -1,4 +1,4 @@
-"""CSV files as batches of strings, by Python's own `csv`, which knows line numbers: errors must name them."""
+"""CSV files as batches of strings. Line numbers are kept, because errors must name them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_rows, suffix
+from symveil.io.csv_blocks import Block, CsvBlocks
+from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_delimiter, csv_rows
 from symveil.io.records import PLACE
 from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
 
@@ -32,20 +34,17 @@ class CsvRows(RowSource):
     def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
         """The rows, as strings."""
         del symbols
+        places = [self.names.index(name) for name in columns]
         gathered = Gathered()
-        with closing(
-            csv_rows(
-                self.file,
-                what=WHAT,
-                most_times=self._most_times,
-                opened=self._opened,
-                longest_cell=LONGEST_SEQUENCE_CELL,
-            )
-        ) as rows:  # fmt: skip
-            header = next(rows)[1]
-            places = [header.index(name) for name in columns]
-            for line, row in rows:
-                if gathered.add(line, row, sum(map(len, row))):
+        blocks = CsvBlocks(self.file, self.names, most_times=self._most_times, opened=self._opened)
+        with closing(blocks.read(places)) as found:
+            for each in found:
+                if isinstance(each, Block):
+                    if gathered.rows:
+                        yield _batch(gathered, columns, places)
+                        gathered.clear()
+                    yield from each.batches([PLACE, *columns])
+                elif gathered.add(*each, sum(map(len, each[1]))):
                     yield _batch(gathered, columns, places)
                     gathered.clear()
         if gathered.rows:
@@ -53,7 +52,7 @@ class CsvRows(RowSource):
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A CSV writer with the same delimiter."""
-        return _CsvWriter(out, schema.names, "\t" if suffix(self.file) == ".tsv" else ",")
+        return _CsvWriter(out, schema.names, csv_delimiter(self.file))
 
 
 def _batch(gathered: Gathered, columns: Sequence[str], places: list[int]) -> pa.RecordBatch:
@@ -66,10 +65,20 @@ class _CsvWriter(RowWriter):
         self._text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
         self._csv = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
         self._csv.writerow(names)
+        self._delimiter = delimiter
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Some more rows."""
-        self._csv.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        texts = [column if pa.types.is_string(column.type) else column.cast(pa.string()) for column in batch.columns]
+        if len(texts) > 1 and not any(map(self._needs_quotes, texts)):
+            lines = pc.binary_join_element_wise(*texts, self._delimiter)
+            self._text.write("\n".join([*lines.to_pylist(), ""]))
+            return
+        self._csv.writerows(zip(*(column.to_pylist() for column in texts), strict=True))
+
+    def _needs_quotes(self, texts: Any) -> bool:
+        special = pc.match_substring_regex(texts, pattern=f'["\r\n{self._delimiter}]')
+        return bool(texts.null_count or pc.any(special, min_count=0).as_py())
 
     def close(self) -> None:
         """Everything is handed on; the file stays open."""

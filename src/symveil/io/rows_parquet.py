@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from symveil.errors import FileError, SymveilError
@@ -21,6 +22,7 @@ from symveil.io.rows import WHAT, RowSource, RowWriter
 
 _MOST_VALUES = 1 << 28
 """A row group with more values is a bomb: run lengths pack thousands of millions of them into a few bytes."""
+_BYTES_AT_ONCE = 1 << 24
 
 
 class ParquetRows(RowSource):
@@ -32,6 +34,7 @@ class ParquetRows(RowSource):
         super().__init__(file, most_times=most_times)
         self._longest = longest
         self._rows_done, self._rows_all = 0, 0
+        self._unpacked: IO[bytes] | None = None
 
     @cached_property
     def _schema(self) -> pa.Schema:
@@ -48,16 +51,29 @@ class ParquetRows(RowSource):
         """The columns whose cells are lists."""
         return [field.name for field in self._schema if is_list(field.type)]
 
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """The types of the columns."""
+        return dict(zip(self._schema.names, self._schema.types, strict=True))
+
     def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
         """The rows, in their own types."""
         with self._file() as file:
             self._rows_done, self._rows_all = 0, file.metadata.num_rows
-            size = self._rows_at_once(file, symbols)
-            for batch in file.iter_batches(batch_size=size, columns=list(dict.fromkeys(columns))):
-                places = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
-                self._rows_done += len(batch)
-                arrays = [pa.array(places), *(batch.column(name) for name in columns)]
-                yield pa.record_batch(arrays, names=[PLACE, *columns])
+            wanted = list(dict.fromkeys(columns))
+            size = self._rows_at_once(file, wanted, symbols)
+            for groups in self._row_groups(file):
+                for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=wanted):
+                    places = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
+                    self._rows_done += len(batch)
+                    arrays = [pa.array(places), *(_without_views(batch.column(name)) for name in columns)]
+                    yield pa.record_batch(arrays, names=[PLACE, *columns])
+
+    def _row_groups(self, file: pq.ParquetFile) -> list[list[int]]:
+        """Which row groups are read together: all, except where lists hold dictionaries, which Arrow cannot join."""
+        numbers = list(range(file.metadata.num_row_groups))
+        nested = any(is_list(field.type) and pa.types.is_dictionary(field.type.value_type) for field in self._schema)
+        return [[number] for number in numbers] if nested else [numbers]
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A Parquet writer."""
@@ -67,20 +83,50 @@ class ParquetRows(RowSource):
         """How many of the rows have been read, from 0 to 1."""
         return self._rows_done / self._rows_all if self._rows_all else 0.0
 
-    def _rows_at_once(self, file: pq.ParquetFile, symbols: str) -> int:
+    def _rows_at_once(self, file: pq.ParquetFile, wanted: list[str], symbols: str) -> int:
         """How many rows make a batch of bounded size; refuses a file that promises absurd lengths."""
         metadata = file.metadata
-        fullest = 1.0
+        fullest, widest = 1.0, 1.0
         for group_number in range(metadata.num_row_groups):
             group = metadata.row_group(group_number)
             for number in range(group.num_columns):
                 chunk = group.column(number)
+                if chunk.path_in_schema.split(".")[0] in wanted:
+                    items = max(1.0, chunk.num_values / max(group.num_rows, 1))
+                    widest = max(widest, items * self._widest_text(group_number, chunk, items))
                 if chunk.path_in_schema.split(".")[0] != symbols:
                     continue
                 if chunk.num_values > min(group.num_rows * max(self._longest, 1), _MOST_VALUES):
                     raise too_long(f"{self.file}: row group {group_number + 1}", self._longest)
                 fullest = max(fullest, chunk.num_values / max(group.num_rows, 1))
-        return max(1, min(ROWS_AT_ONCE, int(SYMBOLS_AT_ONCE / fullest)))
+        return max(1, min(ROWS_AT_ONCE, int(SYMBOLS_AT_ONCE / fullest), int(_BYTES_AT_ONCE / widest)))
+
+    def _widest_text(self, group: int, chunk: pq.ColumnChunkMetaData, items: float) -> int:
+        """The length of the longest text in a column's dictionary, where it could matter.
+
+        One text in a dictionary may stand in every row: a few bytes of file would become thousands of millions.
+        """
+        size = int(chunk.total_uncompressed_size)
+        if chunk.physical_type != "BYTE_ARRAY" or not chunk.has_dictionary_page:
+            return 1
+        if size * items * ROWS_AT_ONCE <= _BYTES_AT_ONCE:
+            return size
+        path = chunk.path_in_schema
+        with pq.ParquetFile(self._opened_file(), read_dictionary=[path]) as file:
+            for batch in file.iter_batches(batch_size=1, row_groups=[group], columns=[path]):
+                column = batch.column(0)
+                values = column.flatten() if is_list(column.type) else column
+                if not pa.types.is_dictionary(values.type):
+                    return size
+                return max(1, pc.max(pc.binary_length(values.dictionary)).as_py() or 1)
+        return 1
+
+    def _opened_file(self) -> Any:
+        """What Parquet reads from: the file itself, or what it was unpacked to."""
+        if self._unpacked is None:
+            return self.file
+        self._unpacked.seek(0)
+        return pa.PythonFile(self._unpacked, mode="r")
 
     @contextmanager
     def _file(self) -> Iterator[pq.ParquetFile]:
@@ -93,8 +139,8 @@ class ParquetRows(RowSource):
                     open_bytes(self.file, what=WHAT, most_times=self._most_times) as packed,
                 ):
                     shutil.copyfileobj(packed, plain, 1 << 20)
-                    plain.seek(0)
-                    with pq.ParquetFile(pa.PythonFile(plain, mode="r")) as file:
+                    self._unpacked = plain
+                    with pq.ParquetFile(self._opened_file()) as file:
                         yield file
             else:
                 with pq.ParquetFile(self.file) as file:
@@ -106,6 +152,16 @@ class ParquetRows(RowSource):
         except Exception as error:  # a damaged file makes pyarrow raise almost anything; the file is to blame
             found = getattr(error, "strerror", None) or "a file that Parquet cannot read"
             raise FileError(str(self.file), expected="a Parquet file", found=found) from None
+
+
+def _without_views(column: Any) -> Any:
+    """Views of text as text: Arrow cannot take rows of them."""
+    kind = column.type
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.string())
+    if is_list(kind) and pa.types.is_string_view(kind.value_type):
+        return column.cast(pa.large_list(pa.string()) if pa.types.is_large_list(kind) else pa.list_(pa.string()))
+    return column
 
 
 class _ParquetWriter(RowWriter):

@@ -71,6 +71,10 @@ class SequenceFile(ABC):
     def names(self) -> dict[str, str]:
         """The columns of ids, sequences and events by their options: enough to read the output again."""
 
+    def options(self) -> dict[str, Any]:
+        """The same, as options to open the output with."""
+        return {{"id": "identifier"}.get(name, name): column for name, column in self.names().items()}
+
     @abstractmethod
     def records(self) -> Iterator[pa.RecordBatch]:
         """The records (see `records`), in order."""
@@ -245,7 +249,11 @@ class _TableFile(SequenceFile):
     def _fields(self, arrays: dict[str, Any]) -> pa.RecordBatch:
         """A batch of the written columns; JSON that passes as it is is marked as such."""
         passing = isinstance(self._source, JsonRows)
-        made = self._made_here()
+        made, types = self._made_here(), self._source.types
+        for name, array in arrays.items():
+            kind = types.get(name, array.type)
+            if array.type != kind and is_text(array.type) and is_text(kind):
+                arrays[name] = array.cast(kind)  # the same text in the type that it came in
         fields = [
             pa.field(name, arrays[name].type, metadata={RAW: b"json"} if passing and name not in made else None)
             for name in self._written()

@@ -111,6 +111,8 @@ class Charging:
 
     def ask(self, names: list[str], counts: list[int]) -> None:
         """Some more persons and how many sequences each has; a person may come again."""
+        if any("\0" in name for name in names):  # PostgreSQL has no such text
+            raise LedgerError("person: expected names without the character NUL, found one with it")
         self._sequences += sum(counts)
         if self._database.is_sqlite:
             # a temporary table is this connection's own: nobody waits for this transaction
@@ -121,9 +123,14 @@ class Charging:
             self._connection.exec_driver_sql("COMMIT")
             return
         raw: Any = self._connection.connection.driver_connection
-        with raw.cursor().copy(f"COPY {_ASKED} (name, sequences) FROM STDIN") as copy:
-            for row in zip(names, counts, strict=True):
-                copy.write_row(row)
+        try:
+            with raw.cursor().copy(f"COPY {_ASKED} (name, sequences) FROM STDIN") as copy:
+                for row in zip(names, counts, strict=True):
+                    copy.write_row(row)
+        except self._connection.dialect.loaded_dbapi.Error as error:  # past SQLAlchemy
+            raise LedgerError(
+                f"{shown(self._database.url)}: expected a working ledger database, found {type(error).__name__}"
+            ) from None
         self._commit()
 
     def charge(self, request: Request) -> tuple[LedgerRelease, list[str]]:

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
 from symveil.io.columns import ColumnOptions
+from symveil.io.manifest import manifest_path
 from symveil.io.model_files import load_word_model
 from symveil.io.reading import MOST_TIMES
 from symveil.io.records import LONGEST
@@ -145,6 +146,7 @@ def privatize_file(
         keep=tuple(keep),
     )
     source, target = Path(path), Path(out)
+    _check_apart(ledger, source, target)
     job: Job
     if engine == "spark":
         # imported when asked for: it needs pyspark, and starting a JVM takes its time
@@ -205,6 +207,15 @@ def _through(protocol: Protocol, family: Family, ledger: str | Path | None, over
         return protocol.with_ledger(database, price(family), over_budget)
     finally:
         database.close()
+
+
+def _check_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
+    """A ledger in the output's place would be replaced by it, and every charge with it."""
+    if ledger is None or "://" in str(ledger):
+        return
+    for other in (source, target, manifest_path(target)):
+        if Path(ledger).absolute() == other.absolute():
+            raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
 
 
 def _check_release_id(release_id: str | None) -> None:

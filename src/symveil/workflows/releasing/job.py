@@ -81,5 +81,11 @@ class Job(ABC):
         """Begin the output of the release `tag`; what an earlier run left aside is gone."""
 
     @abstractmethod
+    def agrees_with(self, counts: dict[str, int]) -> bool:
+        """Whether the output in its place can have come from this input, as far as public things tell: how many
+        records there were, which of them are in the output, and, where lengths are public, how long each is.
+        """
+
+    @abstractmethod
     def digest_in_place(self) -> str | None:
         """The digest of what stands in the output's place."""

@@ -17,10 +17,11 @@ from symveil.engines.batch import OnUnknown, ReleasePlan, check_batch
 from symveil.engines.local import release_batches
 from symveil.errors import FileError, ParameterError
 from symveil.io.aside import AsideFile, digest_of
+from symveil.io.columns import ColumnOptions
 from symveil.io.duplicates import SeenNames
 from symveil.io.reading import suffix, wrong_suffix
-from symveil.io.records import ID, PLACE, SYMBOLS
-from symveil.io.sequence_files import FORMATS, SequenceFile
+from symveil.io.records import ID, PLACE, SYMBOLS, as_text
+from symveil.io.sequence_files import FORMATS, SequenceFile, open_sequences
 from symveil.mechanisms.ragged import RaggedMechanism
 from symveil.workflows.releasing.job import Ask, Job, Output, Progress, Written
 
@@ -85,6 +86,26 @@ class LocalJob(Job):
         """A file aside, locked."""
         with AsideFile(self._target, tag) as aside:
             yield _LocalOutput(self, aside)
+
+    def agrees_with(self, counts: dict[str, int]) -> bool:
+        """Record by record: what is in the output stands in the input, in this order, and nothing but what was left
+        out stands between.
+        """
+        made = self._outline(open_sequences(self._target, ColumnOptions(**self._file.options())))
+        awaited = next(made, None)
+        records = 0
+        for record in self._outline(self._file):
+            records += 1
+            if record == awaited:
+                awaited = next(made, None)
+        return awaited is None and records == counts["sequences"]
+
+    def _outline(self, file: SequenceFile) -> Iterator[tuple[str | None, int | None]]:
+        """What is public of each record: its id, and its length where that is public."""
+        for batch in file.records():
+            ids = as_text(batch.column(ID)).to_pylist() if self.has_ids else [None] * len(batch)
+            lengths = pc.list_value_length(batch.column(SYMBOLS)).to_pylist()
+            yield from zip(ids, lengths if self._mechanism.keeps_lengths else [None] * len(batch), strict=True)
 
     def digest_in_place(self) -> str | None:
         """The digest of the file in the output's place."""

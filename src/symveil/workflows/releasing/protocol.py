@@ -128,8 +128,8 @@ class Protocol:
         return finished
 
     def _refuse_other(self, known: LedgerRelease, content: bytes) -> None:
-        """One id, one release. Once it is done the parameters can still be compared: its key, and with it all that
-        was known of the input, is gone.
+        """One id, one release. Once it is done the parameters can still be compared, and what is public of the
+        input (`_in_place`): its key, and with it all that was known of the secret words, is gone.
         """
         if known.done and not known.had_parameters(self._parameters()):
             raise LedgerError(
@@ -145,6 +145,11 @@ class Protocol:
     def _in_place(self, database: Database, known: LedgerRelease) -> Finished | None:
         """The release, where its output is in its place already; whatever is still missing is made up for."""
         if known.digest is not None and known.digest == self.job.digest_in_place() and known.manifest is not None:
+            if known.done and not self.job.agrees_with(json.loads(known.manifest)["counts"]):
+                raise LedgerError(
+                    f"release {known.release_id}: expected the input it was made from, found one with other records; "
+                    "it is done: use another --release-id, which is charged anew"
+                )
             finished = self._finished(known.release_id, known.manifest, already_done=True)
             if not known.done:
                 finish(database, known, parameters=self._parameters())

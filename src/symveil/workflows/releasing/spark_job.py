@@ -65,8 +65,16 @@ class SparkJob(Job):
         from pyspark.sql.types import ArrayType  # noqa: PLC0415
 
         frame = self._frame(self._source)
+        self._without_order = frame.limit(0)
         lists = [field.name for field in frame.schema.fields if isinstance(field.dataType, ArrayType)]
         self._columns = columns = choose_columns(Path(self._source), options, frame.columns, lists)
+        named = columns.identifier if isinstance(columns, WideColumns) else columns.case
+        for name in (named, columns.person):
+            if name is not None and not isinstance(frame.schema[name].dataType, _names_somebody()):
+                raise FileError(
+                    self._source, expected="text, numbers or dates as ids and persons",
+                    found=f"a column of {frame.schema[name].dataType.typeName()}",
+                )  # fmt: skip
         if isinstance(columns, WideColumns):
             if columns.identifier is None:
                 raise FileError(self._source, expected="a column of ids (--id) with --engine spark", found="none")
@@ -86,11 +94,23 @@ class SparkJob(Job):
                 found="--keep" if columns.keep else "no --order",
             )
         self._id, self._sequence = columns.case, columns.symbol
+        kind: Any = frame.schema[columns.order].dataType
+        order = F.col(_quoted(columns.order))
+        if not isinstance(kind, _sorts()):
+            # text would be sorted by its letters, "10" before "9"
+            raise FileError(
+                self._source, expected="numbers, dates or timestamps in the order column on Spark",
+                found=f"a column of {kind.typeName()}; convert it first",
+            )  # fmt: skip
+        missing = order.isNull() | F.isnan(order) if kind.typeName() in ("float", "double") else order.isNull()
+        self._without_order = frame.where(missing)
         person = F.col(_quoted(columns.person or columns.case)).cast("string")
-        event = F.struct(F.col(_quoted(columns.order)).alias("o"), F.col(_quoted(columns.symbol)).alias("s"))
+        # a case of several persons, or partly of nobody's, is nobody's: it is refused with those that have none
+        one_person = (F.count(person) == F.count("*")) & (F.min(person) == F.max(person))
+        event = F.struct(order.alias("o"), F.col(_quoted(columns.symbol)).alias("s"))
         self._records = (
             frame.groupBy(_quoted(columns.case))
-            .agg(F.sort_array(F.collect_list(event)).alias("e"), F.min(person).alias(_PERSON))
+            .agg(F.sort_array(F.collect_list(event)).alias("e"), F.when(one_person, F.min(person)).alias(_PERSON))
             .select(_quoted(columns.case), F.col("e.s").alias(columns.symbol), _PERSON)
         )
 
@@ -134,12 +154,18 @@ class SparkJob(Job):
         """Every row once: what is wrong with it, whether its id is its own, and whose it is."""
         with _plain_errors():
             self._refuse_repeated()
+            self._refuse_unnamed()
             check_frame(self._records.drop(_PERSON), plan, separator=self._separator)
             names: list[str] = []
             counts: list[int] = []
             for row in self._records.groupBy(_PERSON).count().toLocalIterator():
                 if not row[0]:
-                    raise FileError(self._source, expected="a person in every row", found="none in some row")
+                    long = isinstance(self._columns, LongColumns)
+                    raise FileError(
+                        self._source,
+                        expected="one person in every case" if long else "a person in every row",
+                        found="none or several in some case" if long else "none in some row",
+                    )
                 names.append(row[0])
                 counts.append(row[1])
                 if len(names) == _NAMES_AT_ONCE:
@@ -148,8 +174,21 @@ class SparkJob(Job):
             ask(names, counts)
 
     def _refuse_repeated(self) -> None:
-        if self._records.groupBy(_quoted(self._id)).count().where("count > 1").limit(1).collect():
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        counted = self._records.groupBy(_quoted(self._id)).agg(F.count("*").alias(_ROWS))
+        if counted.where(F.col(_ROWS) > 1).limit(1).collect():
             raise FileError(self._source, expected="each id once", found="one again")
+
+    def _refuse_unnamed(self) -> None:
+        """What would stop the drawing must stop the charging."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        name = F.col(_quoted(self._id))
+        if self._records.where(name.isNull() | (name.cast("string") == "")).limit(1).collect():
+            raise FileError(self._source, expected="an id in every row", found="none in some row")
+        if self._without_order.limit(1).collect():
+            raise FileError(self._source, expected="a place in the order for every event", found="none for some")
 
     @contextmanager
     def output(self, tag: str) -> Iterator[Output]:
@@ -165,6 +204,16 @@ class SparkJob(Job):
                 yield output
             finally:
                 output.clear()
+
+    def agrees_with(self, counts: dict[str, int]) -> bool:
+        """As many records, and none in the output that the input does not have."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        place = self._target
+        made = self._frame(place if place.startswith(TABLE) else str(Path(place).absolute()))
+        own, known = (frame.select(F.col(_quoted(self._id)).alias(_ROWS)) for frame in (made, self._records))
+        strangers = own.join(known, on=_ROWS, how="left_anti")
+        return self._records.count() == counts["sequences"] and not strangers.limit(1).collect()
 
     def digest_in_place(self) -> str | None:
         """The digest of the folder, or of the table's rows."""
@@ -289,7 +338,7 @@ class _TableOutput(Output):
         self._job.session.sql(f"ALTER TABLE {self._aside} RENAME TO {self._name}")
 
 
-_PERSON = "symveil_person"
+_PERSON, _ROWS = "symveil_person", "symveil_rows"
 
 
 def session(master: str | None) -> Any:
@@ -352,6 +401,20 @@ def _array_type() -> type:
     from pyspark.sql.types import ArrayType  # noqa: PLC0415
 
     return ArrayType
+
+
+def _names_somebody() -> tuple[type, ...]:
+    """The types of columns that can name a record or a person."""
+    from pyspark.sql import types  # noqa: PLC0415
+
+    return (types.StringType, types.NumericType, types.BooleanType, *_sorts())
+
+
+def _sorts() -> tuple[type, ...]:
+    """The types of columns that put events in order."""
+    from pyspark.sql import types  # noqa: PLC0415
+
+    return (types.NumericType, types.DateType, types.TimestampType, types.TimestampNTZType)
 
 
 def _quoted(name: str) -> str:
