@@ -25,6 +25,11 @@ class RunLanguage:
 
     With `public_start` the first symbol is public and never altered: words are compared, and
     released, among those that begin with the same symbol.
+
+    >>> import symveil as sv
+    >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> runs(never_bb, length=3).size                                    # aaa, aab, aba, baa, bab
+    5
     """
 
     graph: WordGraph
