@@ -159,10 +159,9 @@ def encode_lists(
     """The codes of all symbols, one list after the other, −1 for a symbol that is unknown; and the lengths."""
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
     values = column.flatten()
-    if pa.types.is_dictionary(values.type):
-        encoded = values
-    else:
-        encoded = values.dictionary_encode()
+    if pa.types.is_dictionary(values.type) and values.dictionary.null_count:
+        values = values.dictionary_decode()  # nothing may stand among a dictionary's values too
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     if encoded.null_count:
         place = pc.index(encoded.is_null(), value=True).as_py()
         ends = np.cumsum(lengths)
