@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,12 +14,14 @@ from calibration_oracle import Case, automaton_case, chain_case, random_chain_ca
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symveil.languages.runs import runs
 from symveil.models.automaton import TransitionSystem
 from symveil.models.markov_chain import MarkovChain
-from symveil.privacy.calibration import block_bounds, boxes, windows
+from symveil.privacy.calibration import block_bounds, boxes, certify, windows
 from symveil.privacy.calibration.block_bounds import BlockBounds, chain_bounds, chain_search
 from symveil.privacy.calibration.boxes import Boxes
 from symveil.privacy.calibration.certify import certified_loss
+from symveil.privacy.calibration.enumeration import exact_loss, written_out
 from symveil.privacy.calibration.spread import spread_bound
 from symveil.privacy.calibration.windows import window_loss, window_search
 
@@ -87,6 +90,22 @@ def test_the_cheaper_searches_are_sound_too(by_paths: bool, monkeypatch: pytest.
     wrong, tried = violations(by_blocks, random_chain_case, range(400))
     assert wrong == []
     assert tried > 120
+
+
+def test_where_floats_give_no_spread_the_other_bounds_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prior of 10⁻⁴⁰ for each of twenty symbols: the least weight is below every float."""
+    rare = Fraction(1, 10**40)
+    chain = MarkovChain.from_transitions([("a", "a", rare), ("a", "b", 1 - rare), ("b", "a", 1)])
+    rate = Fraction(100)
+    for length, finite in ((2, True), (20, False)):
+        language = runs(chain, length)
+        assert (spread_bound(language, rate=rate, with_prior=True) < math.inf) is finite
+        monkeypatch.setattr(certify, "MOST_WORDS", 0)  # as if nothing could be enumerated
+        loss, how = certified_loss(language, rate=rate, adjacency=1, with_prior=True)
+        assert loss <= 2 * rate and how in ("certified", "classic")
+        if finite:  # and few enough words to look at all of them
+            case = exact_loss(written_out(language, with_prior=True), rate=rate, adjacency=1)
+            assert case <= loss
 
 
 @pytest.mark.soak
