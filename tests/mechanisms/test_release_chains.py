@@ -45,6 +45,7 @@ MECHANISMS = {
     "permute-and-flip on a system": lambda: sv.PermuteAndFlip(robot(), epsilon=1),
     "online": lambda: sv.Online(roads(), epsilon=1),
     "online, public start": lambda: sv.Online(roads(public_start=True), epsilon=1),
+    "online, without steering": lambda: sv.Online(roads(), epsilon=1, steering=False),
 }
 
 
@@ -85,6 +86,21 @@ def test_the_law_of_the_chain_is_that_of_the_mechanism(mechanism: WordMechanism)
             if np.isfinite(log):
                 chance = law[tuple(str(symbols[code]) for code in row)]
                 assert float(chance) == pytest.approx(np.exp(log), rel=1e-12)
+
+
+def test_the_law_of_the_distance_is_that_of_the_words(mechanism: WordMechanism) -> None:
+    """P(ℓ) is the sum over the words at distance ℓ, each with its own probability."""
+    words = mechanism.language.enumerate_codes(at_most=500)
+    symbols = mechanism.language.alphabet.symbols
+    for word in words[[0, -1]]:
+        law = mechanism.distances([symbols[code] for code in word])
+        chances = np.exp(mechanism.log_probabilities(word, words))
+        apart = np.count_nonzero(words != word, axis=1)
+        summed = np.bincount(apart, weights=chances, minlength=len(word) + 1)
+        assert law.distances.tolist() == np.flatnonzero(summed).tolist()
+        assert law.probabilities == pytest.approx(summed[law.distances], rel=1e-12)
+        assert law.expected_error == pytest.approx(chances @ apart, rel=1e-12)
+        assert sum(chances) == pytest.approx(1, rel=1e-12)
 
 
 def test_the_audit_on_the_chain_agrees_with_the_audit_by_enumeration(mechanism: WordMechanism) -> None:
