@@ -208,8 +208,7 @@ def sum_over_edges(graph: WordGraph, values: NDArray[Any]) -> NDArray[Any]:
     """For each state the sum of `values` (one, or one row, per edge) over its edges."""
     sums = np.zeros((graph.state_count, *values.shape[1:]), dtype=values.dtype)
     filled = np.flatnonzero(np.diff(graph.first))
-    if len(filled):
-        sums[filled] = np.add.reduceat(values, graph.first[filled], axis=0)
+    sums[filled] = np.add.reduceat(values, graph.first[filled], axis=0)
     return sums
 
 
