@@ -14,6 +14,7 @@ from symveil.mechanisms.edit_mechanism import EditMechanism
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import WordMechanism
 from symveil.models.labelled_chain import LabelledChain
+from symveil.privacy import release_chain
 from symveil.verification.audit_by_chain import audit_by_chain, branches_of, largest_ratio
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -191,3 +192,17 @@ def test_mechanisms_whose_words_have_any_length_say_that_they_have_no_chain(mech
 def test_no_words_are_refused_in_one_line() -> None:
     with pytest.raises(WordError, match="^words: expected at least one word, found none$"):
         sv.Exponential(sv.words("ab", 2), epsilon=1).release_chain([])
+
+
+def test_symbols_that_print_alike_have_labels_of_their_own() -> None:
+    mechanism = sv.Exponential(sv.words([1, "1"], 2), epsilon=1)
+    compiled = mechanism.release_chain([(1, "1")])
+    assert {"1", "'1'"} <= {compiled.chain.label(state) for state in compiled.chain.states}
+    (start,) = compiled.starts
+    assert len(released_law(compiled.chain, start)) == 4
+
+
+def test_a_chain_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release_chain, "MOST_STATES", 10)
+    with pytest.raises(TooLargeError, match="chain of the mechanism: expected at most 10 states, found more"):
+        sv.Exponential(free(), epsilon=1).release_chain(["abc", "abb", "aaa"])
