@@ -144,6 +144,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("initial", [None, "a"])
 @pytest.mark.parametrize("public_start", [False, True])

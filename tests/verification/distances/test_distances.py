@@ -27,6 +27,7 @@ def values(distances: Distances) -> oracle.Matrix:
     return [[distances.value(s, t) for t in range(size)] for s in range(size)]
 
 
+@pytest.mark.compiled
 @settings(max_examples=10, deadline=None)
 @given(chain=labelled_chains(most=8), alpha=ALPHAS)
 def test_the_fixed_point_of_the_definition(chain: LabelledChain, alpha: Fraction) -> None:
