@@ -157,6 +157,32 @@ def test_a_word_that_only_one_of_two_can_release() -> None:
     assert (str(ratio), word) == ("2", ["a"])
 
 
+def test_a_word_that_only_one_of_two_can_release_is_told_to_its_end() -> None:
+    left = LabelledChain.from_transitions(
+        [("s", "a", "1/2"), ("s", "b", "1/2"), ("a", "c", 1), ("b", "c", 1), ("c", "end", 1), ("end", "end", 1)],
+        labels={"s": "⊢", "a": "a", "b": "b", "c": "c", "end": "$"},
+    )
+    right = LabelledChain.from_transitions(
+        [("s", "a", 1), ("a", "c", 1), ("c", "end", 1), ("end", "end", 1)],
+        labels={"s": "⊢", "a": "a", "c": "c", "end": "$"},
+    )
+    assert largest_ratio(branches_of(left), branches_of(right), "s") == (None, ["b", "c"])
+
+
+def test_a_label_that_leads_to_two_states_is_no_word() -> None:
+    chain = LabelledChain.from_transitions(
+        [("s", "a", "1/2"), ("s", "b", "1/2"), ("a", "a", 1), ("b", "b", 1)], labels={"s": "⊢", "a": "x", "b": "x"}
+    )
+    with pytest.raises(TooLargeError, match="a chain in which a label leads to one state"):
+        branches_of(chain)
+
+
+def test_progress_is_told_word_by_word() -> None:
+    told: list[tuple[int, int]] = []
+    audit_by_chain(sv.Exponential(sv.words("ab", 2), epsilon=1), progress=lambda *where: told.append(where))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
 def test_longer_words_than_enumeration_can_list() -> None:
     """3^12 released words, and a chain of a hundred states."""
     mechanism = sv.Exponential(sv.words("abc", 12), epsilon=1)
