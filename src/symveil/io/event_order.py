@@ -23,6 +23,7 @@ Key = tuple[int, float]
 """A number as its floor and the rest: large whole numbers stay exact."""
 
 _LARGEST = Decimal(2) ** 62
+_EXPECTED = "numbers or ISO 8601 timestamps in the order column, one kind throughout"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -38,6 +39,10 @@ class EventOrder:
         if column.null_count:
             raise self._refused(places, pc.index(column.is_null(), value=True).as_py())
         kind = column.type
+        if pa.types.is_uint64(kind):
+            too_large = pc.index(pc.greater(column, pa.scalar(2**63 - 1, kind)), value=True).as_py()
+            if too_large >= 0:
+                raise self._refused(places, too_large)
         if pa.types.is_integer(kind):
             return column.cast(pa.int64()).to_numpy(), np.zeros(len(column))
         if pa.types.is_date(kind):
@@ -50,7 +55,10 @@ class EventOrder:
                 raise self._refused(places, int(np.argmin(np.abs(values) < 2.0**62)))
             floor = np.floor(values)
             return floor.astype(np.int64), values - floor
-        text = column.cast(pa.string())
+        try:
+            text = column.cast(pa.string())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, records, bytes that are no text
+            raise FileError(str(self._file), expected=_EXPECTED, found=f"a column of type {kind}") from None
         if self._read in (None, _number) and (whole := _whole_numbers(text)) is not None:
             self._read = _number
             return whole, np.zeros(len(whole))
@@ -81,7 +89,7 @@ class EventOrder:
     def _refused(self, places: Any, row: int) -> FileError:
         return FileError(
             f"{self._file}: {self._unit} {places[row].as_py()}",
-            expected="numbers or ISO 8601 timestamps in the order column, one kind throughout",
+            expected=_EXPECTED,
             found="another value",
         )
 
