@@ -92,6 +92,17 @@ def test_the_cheaper_searches_are_sound_too(by_paths: bool, monkeypatch: pytest.
     assert tried > 120
 
 
+def test_a_dense_graph_touches_more_than_there_is_room_for_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From every state to every other the words are Σⁿ, whose loss is η·b exactly (mathematics §5)."""
+    monkeypatch.setattr(block_bounds, "_PAIR_WORK", 0.0)
+    names = [f"s{number}" for number in range(17)]  # 17·17 pairs of ends
+    chain = MarkovChain.from_transitions([(one, other, Fraction(1, 17)) for one in names for other in names])
+    search = chain_search(runs(chain, 4), adjacency=1, with_prior=False)
+    assert search is not None
+    for rate in (Fraction(1), Fraction(5, 2)):
+        assert rate <= chain_bounds(search, rate, 1).loss(rate, 1) <= rate + Fraction(1, 10**9)
+
+
 def test_where_floats_give_no_spread_the_other_bounds_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     """A prior of 10⁻⁴⁰ for each of twenty symbols: the least weight is below every float."""
     rare = Fraction(1, 10**40)
