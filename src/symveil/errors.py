@@ -23,7 +23,15 @@ from collections.abc import Sequence
 
 
 class SymveilError(Exception):
-    """Base of everything symveil raises on purpose."""
+    """Base of everything symveil raises on purpose.
+
+    >>> import symveil as sv
+    >>> try:
+    ...     sv.Exponential(sv.words("ab", 2), epsilon=-1)
+    ... except sv.SymveilError as error:
+    ...     print(error)
+    epsilon: expected a number above 0 such as 0.5 or 1/2, found -1
+    """
 
     def __reduce__(self) -> tuple[object, ...]:
         # constructors take keywords; a worker process sends the finished error back

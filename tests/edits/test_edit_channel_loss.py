@@ -259,3 +259,24 @@ def test_what_is_inserted_far_out_adds_up_close_to_one(power):
         _, later = inserted_above(own, 48, 24)
         assert total.overlaps(sum(weights, start=arb(0)) + ball(own.ratio) ** 24 * later)
         assert total.rel_accuracy_bits() > 90
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"ratio": "1/2", "power": "2", "deletion": "1/2"},  # something is missing
+        {"ratio": "3/2", "power": "2", "deletion": "1/2", "substitution": "1/10"},  # no probability
+        {"ratio": "half", "power": "2", "deletion": "1/2", "substitution": "1/10"},
+        {"ratio": "1/2", "power": "2", "deletion": "2", "substitution": "1/10"},
+        {"ratio": "1/2", "power": "2", "deletion": "1/10000", "substitution": "1/10000"},  # its loss is far above ε
+    ],
+)
+def test_what_was_kept_is_believed_only_if_its_loss_is_proved_again(tmp_path, monkeypatch, entry):
+    monkeypatch.setenv("SYMVEIL_CACHE", str(tmp_path))
+    edit_channel_search._best_channel.cache_clear()
+    found = best_channel(epsilon=Fraction(3), symbols=4, nominal_length=20)
+    (file,) = tmp_path.iterdir()
+    kept.keep(file.stem, entry)
+    edit_channel_search._best_channel.cache_clear()
+    assert best_channel(epsilon=Fraction(3), symbols=4, nominal_length=20) == found
+    assert found.loss.worst <= 3

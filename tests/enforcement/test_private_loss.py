@@ -96,6 +96,16 @@ def test_where_inputs_are_too_many_the_rate_is_the_classic_one(monkeypatch):
     enforced = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2)
     assert rate_of(enforced, 4) == 0.5
     assert (enforced.guarantee.epsilon, enforced.guarantee.how) == (2.0, "classic")
+    monkeypatch.setattr(private, "_MOST_INPUTS", 1000)
+    monkeypatch.setattr(private, "_MOST_COMPARISONS", 100_000)
+    compared = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2)
+    assert compared.guarantee.how == "exact"
+    monkeypatch.setattr(private, "_MOST_COMPARISONS", 1000)
+    not_compared = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2)
+    assert (not_compared.guarantee.epsilon, not_compared.guarantee.how) == (2.0, "classic")
+    assert rate_of(not_compared, 4) == 0.5
+    monkeypatch.undo()
+    monkeypatch.setattr(private, "_MOST_INPUTS", 80)
     # with 3³ = 27 inputs they are written out, and the rate is larger
     enforced = sv.enforce_opacity(three_ways(3), 0, epsilon=2, adjacency=2)
     assert rate_of(enforced, 3) > 0.5

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binomtest
 
 import symveil as sv
+from symveil.enforcement import enforce, losses, safe, substitution
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.models.stochastic_system import LogicalSystem
 from symveil.randomness import NotPrivateSeededBits
@@ -261,3 +262,53 @@ def test_an_absurd_distance_is_answered_at_once(policy):
     enforced = sv.enforce_opacity(example_4(), 1, policy=policy, omega=10**15)
     assert not enforced.enforceable
     assert enforced.unenforceable == ("a", "a", "b")
+
+
+@pytest.mark.parametrize("policy", ["safe", "substitution"])
+def test_too_many_substitutes_to_write_out_can_still_be_shown(monkeypatch, policy):
+    """On Σ³ with three events aab has C(3,2)·2² = 12 strings at distance 2; only some of them are safe."""
+    (sensitive,) = sv.enforce_opacity(example_4(), 1, policy=policy, omega=2).sensitive
+    count = len(sensitive.substitutes)
+    assert count == 12 if policy == "substitution" else 1 < count < 12
+    monkeypatch.setattr({"safe": safe, "substitution": substitution}[policy], "MOST_OUTCOMES", count - 1)
+    enforced = sv.enforce_opacity(example_4(), 1, policy=policy, omega=2)
+    message = f"{policy}: expected at most {count - 1} substitutes to write out, found {count}; use a smaller omega"
+    with pytest.raises(TooLargeError, match=message):
+        _ = enforced.sensitive
+    assert tuple(enforced.release("aab")) in {each.observation for each in sensitive.substitutes}
+
+
+def test_too_many_outcomes_together(monkeypatch):
+    monkeypatch.setattr(enforce, "_MOST_OUTCOMES_TOGETHER", 2)
+    enforced = sv.enforce_opacity(example_4(), 1, policy="substitution", omega=2)
+    with pytest.raises(TooLargeError, match="at most 2 pairs of what happens and what is shown, found more"):
+        _ = enforced.posterior_of_secret
+
+
+def test_too_many_pairs_for_the_true_loss(monkeypatch):
+    monkeypatch.setattr(losses, "_MOST_PAIRS", 1)
+    enforced = sv.enforce_opacity(example_4(), 1, policy="substitution", omega=2)
+    with pytest.raises(TooLargeError, match="loss: expected at most 1 pairs of observations, found more"):
+        _ = enforced.epsilon
+
+
+def test_what_is_drawn_is_the_automaton_of_a_substitute():
+    """Z25 Fig. 6: the strings at distance exactly ω; the policy private has no exact distance to draw."""
+    enforced = sv.enforce_opacity(example_4(), 1, policy="substitution", omega=2)
+    automaton = sv.hamming_automaton("aab", alphabet=enforced.system.observable, exactly=2)
+    assert enforced.to_diagram() == automaton.to_diagram()
+    with pytest.raises(ParameterError, match="draw: expected the policy safe or substitution"):
+        sv.enforce_opacity(example_4(), 1, epsilon=1).to_diagram()
+    with pytest.raises(ParameterError, match="draw: expected an observation that can be replaced"):
+        sv.enforce_opacity(example_3(), 1, policy="safe", omega=2).to_diagram()
+    with pytest.raises(ParameterError, match="draw: expected a system with a sensitive string"):
+        sv.enforce_opacity(system(FORK, secret=[]), 1, policy="safe", omega=1).to_diagram()
+
+
+def test_what_a_notebook_shows():
+    shown = sv.enforce_opacity(example_4(), 1, policy="substitution", omega=2)
+    assert f"<td>violation after</td><td>{shown.violation_after}</td>" in shown._repr_html_()
+    assert repr(shown).startswith("Enforcement(policy substitution, ")
+    hidden = sv.enforce_opacity(system([("0", "<a>", "1", 1)], secret=["1"], observable=["<a>"]), 0, epsilon=1)
+    assert hidden.unenforceable == ("<a>",)
+    assert hidden._repr_html_() == "<p>private: cannot be enforced for &lt;a&gt;</p>"

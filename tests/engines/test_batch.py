@@ -98,6 +98,15 @@ def test_missing_values_are_refused():
             privatize_batch(no_id, plan())
 
 
+def test_nothing_is_no_symbol_even_where_a_dictionary_lists_it():
+    """Arrow lets a dictionary hold a null: such a place is empty, and not the symbol that prints as None."""
+    symbols = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array(["a", None]))
+    given = pa.record_batch([pa.array(["r0"]), pa.ListArray.from_arrays([0, 2], symbols)], names=["id", "s"])
+    for call in (privatize_batch, check_batch):
+        with pytest.raises(WordError, match="record 1: expected a symbol in every place .* position 2"):
+            call(given, plan(["a", "None"]))
+
+
 def test_the_plan():
     with pytest.raises(ParameterError, match="on_unknown"):
         plan(on_unknown="ignore")

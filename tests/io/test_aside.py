@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 
@@ -61,6 +63,47 @@ def test_only_one_process_writes_a_release(tmp_path):
         )
         assert "one process that writes this release" in done.stdout
         AsideFile(tmp_path / "out.csv", "r2").__exit__()  # another release is another matter
+
+
+@pytest.mark.parametrize("meanwhile", ["deleted", "replaced"])
+def test_a_file_that_goes_away_before_it_is_locked_is_made_again(tmp_path, monkeypatch, meanwhile):
+    """Between opening and locking another process published or gave up: its file must not be written to."""
+    fcntl = pytest.importorskip("fcntl")
+    out = tmp_path / "out.csv"
+    aside, locks = aside_of(out, "r1"), []
+
+    def late(number, how):
+        locks.append(number)
+        if len(locks) == 1:
+            aside.rename(tmp_path / "theirs")
+            if meanwhile == "replaced":
+                aside.touch()
+        return real(number, how)
+
+    real = fcntl.flock
+    monkeypatch.setattr(fcntl, "flock", late)
+    with AsideFile(out, "r1") as file:
+        file.write(b"ours")
+        file.finish()
+        file.publish()
+    assert len(locks) == 2
+    assert (out.read_bytes(), (tmp_path / "theirs").read_bytes()) == (b"ours", b"")
+
+
+def test_what_cannot_be_read_has_no_digest(tmp_path):
+    with pytest.raises(FileError, match="expected a readable file"):
+        digest_of(tmp_path)
+
+
+def test_a_disk_that_fails_is_said_in_one_line(tmp_path, monkeypatch):
+    def broken(_number):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with AsideFile(tmp_path / "out.csv", "r1") as file:
+        monkeypatch.setattr(os, "fsync", broken)
+        with pytest.raises(FileError, match="expected a place to write to, found Input/output error"):
+            file.finish()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_place_that_cannot_be_written(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from symveil.errors import TooLargeError
-from symveil.languages import edit_neighbours
+from symveil.languages import edit_neighbours, universal_levenshtein
 from symveil.languages.bounded import BoundedRuns, runs_up_to
 from symveil.languages.edit_distance import all_edit_distances, distance_table, edit_distance, edit_distances
 from symveil.languages.edit_neighbours import EditNeighbours
@@ -162,3 +162,17 @@ def test_distances_are_rapidfuzz_distances():
     ragged.append(source.integers(0, 3, size=(4, 3)).astype(np.int32))
     words = [row.tolist() for rows in ragged for row in rows]
     assert distance_table(ragged).tolist() == [[Levenshtein.distance(a, b) for b in words] for a in words]
+
+
+def test_a_full_memory_of_steps_is_emptied_and_steps_stay_the_same(monkeypatch) -> None:
+    kept, forgetful = universal_levenshtein.UniversalAutomaton(2), universal_levenshtein.UniversalAutomaton(2)
+    steps = {}
+    reached = [kept.start]
+    for profile in reached:
+        for pattern in range(2**kept.width):
+            after = steps[profile, pattern] = kept.step(profile, pattern)
+            if after is not None and after not in reached:
+                reached.append(after)
+    monkeypatch.setattr(universal_levenshtein, "_MOST_STEPS_KEPT", 7)
+    assert all(forgetful.step(*asked) == after for asked, after in steps.items())
+    assert len(forgetful._steps) <= 7 < len(steps)

@@ -13,9 +13,10 @@ from symveil.languages.run_draws import draw_versions
 from symveil.languages.run_draws_batch import draw_many
 from symveil.languages.run_draws_exact import ExactDraw
 from symveil.languages.run_weights import RunWeights
+from symveil.mechanisms import run_release
 from symveil.models.automaton import Automaton
 from symveil.models.markov_chain import MarkovChain
-from symveil.randomness import NotPrivateSeededBits
+from symveil.randomness import NotPrivateSeededBits, RecordKey
 
 ROWS = [
     ("a", "a", "1/4"), ("a", "b", "1/4"), ("a", "c", "1/2"), ("b", "c", "2/3"), ("b", "d", "1/3"),
@@ -74,6 +75,37 @@ def test_a_wide_margin_forces_the_slow_path_and_changes_nothing(name: str, widen
     assert draw_versions(narrow, codes[0], 60, NotPrivateSeededBits(5)).tolist() == (
         draw_versions(wide, codes[0], 60, NotPrivateSeededBits(5)).tolist()
     )
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+@pytest.mark.parametrize("smallest", [None, 2.0**60])
+def test_what_floats_may_not_decide_is_drawn_exactly_and_the_same(name: str, smallest: float | None) -> None:
+    """None: no word is left to floats. A huge one: every word is found too light on its first step."""
+    language = LANGUAGES[name]
+    codes = np.repeat(words_of(language)[:5], 8, axis=0)
+    floats = RunWeights(language=language, rate=Fraction(3, 2))
+    exact = RunWeights(language=language, rate=Fraction(3, 2))
+    assert floats.smallest_total == 0.0
+    exact.__dict__["smallest_total"] = smallest
+    assert draw_many(floats, codes, NotPrivateSeededBits(5)).tolist() == (
+        draw_many(exact, codes, NotPrivateSeededBits(5)).tolist()
+    )
+
+
+def test_a_large_batch_is_compiled_and_draws_the_same_words(monkeypatch) -> None:
+    """Bits belong to rows: where each record has its own, it does not matter which of the draws is taken."""
+    language = LANGUAGES["chain"]
+    mechanism = sv.Exponential(language, epsilon=1)
+    codes = np.repeat(words_of(language)[:9], 20, axis=0)
+    keys = RecordKey(bytes(32), "release")
+    names = keys.names_of_rows(np.arange(len(codes)))
+    drawn = [mechanism.release_codes(codes, bits=keys.streams(names))]
+    monkeypatch.setattr(run_release, "_WORK_WORTH_COMPILING", 0)
+    drawn.append(mechanism.release_codes(codes, bits=keys.streams(names)))
+    assert drawn[0].tolist() == drawn[1].tolist()
+    assert drawn[0].tolist() != codes.tolist()
+    monkeypatch.setattr(RunWeights, "fits_batches", False)  # and where a batch has no room
+    assert mechanism.release_codes(codes, bits=keys.streams(names)).tolist() == drawn[0].tolist()
 
 
 def chi_square(mechanism, word: np.ndarray, released: np.ndarray, words: np.ndarray) -> float:

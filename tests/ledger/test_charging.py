@@ -6,10 +6,12 @@ import itertools
 import multiprocessing
 import sqlite3
 import stat
+import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,10 +24,11 @@ from symveil.ledger.charging import (
     find_pending,
     find_release,
     finish,
+    in_parts,
     record_digest,
 )
 from symveil.ledger.composition import pure_loss
-from symveil.ledger.store import Database
+from symveil.ledger.store import Database, persons
 
 _numbers = itertools.count()
 
@@ -100,6 +103,29 @@ def test_everyone_and_someone(database):
     mine = [(entry.kind, entry.amount) for entry in history(database, "carol")]
     assert mine == [("grant", "0.5"), ("release", "0.5")]
     assert len(history(database)) == 4
+
+
+def test_many_persons_are_granted_in_several_parts(database, monkeypatch):
+    assert list(in_parts("abcdefg", size=3)) == [["a", "b", "c"], ["d", "e", "f"], ["g"]]
+    assert list(in_parts("abcdef", size=3)) == [["a", "b", "c"], ["d", "e", "f"]]
+    assert list(in_parts([], size=3)) == []
+    monkeypatch.setattr(in_parts, "__defaults__", (2,))
+    assert grant(database, "0.5", names=["alice", "bob", "carol"]) == 3
+    assert [(each.person, each.left) for each in accounts(database)] == [
+        ("alice", "0.5"), ("bob", "0.5"), ("carol", "0.5")
+    ]  # fmt: skip
+
+
+def test_no_budget_is_taken_back_that_was_not_given(database):
+    """All persons of a grant or nobody: the books stay as they were."""
+    grant(database, "1", names=["alice"])
+    grant(database, "-0.25", names=["alice"])
+    with pytest.raises(LedgerError, match="from 0 to 1000000 afterwards"):
+        grant(database, "-0.5", names=["alice", "bob"])
+    assert account(database, "alice").left == "0.75" and account(database, "bob").granted == "0"
+    with pytest.raises(LedgerError, match="from 0 to 1000000 afterwards"):
+        grant(database, "-0.5", everyone=True)
+    assert account(database, "carol").left == "0" and len(history(database)) == 2
 
 
 def test_all_or_nobody(database):
@@ -287,6 +313,34 @@ def test_databases_that_are_no_ledger(tmp_path):
         with pytest.raises(LedgerError) as caught:
             Database(url)
         assert "password" not in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_database_without_a_ledger_is_not_made_one_by_looking(tmp_path):
+    sqlite3.connect(tmp_path / "empty.db").close()
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(LedgerError, match="empty.db: expected a ledger, found a database without one"):
+        Database(str(tmp_path / "empty.db"), create=False)
+    assert (tmp_path / "empty.db").read_bytes() == b""
+
+
+def test_a_ledger_in_a_place_that_cannot_be(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(LedgerError, match="expected a place for a ledger, found (Not a directory|File exists)"):
+        Database(str(tmp_path / "file" / "ledger.db"))
+
+
+@pytest.mark.parametrize("url", ["postgresql://me:password@host/x", "postgresql+psycopg://me:password@host/x"])
+def test_without_a_driver_it_says_what_to_install(monkeypatch, url):
+    monkeypatch.setitem(sys.modules, "psycopg", None)  # as where it is not installed
+    with pytest.raises(LedgerError, match=r"pip install symveil\[postgres\]") as caught:
+        Database(url)
+    assert "password" not in str(caught.value)
+
+
+def test_what_goes_wrong_inside_is_one_line_too(database):
+    message = "expected a working ledger database, found NoResultFound"
+    with pytest.raises(LedgerError, match=message), database.reading() as connection:
+        connection.execute(sa.select(persons)).one()
 
 
 def test_a_full_disk_changes_nothing(tmp_path):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from fractions import Fraction
 
 import pytest
+import sqlalchemy as sa
 
 import symveil as sv
-from symveil.errors import OverBudgetError, ParameterError
+from symveil.errors import LedgerError, OverBudgetError, ParameterError
+from symveil.ledger import composition
 from symveil.ledger.accounts import account, grant
 from symveil.ledger.amounts import UNIT
 from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
-from symveil.ledger.store import Database
+from symveil.ledger.store import Database, persons
 from symveil.mechanisms.ragged import MechanismOfLength
 from symveil.workflows.releasing.promise import price
 
@@ -62,7 +65,7 @@ def test_never_above_adding():
     for loss, epsilon in ((pure_loss(Fraction(1, 2)), 0.5), (symbol_loss(Fraction(1, 2), 4, 1), 0.5)):
         for times in (1, 3, 40):
             assert composed_epsilon([(loss, times)], 1e-9) <= epsilon * times + 1e-4 * times
-    assert composed_epsilon([], 1e-6) == 0.0
+    assert composed_epsilon([], 1e-6) == composed_epsilon([(pure_loss(Fraction(1)), 0)], 1e-6) == 0.0
     mixed = [(pure_loss(Fraction(1)), 2), (symbol_loss(Fraction(1, 2), 9, 1), 10)]
     assert composed_epsilon(mixed, 1e-6) < 7
 
@@ -92,4 +95,20 @@ def test_delta_is_for_everyone(tmp_path):
     with pytest.raises(ParameterError):
         grant(database, "1", names=["alice"], delta="1e-6")
     assert UNIT == 10**12
+    database.close()
+
+
+def test_without_dp_accounting_adding_still_works_and_delta_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)  # as where it is not installed
+    for kept in (composition._accounting, composition._distribution, composition._composed):
+        kept.cache_clear()
+    database = Database(str(tmp_path / "l.db"))
+    grant(database, "1", everyone=True)
+    assert charge(database, {"alice": 1}, "1/2")[1] == []
+    grant(database, "1", everyone=True, delta="1e-6")
+    assert charge(database, {"alice": 1}, "1/2")[1] == []  # adding allows it: nothing has to be composed
+    with pytest.raises(LedgerError, match=r"pip install symveil\[accounting\]"):
+        charge(database, {"alice": 3}, "1/2")
+    with database.reading() as connection:
+        assert connection.execute(sa.select(persons.c.spent)).scalar_one() == UNIT
     database.close()

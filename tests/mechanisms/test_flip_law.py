@@ -12,6 +12,7 @@ import pytest
 from flint import arb, arb_poly, ctx, fmpq
 
 import symveil as sv
+from symveil.mechanisms.flip_integral import FlipIntegral
 from symveil.numerics.balls import precision
 
 
@@ -125,3 +126,22 @@ def test_bounds_are_those_of_theorem_2(write_out):
             assert law.bounds.upper == pytest.approx(error, rel=1e-12)
             assert law.bounds.lower == pytest.approx(lower, rel=1e-11, abs=1e-13)
             assert law.bounds.lower <= law.expected_error <= law.bounds.upper
+
+
+@pytest.mark.parametrize("calls", [1, 5])
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError])
+def test_what_stops_an_integrand_stops_the_integral(monkeypatch, kind, calls):
+    """The integrator is a library that would go on calling; nothing may come out of a broken integral."""
+    asked = []
+    series = FlipIntegral._exp_l
+
+    def stopped(self, t):
+        asked.append(t)
+        if len(asked) == calls:
+            raise kind
+        return series(self, t)
+
+    monkeypatch.setattr(FlipIntegral, "_exp_l", stopped)
+    with pytest.raises(kind):
+        sv.PermuteAndFlip(sv.words("abcd", 60), epsilon=2).distances()
+    assert len(asked) == calls  # and it was not asked again

@@ -68,6 +68,20 @@ def test_a_public_first_symbol_is_kept() -> None:
     assert {mechanism.release("abab")[0] for _ in range(30)} == {"a"}
 
 
+def test_a_public_first_symbol_must_be_possible() -> None:
+    begins_with_a = MarkovChain.from_transitions([("s", "a", 1), ("a", "b", 1), ("b", "a", 1)], initial="s")
+    session = sv.Online(sv.runs(begins_with_a, 4, public_start=True), epsilon=1).start(length=4)
+    with pytest.raises(WordError, match="first symbol that the model allows") as caught:
+        session.step("b")
+    assert caught.value.position == 1
+    assert session.step("a") == "a"  # nothing was drawn, the session goes on
+
+
+def test_free_words_have_no_successors() -> None:
+    with pytest.raises(ParameterError, match=r"language: expected runs\(model, length\)"):
+        sv.Online(sv.words("ab", 3), epsilon=1)
+
+
 def test_unlikely_distances_are_reported() -> None:
     law = sv.Online(sv.runs(TWO, 4), epsilon=5000).distances("abab")
     assert law.distances.tolist() == [0, 1, 2, 3, 4]

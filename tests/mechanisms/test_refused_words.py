@@ -154,3 +154,14 @@ def test_rows_in_any_memory_order_are_the_same_rows(mechanism):
     plain = mechanism.release_codes(codes, bits=NotPrivateSeededBits(4))
     for other in (np.asfortranarray(codes), np.repeat(codes, 2, axis=0)[::2], codes[::-1][::-1]):
         np.testing.assert_array_equal(mechanism.release_codes(other, bits=NotPrivateSeededBits(4)), plain)
+
+
+def test_a_string_is_not_a_list_of_words(mechanism):
+    """Each of its characters would be a word of its own, with a budget of its own."""
+    with pytest.raises(WordError, match="words: expected a list of words, found a single string"):
+        mechanism.release_many("home", bits=NoBits())
+
+
+def test_a_word_of_another_length_is_named_by_its_number(mechanism):
+    with pytest.raises(WordError, match="^word 2, word: expected 3 symbols, found 2$"):
+        mechanism.release_many([("home", "work", "shop"), ("home", "work")], bits=NoBits())

@@ -13,6 +13,7 @@ from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import WordMechanism
 from symveil.models.labelled_chain import LabelledChain
+from symveil.privacy import release_chain
 from symveil.verification.audit_by_chain import audit_by_chain, branches_of, largest_ratio
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -44,6 +45,7 @@ MECHANISMS = {
     "permute-and-flip on a system": lambda: sv.PermuteAndFlip(robot(), epsilon=1),
     "online": lambda: sv.Online(roads(), epsilon=1),
     "online, public start": lambda: sv.Online(roads(public_start=True), epsilon=1),
+    "online, without steering": lambda: sv.Online(roads(), epsilon=1, steering=False),
 }
 
 
@@ -84,6 +86,21 @@ def test_the_law_of_the_chain_is_that_of_the_mechanism(mechanism: WordMechanism)
             if np.isfinite(log):
                 chance = law[tuple(str(symbols[code]) for code in row)]
                 assert float(chance) == pytest.approx(np.exp(log), rel=1e-12)
+
+
+def test_the_law_of_the_distance_is_that_of_the_words(mechanism: WordMechanism) -> None:
+    """P(ℓ) is the sum over the words at distance ℓ, each with its own probability."""
+    words = mechanism.language.enumerate_codes(at_most=500)
+    symbols = mechanism.language.alphabet.symbols
+    for word in words[[0, -1]]:
+        law = mechanism.distances([symbols[code] for code in word])
+        chances = np.exp(mechanism.log_probabilities(word, words))
+        apart = np.count_nonzero(words != word, axis=1)
+        summed = np.bincount(apart, weights=chances, minlength=len(word) + 1)
+        assert law.distances.tolist() == np.flatnonzero(summed).tolist()
+        assert law.probabilities == pytest.approx(summed[law.distances], rel=1e-12)
+        assert law.expected_error == pytest.approx(chances @ apart, rel=1e-12)
+        assert sum(chances) == pytest.approx(1, rel=1e-12)
 
 
 def test_the_audit_on_the_chain_agrees_with_the_audit_by_enumeration(mechanism: WordMechanism) -> None:
@@ -137,6 +154,32 @@ def test_a_word_that_only_one_of_two_can_release() -> None:
     assert largest_ratio(branches_of(left), branches_of(right), "word 1") == (None, ["b"])
     ratio, word = largest_ratio(branches_of(right), branches_of(left), "word 1")
     assert (str(ratio), word) == ("2", ["a"])
+
+
+def test_a_word_that_only_one_of_two_can_release_is_told_to_its_end() -> None:
+    left = LabelledChain.from_transitions(
+        [("s", "a", "1/2"), ("s", "b", "1/2"), ("a", "c", 1), ("b", "c", 1), ("c", "end", 1), ("end", "end", 1)],
+        labels={"s": "⊢", "a": "a", "b": "b", "c": "c", "end": "$"},
+    )
+    right = LabelledChain.from_transitions(
+        [("s", "a", 1), ("a", "c", 1), ("c", "end", 1), ("end", "end", 1)],
+        labels={"s": "⊢", "a": "a", "c": "c", "end": "$"},
+    )
+    assert largest_ratio(branches_of(left), branches_of(right), "s") == (None, ["b", "c"])
+
+
+def test_a_label_that_leads_to_two_states_is_no_word() -> None:
+    chain = LabelledChain.from_transitions(
+        [("s", "a", "1/2"), ("s", "b", "1/2"), ("a", "a", 1), ("b", "b", 1)], labels={"s": "⊢", "a": "x", "b": "x"}
+    )
+    with pytest.raises(TooLargeError, match="a chain in which a label leads to one state"):
+        branches_of(chain)
+
+
+def test_progress_is_told_word_by_word() -> None:
+    told: list[tuple[int, int]] = []
+    audit_by_chain(sv.Exponential(sv.words("ab", 2), epsilon=1), progress=lambda *where: told.append(where))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_longer_words_than_enumeration_can_list() -> None:
@@ -262,3 +305,17 @@ def test_edit_chains_are_refused_in_one_line() -> None:
 def test_no_words_are_refused_in_one_line() -> None:
     with pytest.raises(WordError, match="^words: expected at least one word, found none$"):
         sv.Exponential(sv.words("ab", 2), epsilon=1).release_chain([])
+
+
+def test_symbols_that_print_alike_have_labels_of_their_own() -> None:
+    mechanism = sv.Exponential(sv.words([1, "1"], 2), epsilon=1)
+    compiled = mechanism.release_chain([(1, "1")])
+    assert {"1", "'1'"} <= {compiled.chain.label(state) for state in compiled.chain.states}
+    (start,) = compiled.starts
+    assert len(released_law(compiled.chain, start)) == 4
+
+
+def test_a_chain_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release_chain, "MOST_STATES", 10)
+    with pytest.raises(TooLargeError, match="chain of the mechanism: expected at most 10 states, found more"):
+        sv.Exponential(free(), epsilon=1).release_chain(["abc", "abb", "aaa"])

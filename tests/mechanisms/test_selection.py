@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.errors import NotPrivateError, ParameterError
+from symveil.errors import NotPrivateError, ParameterError, WordError
 
 NAMES = ("exponential", "permute-and-flip", "staircase")
 
@@ -69,3 +69,45 @@ def test_auto_never_takes_the_printed_mechanism(calibration):
 def test_an_unknown_mechanism_is_refused(name):
     with pytest.raises(ParameterError, match="permute-and-flip, staircase"):
         sv.select_mechanism(sv.words("ab", 3), epsilon=1, mechanism=name)
+
+
+def test_on_a_model_without_a_certificate_permute_and_flip_is_taken():
+    """With nothing better than the classic ε/2b for both, B26 Theorem 2 decides: its error is never larger."""
+    chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    language = sv.runs(chain, 4)
+    exponential = sv.Exponential(language, epsilon=2, calibration="classic")
+    chosen = sv.select_mechanism(language, epsilon=2, calibration="classic")
+    assert (exponential.guarantee.how, chosen.name, chosen.calibration) == ("classic", "permute-and-flip", "classic")
+    for word in ("aaaa", "abab"):
+        assert chosen.distances(word).expected_error <= exponential.distances(word).expected_error
+    assert sv.audit(chosen).worst_epsilon <= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prior": "flat"}, "prior: expected uniform or chain, found flat"),
+        ({"prior": "chain"}, "prior: expected uniform, unless the model is a Markov chain, found chain"),
+        ({"mechanism": "online", "calibration": "classic"}, "calibration: expected tight for mechanism online"),
+        ({"mechanism": "truncated-levenshtein"}, "truncated-levenshtein needs metric levenshtein"),
+        ({"cutoff": 2}, "cutoff: expected mechanism truncated-levenshtein with it"),
+    ],
+)
+def test_parameters_that_do_not_go_together(options, message):
+    with pytest.raises(ParameterError, match=message):
+        sv.select_mechanism(sv.words("ab", 3), epsilon=1, **options)
+
+
+def test_a_prior_has_the_utility_of_the_distance_only():
+    chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    with pytest.raises(ParameterError, match="utility: expected distance with prior chain, found inverse"):
+        sv.Exponential(sv.runs(chain, 3), epsilon=1, prior="chain", utility="inverse")
+    for options in ({"prior": "chain"}, {"utility": "inverse"}):
+        with pytest.raises(ParameterError, match="with metric levenshtein"):
+            sv.select_mechanism(sv.words_up_to("ab", 3), epsilon=1, **options)
+
+
+def test_on_a_model_a_law_is_that_of_a_word():
+    chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    with pytest.raises(WordError, match="on a model the law depends on it"):
+        sv.Exponential(sv.runs(chain, 3), epsilon=1).distances()

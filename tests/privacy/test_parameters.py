@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symveil.errors import ParameterError
-from symveil.privacy.parameters import read_adjacency, read_calibration, read_epsilon, read_offset, read_utility
+from symveil.privacy.parameters import (
+    read_adjacency,
+    read_calibration,
+    read_epsilon,
+    read_metric,
+    read_offset,
+    read_utility,
+)
 
 
 @given(st.fractions(min_value="1/1000000000000", max_value=10**9))
@@ -70,10 +77,21 @@ def test_offset_is_above_zero(value):
 
 
 @pytest.mark.parametrize(
-    ("read", "values"), [(read_calibration, ["tight", "classic"]), (read_utility, ["distance", "inverse"])]
+    ("read", "values"),
+    [
+        (read_calibration, ["tight", "classic"]),
+        (read_utility, ["distance", "inverse"]),
+        (read_metric, ["hamming", "levenshtein"]),
+    ],
 )
 def test_choices_are_taken_from_their_list(read, values):
     assert [read(value) for value in values] == values
     for other in ("", values[0].upper(), " ".join(values), None, 0, values):
         with pytest.raises(ParameterError, match=f"expected {values[0]} or {values[1]}"):
             read(other)
+
+
+def test_a_bound_on_the_length_belongs_to_words_whose_length_is_secret():
+    assert read_metric("levenshtein", max_length=5) == "levenshtein"
+    with pytest.raises(ParameterError, match="max_length: expected metric levenshtein with it"):
+        read_metric("hamming", max_length=5)

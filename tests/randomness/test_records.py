@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 
 import numpy as np
 import pytest
@@ -65,6 +66,10 @@ def test_a_record_draws_its_own_stream_whatever_is_asked_for():
         ragged = streams.ragged_words(np.array([1, 4, 2]))
         own = np.split(ragged, [1, 5])[row]
         assert own.tobytes() == expected[64 : 64 + own.nbytes]
+        # the block in which this row stopped is used up
+        start = 64 + 16 * math.ceil(len(own) / 2)
+        even = np.split(streams.ragged_words(np.array([2, 0, 4])), [2, 2])[row]
+        assert even.tobytes() == expected[start : start + even.nbytes]
 
 
 def test_one_row_goes_on_where_the_table_stopped():

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from symveil.errors import ParameterError
 from symveil.randomness import BitSource, NotPrivateSeededBits, uniform_integer
 
 
@@ -55,6 +56,12 @@ def test_every_answer_has_equally_many_pairs_of_bytes(bound):
 def test_a_rejected_draw_is_made_again():
     # three bits of a byte: 7 and 5 are no answers below 5, 4 is
     assert uniform_integer(5, Fed(7 << 5, 5 << 5, 4 << 5)) == 4
+
+
+@pytest.mark.parametrize("bound", [0, -1, -(10**30)])
+def test_nothing_lies_below_zero(bound):
+    with pytest.raises(ParameterError, match="bound: expected a whole number, 1 or more"):
+        uniform_integer(bound, Fed())  # and no bit is asked for
 
 
 @pytest.mark.parametrize("bound", [10**30, 2**521, 2**521 + 1])

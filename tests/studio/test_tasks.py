@@ -22,8 +22,11 @@ from symveil.studio.panels.map import MapPanel
 from symveil.studio.panels.opacity import OpacityPanel
 from symveil.studio.panels.proofs import ProofsPanel
 from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
 from symveil.studio.tasks.words import factor
 from symveil.studio.worker import Task
+from symveil.workflows.budgets import grant_budget
+from symveil.workflows.privatize_file import privatize_file
 from symveil.workflows.reproduce.road_network import TRIP
 
 JUNK = ("", " ", "abc", "-1", "0", "1e400", "nan", "inf", "1/0", "1/3", "99999999999999999999", "é", "\x00", "a" * 5000)
@@ -175,3 +178,79 @@ def test_the_document_of_a_map_has_no_secret_trip() -> None:
     assert task_of(MapPanel)(values, lambda *_: None).document["trip"] == list(TRIP)
     document = task_of(MapPanel)({**values, "trip": trip}, lambda *_: None).document
     assert "trip" not in document and "for its holder only" in document["notice"]
+
+
+# --- the ledger ------------------------------------------------------------------------------------
+
+
+def ledger_answer(address: Path, **values: str) -> Answer:
+    answer = task_of(LedgerPanel)({**LedgerPanel.defaults, "address": str(address), **values}, lambda *_: None)
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def test_the_ledger_shows_what_its_books_say(tmp_path: Path) -> None:
+    ledger = tmp_path / "secret folder" / "budgets.db"
+    grant_budget(ledger, "2", everyone=True, delta="1e-6")
+    grant_budget(ledger, "1", persons=["<ada>"])
+    (tmp_path / "in.csv").write_text("id,who,s\n1,<ada>,a b\n2,<ada>,b\n3,grace,a\n")
+    privatize_file(
+        tmp_path / "in.csv", tmp_path / "out.csv", alphabet="ab", epsilon="0.5", ledger=ledger, identifier="id",
+        person="who", sequence="s",
+    )  # fmt: skip
+    answer = ledger_answer(ledger)
+    assert answer.rows == (("<ada>", "3", "1", "2"), ("grace", "2", "0.5", "1.5"))
+    assert dict(answer.marks) == {"persons": "2", "spent": "1", "left": "1.5"}
+    html = answer.html()
+    assert "&lt;ada&gt;" in html and "<ada>" not in html
+    assert "losses compose with" in html and "secret folder" not in html
+    assert 'aria-label="33 % used"' in html and 'aria-label="25 % used"' in html
+    one = ledger_answer(ledger, person=" grace ")
+    assert one.rows == (("grace", "2", "0.5", "1.5"),)
+    assert [entry["amount"] for entry in one.document["entries"]] == ["2", "0.5"]
+    nobody = ledger_answer(ledger, person="nobody yet")
+    assert nobody.rows == (("nobody yet", "2", "0", "2"),)
+    dropped = ledger_answer(Path("another.db"), ledger=str(ledger))
+    assert dropped.rows == answer.rows and "the dropped file" in dropped.html()
+
+
+def test_long_books_are_cut_and_say_so(tmp_path: Path) -> None:
+    ledger = tmp_path / "budgets.db"
+    grant_budget(ledger, "1", persons=[f"person {number}" for number in range(MOST_PERSONS + 3)])
+    html = ledger_answer(ledger).html()
+    assert "3 more. Name a person" in html
+    assert f"{MOST_PERSONS + 3 - MOST_ENTRIES} earlier ones" in html
+
+
+# --- words whose length is secret ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", ["edit", "truncated-levenshtein"])
+@pytest.mark.parametrize("source", ["words", "model"])
+def test_words_whose_length_is_secret(tmp_path: Path, mechanism: str, source: str) -> None:
+    values = {**ReleasePanel.defaults, **SMALL, "epsilon": "4", "mechanism": mechanism, "max_length": "6"}
+    if source == "model":
+        document = {"format": "symveil/1", "kind": "markov-chain", "states": ["a", "b"]}
+        rows = [["a", "a", "1/2"], ["a", "b", "1/2"], ["b", "a", 1]]
+        (tmp_path / "chain.json").write_text(json.dumps({**document, "transitions": rows}))
+        values |= {"source": "file", "model": str(tmp_path / "chain.json"), "trip": "abaa"}
+        if mechanism == "edit":  # every word may come out of a channel, also one that the model does not know
+            with pytest.raises(SymveilError):
+                task_of(ReleasePanel)(values, lambda *_: None)
+            return
+    answer = task_of(ReleasePanel)(values, lambda *_: None)
+    assert isinstance(answer, Answer)
+    marks = dict(answer.marks)
+    assert marks["mechanism"] == mechanism and 0 < float(marks["guarantee"]) <= 4
+    assert sum(float(chance) for *_, chance in answer.rows) == pytest.approx(1, abs=1e-6)
+    released = answer.document["release"]["released"]
+    assert len(released) == 10
+    assert "the length, here 4, is hidden as well" in answer.html()
+    assert any("The words one edit away" in section.heading for section in answer.sections)
+
+
+def test_a_budget_too_small_for_any_channel_says_so() -> None:
+    values = {**ReleasePanel.defaults, **SMALL, "epsilon": "0.1", "mechanism": "edit"}
+    answer = task_of(ReleasePanel)(values, lambda *_: None)
+    assert "At this ε everything is deleted: the release says nothing" in answer.html()
+    assert [len(word) for word in answer.document["release"]["released"]] == [0] * 10

@@ -81,3 +81,13 @@ def test_metric_and_bound_must_fit() -> None:
         sv.privatize(["abc"], alphabet="abc", epsilon=1, mechanism="edit")
     with pytest.raises(ParameterError, match="cutoff"):
         sv.privatize(["abc"], alphabet="abc", epsilon=1, cutoff=2)
+
+
+def test_a_word_that_the_model_cannot_produce_is_named_by_its_number() -> None:
+    chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    with pytest.raises(
+        WordError, match="^word 2, word: expected a word that the model can produce, .* position 3 of 4$"
+    ):
+        sv.privatize(["abab", "abba"], model=chain, epsilon=1)
+    with pytest.raises(WordError, match="^word 1, .* impossible symbol at position 2$"):  # its length is a secret
+        sv.privatize(["bb"], model=chain, epsilon=4, metric="levenshtein", max_length=4)

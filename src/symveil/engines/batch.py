@@ -159,15 +159,11 @@ def encode_lists(
     """The codes of all symbols, one list after the other, −1 for a symbol that is unknown; and the lengths."""
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
     values = column.flatten()
-    if pa.types.is_dictionary(values.type):
-        encoded = values
-    else:
-        try:
-            encoded = values.dictionary_encode()
-        except pa.ArrowNotImplementedError:  # lists in lists, structures
-            raise ParameterError(
-                "sequence", expected="text or whole numbers as symbols", found=f"symbols of type {values.type}"
-            ) from None
+    if pa.types.is_nested(values.type):
+        raise ParameterError("sequence", expected="lists of text or whole numbers", found=f"a column of {column.type}")
+    if pa.types.is_dictionary(values.type) and values.dictionary.null_count:
+        values = values.dictionary_decode()  # nothing may stand among a dictionary's values too
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     if encoded.null_count:
         place = pc.index(encoded.is_null(), value=True).as_py()
         ends = np.cumsum(lengths)
@@ -191,6 +187,8 @@ def decode_lists(codes: Codes, lengths: NDArray[np.int64], alphabet: Alphabet, k
     if pa.types.is_dictionary(value_type):
         values = pa.DictionaryArray.from_arrays(pa.array(codes), _symbols(alphabet, value_type.value_type))
         values = values.cast(value_type)
+    elif pa.types.is_string_view(value_type):  # for which Arrow has no `take`
+        values = _symbols(alphabet, pa.string()).take(pa.array(codes)).cast(value_type)
     else:
         values = _symbols(alphabet, value_type).take(pa.array(codes))
     if pa.types.is_large_list(kind):

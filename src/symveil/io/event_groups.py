@@ -39,6 +39,7 @@ from symveil.io.records import (
     kept,
     require_filled,
     require_named,
+    require_plain,
     too_long,
 )
 
@@ -84,6 +85,7 @@ class Grouping:
         named = partial(require_named, places=places, file=self.file, unit=self.unit, plain=self.plain)
         named(batch.column(columns.case), what="a case")
         require_filled(batch.column(columns.symbol), places, file=self.file, unit=self.unit, what="a symbol")
+        require_plain(batch.column(columns.symbol), file=self.file, what="a symbol")
         arrays = {PLACE: places, ID: batch.column(columns.case), SYMBOLS: batch.column(columns.symbol)}
         if columns.order is not None:
             floor, rest = order.keys(batch.column(columns.order), places)

@@ -23,6 +23,7 @@ Key = tuple[int, float]
 """A number as its floor and the rest: large whole numbers stay exact."""
 
 _LARGEST = Decimal(2) ** 62
+_EXPECTED = "numbers or ISO 8601 timestamps in the order column, one kind throughout"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -38,8 +39,10 @@ class EventOrder:
         if column.null_count:
             raise self._refused(places, pc.index(column.is_null(), value=True).as_py())
         kind = column.type
-        if pa.types.is_unsigned_integer(kind) and (pc.max(column).as_py() or 0) > _LARGEST:
-            raise self._refused(places, pc.index(column, pc.max(column)).as_py())
+        if pa.types.is_uint64(kind):
+            too_large = pc.index(pc.greater(column, pa.scalar(2**63 - 1, kind)), value=True).as_py()
+            if too_large >= 0:
+                raise self._refused(places, too_large)
         if pa.types.is_integer(kind):
             return column.cast(pa.int64()).to_numpy(), np.zeros(len(column))
         if pa.types.is_date(kind):
@@ -54,8 +57,8 @@ class EventOrder:
             return floor.astype(np.int64), values - floor
         try:
             text = column.cast(pa.string())
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, structures, bytes that are no text
-            raise self._refused(places, 0) from None
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, records, bytes that are no text
+            raise FileError(str(self._file), expected=_EXPECTED, found=f"a column of type {kind}") from None
         if self._read in (None, _number) and (whole := _whole_numbers(text)) is not None:
             self._read = _number
             return whole, np.zeros(len(whole))
@@ -86,7 +89,7 @@ class EventOrder:
     def _refused(self, places: Any, row: int) -> FileError:
         return FileError(
             f"{self._file}: {self._unit} {places[row].as_py()}",
-            expected="numbers or ISO 8601 timestamps in the order column, one kind throughout",
+            expected=_EXPECTED,
             found="another value",
         )
 

@@ -100,5 +100,14 @@ def _transitions_of(file: Path) -> Path:
 
 
 def save_model(model: AnyModel, path: str | Path) -> None:
-    """Write a model as JSON, in one step: whole or not at all. Probabilities stay exact."""
+    """Write a model as JSON, in one step: whole or not at all. Probabilities stay exact.
+
+    >>> import symveil as sv
+    >>> import tempfile
+    >>> thirds = sv.MarkovChain.from_transitions([("a", "a", "1/3"), ("a", "b", "2/3"), ("b", "a", 1)])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(thirds, f"{folder}/thirds.json")
+    ...     "2/3" in Path(f"{folder}/thirds.json").read_text()
+    True
+    """
     write_text(Path(path), model_text(model))

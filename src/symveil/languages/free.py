@@ -18,7 +18,12 @@ from symveil.models.word import Codes, Word, check_code_range, encode, read_leng
 
 @dataclass(frozen=True, slots=True)
 class FreeLanguage:
-    """All words of `length` symbols over `alphabet`. Construct with `words`."""
+    """All words of `length` symbols over `alphabet`. Construct with `words`.
+
+    >>> abc = words("abc", 3)
+    >>> abc.size, abc.largest_distance
+    (27, 3)
+    """
 
     alphabet: Alphabet
     length: int

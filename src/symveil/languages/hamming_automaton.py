@@ -60,6 +60,10 @@ class HammingAutomaton(Drawable):
     Trimmed: every state is reachable, and acceptance is reachable from it. The word is kept as
     `codes` and is a secret: it appears in drawings, in edges and in nothing else. Construct with
     `hamming_automaton`.
+
+    >>> automaton = hamming_automaton("abc", alphabet="abc", within=1)
+    >>> automaton.fewest_errors, automaton.most_errors, automaton.accepts("abb")
+    (0, 1, True)
     """
 
     alphabet: Alphabet

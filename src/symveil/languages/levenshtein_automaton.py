@@ -55,6 +55,10 @@ class LevenshteinAutomaton:
 
     The word is kept as `codes` and is a secret: it appears in drawings, in edges and in nothing
     else. Construct with `levenshtein_automaton`.
+
+    >>> automaton = levenshtein_automaton("abc", 1)
+    >>> automaton.length, automaton.within, automaton.accepts("ac")
+    (3, 1, True)
     """
 
     alphabet: Alphabet

@@ -25,6 +25,11 @@ class RunLanguage:
 
     With `public_start` the first symbol is public and never altered: words are compared, and
     released, among those that begin with the same symbol.
+
+    >>> import symveil as sv
+    >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> runs(never_bb, length=3).size                                    # aaa, aab, aba, baa, bab
+    5
     """
 
     graph: WordGraph
@@ -203,8 +208,7 @@ def sum_over_edges(graph: WordGraph, values: NDArray[Any]) -> NDArray[Any]:
     """For each state the sum of `values` (one, or one row, per edge) over its edges."""
     sums = np.zeros((graph.state_count, *values.shape[1:]), dtype=values.dtype)
     filled = np.flatnonzero(np.diff(graph.first))
-    if len(filled):
-        sums[filled] = np.add.reduceat(values, graph.first[filled], axis=0)
+    sums[filled] = np.add.reduceat(values, graph.first[filled], axis=0)
     return sums
 
 

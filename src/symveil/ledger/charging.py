@@ -287,10 +287,7 @@ def _found(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> Ledg
 
 def _required(database: Database, number: int) -> LedgerRelease:
     with database.reading() as connection:
-        found = _found(connection, releases.c.number == number)
-    if found is None:
-        raise LedgerError("ledger: expected the release that was just charged, found none")
-    return found
+        return _release(connection.execute(sa.select(releases).where(releases.c.number == number)).one())
 
 
 def _release(row: Any) -> LedgerRelease:

@@ -66,6 +66,11 @@ class DistanceLaw:
     """How far a released word lies from the true one: P(ℓ) for every distance ℓ that occurs.
 
     `probabilities[ℓ]` may underflow to 0.0 as a float; `log_probabilities[ℓ]` never does.
+
+    >>> import symveil as sv
+    >>> law = sv.Exponential(sv.words("ab", 2), epsilon=2).distances()
+    >>> law.distances.tolist(), law.counts, f"{law.expected_error:.4f}"      # 2/(1 + e²)
+    ([0, 1, 2], [1, 2, 1], '0.2384')
     """
 
     distances: NDArray[np.int64]

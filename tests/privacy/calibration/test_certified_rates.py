@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -170,6 +171,7 @@ def test_an_answer_is_kept_in_memory_and_on_disk(own_cache: Path, monkeypatch: p
         b'{"format": "another", "key": "x"}',
         b"[" * 100_000,
         b"\xff\xfe",
+        b"{}" + b" " * 100_000,
     ],
 )
 def test_a_damaged_file_is_ignored(own_cache: Path, damage: bytes) -> None:
@@ -209,6 +211,39 @@ def test_an_empty_variable_turns_keeping_off(own_cache: Path, monkeypatch: pytes
     _ask()
     assert not own_cache.exists()
     assert kept.folder() is None
+
+
+def test_where_answers_are_kept_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folders that each system names for caches: the XDG specification, Apple's and Microsoft's guidelines."""
+    for name in ("SYMVEIL_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    home = Path("/home/somebody")
+    monkeypatch.setattr(Path, "home", lambda: home)
+    found = {}
+    for system in ("linux", "darwin", "win32"):
+        monkeypatch.setattr(sys, "platform", system)
+        found[system] = kept.folder()
+    monkeypatch.setenv("LOCALAPPDATA", "/local")
+    local = kept.folder()
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
+    assert found == {
+        "linux": home / ".cache" / "symveil",
+        "darwin": home / "Library" / "Caches" / "symveil",
+        "win32": home / "AppData" / "Local" / "symveil" / "Cache",
+    }
+    assert (kept.folder(), local) == (Path("/xdg/symveil"), Path("/local/symveil/Cache"))
+
+
+def test_somebody_without_a_home_keeps_nothing(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("SYMVEIL_CACHE")
+    monkeypatch.setattr(Path, "home", homeless)
+    assert kept.folder() is None
+    assert _ask().rate > 0
+    assert not own_cache.exists()
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(own_cache: Path) -> None:

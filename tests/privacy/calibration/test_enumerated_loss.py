@@ -36,6 +36,7 @@ def _complete(states: int) -> MarkovChain:
     return MarkovChain.from_transitions([(a, b, Fraction(1, states)) for a in names for b in names])
 
 
+@pytest.mark.compiled
 def test_ten_thousand_words_take_seconds() -> None:
     words = written_out(runs(_complete(10), 4))
     assert words is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,12 +14,14 @@ from calibration_oracle import Case, automaton_case, chain_case, random_chain_ca
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symveil.languages.runs import runs
 from symveil.models.automaton import TransitionSystem
 from symveil.models.markov_chain import MarkovChain
-from symveil.privacy.calibration import block_bounds, boxes, windows
+from symveil.privacy.calibration import block_bounds, boxes, certify, windows
 from symveil.privacy.calibration.block_bounds import BlockBounds, chain_bounds, chain_search
 from symveil.privacy.calibration.boxes import Boxes
 from symveil.privacy.calibration.certify import certified_loss
+from symveil.privacy.calibration.enumeration import exact_loss, written_out
 from symveil.privacy.calibration.spread import spread_bound
 from symveil.privacy.calibration.windows import window_loss, window_search
 
@@ -89,6 +92,33 @@ def test_the_cheaper_searches_are_sound_too(by_paths: bool, monkeypatch: pytest.
     assert tried > 120
 
 
+def test_a_dense_graph_touches_more_than_there_is_room_for_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From every state to every other the words are Σⁿ, whose loss is η·b exactly (mathematics §5)."""
+    monkeypatch.setattr(block_bounds, "_PAIR_WORK", 0.0)
+    names = [f"s{number}" for number in range(17)]  # 17·17 pairs of ends
+    chain = MarkovChain.from_transitions([(one, other, Fraction(1, 17)) for one in names for other in names])
+    search = chain_search(runs(chain, 4), adjacency=1, with_prior=False)
+    assert search is not None
+    for rate in (Fraction(1), Fraction(5, 2)):
+        assert rate <= chain_bounds(search, rate, 1).loss(rate, 1) <= rate + Fraction(1, 10**9)
+
+
+def test_where_floats_give_no_spread_the_other_bounds_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prior of 10⁻⁴⁰ for each of twenty symbols: the least weight is below every float."""
+    rare = Fraction(1, 10**40)
+    chain = MarkovChain.from_transitions([("a", "a", rare), ("a", "b", 1 - rare), ("b", "a", 1)])
+    rate = Fraction(100)
+    for length, finite in ((2, True), (20, False)):
+        language = runs(chain, length)
+        assert (spread_bound(language, rate=rate, with_prior=True) < math.inf) is finite
+        monkeypatch.setattr(certify, "MOST_WORDS", 0)  # as if nothing could be enumerated
+        loss, how = certified_loss(language, rate=rate, adjacency=1, with_prior=True)
+        assert loss <= 2 * rate and how in ("certified", "classic")
+        if finite:  # and few enough words to look at all of them
+            case = exact_loss(written_out(language, with_prior=True), rate=rate, adjacency=1)
+            assert case <= loss
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize(("bound", "make"), METHODS)
 def test_no_bound_is_below_the_true_loss_on_many_systems(
@@ -125,6 +155,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("initial", [None, "a"])
 @pytest.mark.parametrize("public_start", [False, True])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 
 from symveil.models.labelled_chain import LabelledChain
 from symveil.verification.distances import distances as module
+from symveil.verification.distances import policy, simplex
 from symveil.verification.distances.distances import Distances, skewed_distances
 from symveil.verification.distances.symmetric import symmetric_distances
 from symveil.verification.distances.tables import ChainTable, fraction
@@ -26,6 +27,7 @@ def values(distances: Distances) -> oracle.Matrix:
     return [[distances.value(s, t) for t in range(size)] for s in range(size)]
 
 
+@pytest.mark.compiled
 @settings(max_examples=10, deadline=None)
 @given(chain=labelled_chains(most=8), alpha=ALPHAS)
 def test_the_fixed_point_of_the_definition(chain: LabelledChain, alpha: Fraction) -> None:
@@ -243,3 +245,27 @@ def test_larger_chains_satisfy_the_definition_within_rounding(seed: int) -> None
     for s, t in draw.sample([(s, t) for s in range(size) for t in range(size) if s != t and s % 3 == t % 3], 40):
         best = linprog(-(exact_rows[s] - float(alpha) * exact_rows[t]), A_ub=matrix, b_ub=bounds, bounds=(0, 1))
         assert -best.fun == pytest.approx(d[s, t], abs=1e-8)
+
+
+@settings(max_examples=8, deadline=None)
+@given(chain=labelled_chains(most=6), alpha=ALPHAS)
+def test_blands_rule_arrives_at_the_same_distances(chain: LabelledChain, alpha: Fraction) -> None:
+    """What keeps the simplex from going in circles, used from the first pivots on."""
+    table = ChainTable.of(chain)
+    usual = values(skewed_distances(table, alpha))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simplex, "_PATIENCE", 0.4)
+        assert values(skewed_distances(table, alpha)) == usual
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 1000])
+@pytest.mark.parametrize("worth", [1, 10])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_parts_cover_everything_once_and_answers_keep_their_order(
+    count: int, worth: int, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy, "workers", lambda: workers)
+    parts = policy.parts_of(count, worth=worth)
+    assert [place for start, end in parts for place in range(start, end)] == list(range(count))
+    assert policy.in_threads(lambda start, end: (start, end), parts) == parts
+    assert len(parts) == 1 or all(end - start >= worth for start, end in parts)

@@ -374,3 +374,36 @@ def test_the_traps_agree_with_the_definition() -> None:
         for k, notion in EVERY_QUESTION:
             found = sv.verify_opacity(system, k, notion=notion)
             assert shortest_violation(Defined(system), k, notion).agrees_with(found.witness)
+
+
+def test_a_verdict_says_what_gave_the_secret_away() -> None:
+    known_at_once = sv.verify_opacity(logical("0a0", secrets="0"), 0)
+    assert repr(known_at_once) == (
+        "OpacityVerdict(weak current-state opacity is violated by ε (before anything was observed): "
+        "after 0 of its events the state was in {0})"
+    )
+    opaque = sv.verify_opacity(logical("0a0"), 0)
+    assert (opaque.holds, opaque.reason, opaque.witness) == (True, "", None)
+    assert "weak current-state opacity holds" in opaque._repr_html_()
+    named = sv.LogicalSystem.from_transitions(
+        [("0", "<go>", "1"), ("1", "<stop>", "2")], initial=["0"], observable=["<go>", "<stop>"], secret=["2"]
+    )
+    verdict = sv.verify_opacity(named, 0)
+    assert "is violated by <go> <stop>: after 2 of its events the state was in {2}" in repr(verdict)
+    assert "&lt;go&gt; &lt;stop&gt;" in verdict._repr_html_()
+
+
+def test_a_search_tells_how_far_it_is() -> None:
+    told: list[int] = []
+    sv.verify_opacity(logical("0a1 1a2 2a3 3b0", secrets=""), "infinite", notion="strong", progress=told.append)
+    assert told == sorted(told) and len(told) > 1
+
+
+def test_exactness_is_a_choice_of_three() -> None:
+    system = stochastic([("0", "a", "1", "1/2"), ("0", "b", "0", "1/2"), ("1", "a", "1", 1)], secrets="1")
+    for exact in ("yes", 1, 0.5):
+        with pytest.raises(ParameterError, match="exact: expected True, False or None"):
+            sv.violation_probability(system, 0, exact=exact)
+    # a run shows a at last, and then the state is 1 for certain
+    assert [sv.violation_probability(system, 0, exact=exact).upper for exact in (True, None)] == [1, 1]
+    assert "violation probability 1" in sv.violation_probability(system, 0)._repr_html_()

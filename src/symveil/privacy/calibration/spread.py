@@ -54,8 +54,6 @@ def spread_bound(language: RunLanguage, *, rate: Fraction, with_prior: bool) -> 
         scale = math.frexp(float(most.max()))[1]
         most = np.ldexp(most, -scale)
         least, blank = np.ldexp(least, -scale), np.ldexp(blank, -scale)
-        if not np.isfinite(most).all():
-            return math.inf
     states = [graph.start]
     if language.public_start and language.length:
         alive = language.alive[language.length - 1]
@@ -73,6 +71,7 @@ def _per_state(graph: WordGraph, values: Floats, operation: np.ufunc, empty: flo
     """For each state the sum, the largest or the smallest of `values` (one per edge) over its edges."""
     result = np.full(graph.state_count, empty)
     filled = np.flatnonzero(np.diff(graph.first))
-    if len(filled):
-        result[filled] = operation.reduceat(values, graph.first[filled])
+    result[filled] = operation.reduceat(
+        values, graph.first[filled]
+    )  # where words have a symbol, some state has an edge
     return result

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from symveil.verification.distances.lifting import lift
 from symveil.verification.distances.simplex import UNSHIPPED
-from symveil.verification.distances.tables import ChainTable, exact_matrix, needs_by_label
+from symveil.verification.distances.tables import ChainTable, exact_matrix
 
 Pair = tuple[int, int]
 Needs = Mapping[int, Mapping[int, fmpq]]
@@ -217,11 +217,3 @@ def policy_iteration(
 def _turned(shipment: Shipment, policy: Mapping[Pair, Shipment]) -> Shipment:
     arcs = tuple((j, i, amount) if (j, i) in policy else (i, j, amount) for i, j, amount in shipment.arcs)
     return Shipment(arcs, shipment.unshipped)
-
-
-def lifted(
-    table: ChainTable, alpha: fmpq, distance: NDArray[Any], mass: list[tuple[int, fmpq]], other: list[tuple[int, fmpq]]
-) -> fmpq:
-    """K(d)(p, r) of two measures given by their states and amounts."""
-    lifting = ExactLifting(distance, alpha, table.members, relays=True)
-    return lifting.ship(needs_by_label(table.label, alpha, mass, other)).cost(distance)

@@ -1,0 +1,47 @@
+"""Rules of the house that no linter knows: files short enough to read at once, an example for every public name."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import inspect
+from pathlib import Path
+
+import pytest
+
+import symveil as sv
+
+ROOT = Path(__file__).parents[2]
+LONGEST = 500
+EXCUSE = "longer than 500 lines because"
+FOLDERS = ("src", "tests", "benchmarks", "docs", "examples")
+
+
+def too_long(text: str) -> bool:
+    """Whether a file's text has more lines than a reader keeps in mind, and its docstring does not say why."""
+    return len(text.splitlines()) > LONGEST and EXCUSE not in " ".join(
+        (ast.get_docstring(ast.parse(text)) or "").split()
+    )
+
+
+def test_no_file_is_long_without_a_reason() -> None:
+    files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")]
+    assert len(files) > 300
+    assert [str(file.relative_to(ROOT)) for file in files if too_long(file.read_text(encoding="utf-8"))] == []
+
+
+def test_what_counts_as_long_and_as_a_reason() -> None:
+    body = "x = 1\n" * LONGEST
+    assert not too_long(body)
+    assert too_long(body + "x = 1\n")
+    assert too_long(f'"""One idea."""\n# {EXCUSE} this is no docstring\n{body}')
+    assert not too_long(
+        f'"""One idea.\n\nThis file is longer than\n500 lines because its tables are printed.\n"""\n{body}'
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(sv.__all__) - {"__version__"}))
+def test_every_public_name_has_an_example(name) -> None:
+    """Examples of the package run as tests (`--doctest-modules`), so an example that is there is right."""
+    shown = inspect.getdoc(getattr(sv, name)) or ""
+    assert any(not example.options.get(doctest.SKIP) for example in doctest.DocTestParser().get_examples(shown))
