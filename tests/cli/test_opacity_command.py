@@ -244,7 +244,7 @@ BAD_MODELS = {
         ),
         (("logical.json", "--within", "3"), "expected probabilities on every transition for a threshold or a horizon"),
         (("plant.json", "--within", "-1"), "within: expected a whole number of events, 0 or more, found -1"),
-        (("plant.json", "--within", "x"), "--within"),
+        (("plant.json", "--within", "x"), "within: expected a whole number, found 'x'"),
         (("plant.json", "--draw", "plant.png"), "draw: expected a file name ending in .svg or .dot, found 'plant.png'"),
         (
             ("plant.json", "--draw-observer", "o"),

@@ -77,7 +77,7 @@ def test_every_mechanism(mechanism: str, calibration: str) -> None:
         (("abc", *ABC, "--utility", "inverse", "--offset", "0"), "offset"),
         (("abc", *ABC, "--utility", "inverse", "--mechanism", "staircase"), "utility"),
         (("abc", *ABC, "--count", "0"), "count"),
-        (("abc", *ABC, "--count", "many"), "--count"),
+        (("abc", *ABC, "--count", "many"), "count: expected a whole number, found 'many'"),
         (("abc", *ABC, "--mechanism", "magic"), "magic"),
         (("abc", *ABC, "--metric", "euclid"), "levenshtein"),
         (("abc", "--alphabet", "abca", "--epsilon", "1"), "positions 1 and 4"),

@@ -294,7 +294,7 @@ def test_columns_are_checked(tmp_path):
         ColumnOptions(separator="")
     with pytest.raises(ParameterError, match="each column once"):
         ColumnOptions(keep=("a", "a"))
-    with pytest.raises(FileError, match="one of .csv"):
+    with pytest.raises(FileError, match="ending in .csv"):
         open_sequences(tmp_path / "t.xlsx")
     with pytest.raises(ParameterError, match="with XES"):
         open_sequences(tmp_path / "t.xes", ColumnOptions(sequence="a"))

@@ -49,7 +49,7 @@ def _automaton_diagram(
     if isinstance(language, FreeLanguage):
         return hamming_automaton(word, alphabet=language.alphabet, exactly=distance).to_diagram()
     if distance is None:
-        raise ParameterError("distance", expected="one with a model, whose automaton is drawn at it", found=None)
+        raise ParameterError("distance", expected="--at-distance with --draw on a model", found=None)
     return product_diagram(language, language.encode(word), exactly=distance)
 
 
