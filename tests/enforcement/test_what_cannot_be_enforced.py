@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest
 
 import symveil as sv
-from symveil.enforcement import enforce, losses, safe, substitution
+from symveil.enforcement import judged_policy, losses, safe, substitution
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.models.stochastic_system import LogicalSystem
 from symveil.randomness import NotPrivateSeededBits
@@ -248,8 +248,6 @@ def test_an_observation_that_cannot_be_is_named_by_number_and_position(options, 
 
 
 def test_too_many_observations_to_judge_by(monkeypatch):
-    from symveil.enforcement import judged_policy
-
     monkeypatch.setattr(judged_policy, "MOST_OBSERVATIONS", 4)
     enforced = sv.enforce_opacity(example_4(), 1, epsilon=1)
     with pytest.raises(TooLargeError, match="at most 4 observations to judge a policy by, found more; use a smaller"):
@@ -279,7 +277,7 @@ def test_too_many_substitutes_to_write_out_can_still_be_shown(monkeypatch, polic
 
 
 def test_too_many_outcomes_together(monkeypatch):
-    monkeypatch.setattr(enforce, "_MOST_OUTCOMES_TOGETHER", 2)
+    monkeypatch.setattr(judged_policy, "_MOST_OUTCOMES_TOGETHER", 2)
     enforced = sv.enforce_opacity(example_4(), 1, policy="substitution", omega=2)
     with pytest.raises(TooLargeError, match="at most 2 pairs of what happens and what is shown, found more"):
         _ = enforced.posterior_of_secret

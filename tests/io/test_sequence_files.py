@@ -405,7 +405,7 @@ def test_columns_that_name_or_order_nothing(tmp_path, kind, role):
         "case": {"case": "x", "symbol": "s"},
         "order": {"case": "c", "symbol": "s", "order": "x"},
     }[role]
-    with pytest.raises(FileError, match="as text, a number or a date|numbers or ISO 8601 timestamps"):
+    with pytest.raises(FileError, match="as text or a number|numbers or ISO 8601 timestamps"):
         sequences(file, **options)
 
 

@@ -26,13 +26,13 @@ def test_the_ways_to_spell_an_alphabet(tmp_path):
     ("content", "message"),
     [
         (b"a\n\nb\n", "expected a symbol in every line, found line 2 empty"),
-        (b"a\n\xff\n", "expected UTF-8 text, one symbol per line, found another byte at offset 2"),
-        (b"a\nb\nc\n", "expected an alphabet of at most 64 MiB, found a larger file"),
-        (None, "expected a readable alphabet file, found No such file or directory"),
+        (b"a\n\xff\n", "expected a file of symbols in UTF-8, found another byte at offset 2"),
+        (b"a\n" * 2**20, "expected a file of symbols of at most 1 MiB, found a larger file"),
+        (None, "expected a readable file of symbols, found No such file or directory"),
     ],
 )
 def test_files_that_are_no_alphabet(tmp_path, monkeypatch, content, message):
-    monkeypatch.setattr(symbols, "_LARGEST_ALPHABET_FILE", 5)
+    monkeypatch.setattr(symbols, "_LARGEST_ALPHABET_FILE", 2**20)
     if content is not None:
         (tmp_path / "alphabet.txt").write_bytes(content)
     with pytest.raises(FileError, match=f"alphabet.txt: {message}"):

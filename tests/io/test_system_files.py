@@ -232,7 +232,7 @@ def test_decimals_are_normalised_and_it_says_so(load) -> None:
         ("1\n\na 0 1\nx a\to\n", ": line 4: expected an event, its target and then, as far as known, c or uc, o or uo"),
         ("1\n\na 0 0\n", ": observable: expected at least one observable event"),
         (b"\x00\x01\x02", ": line 1: expected the number of states, found"),
-        (b"\x89PNG\r\n\x1a\n", ": expected a .fsm file in UTF-8, found other bytes"),
+        (b"\x89PNG\r\n\x1a\n", ": line 1: expected a .fsm file in UTF-8, found other bytes"),
         (b"\x1f\x8bno gzip", ": expected a readable .fsm file, found a damaged gzip file"),
     ],
 )
@@ -290,7 +290,7 @@ def test_a_stoc_file_alone(load) -> None:
         ("a a x 0.5\na a x 0.5\n", ": line 2: expected one transition from 'a' by event 'x'"),
         ("a a x 0.5\n", ": transitions: expected the probabilities of state 'a' to sum to 1, found 0.5"),
         ("a a x 1.5\n", ": line 1: expected a probability above 0 and at most 1, found 1.5"),
-        (b"\xff\xff", ": expected a .stoc file in UTF-8, found other bytes"),
+        (b"\xff\xff", ": line 1: expected a .stoc file in UTF-8, found other bytes"),
     ],
 )
 def test_a_wrong_stoc_file_is_refused_at_its_line(load, tmp_path, text, message) -> None:

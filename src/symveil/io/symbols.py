@@ -34,7 +34,7 @@ def read_alphabet(text: str) -> Alphabet:
 
 
 def _lines(path: Path) -> list[str]:
-    text = read_text(path, what="alphabet file", at_most=_LARGEST_ALPHABET_FILE)
+    text = read_text(path, what="file of symbols", at_most=_LARGEST_ALPHABET_FILE)
     symbols = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n") if text else []
     if "" in symbols:
         raise FileError(str(path), expected="a symbol in every line", found=f"line {symbols.index('') + 1} empty")
