@@ -64,10 +64,10 @@ def test_a_large_k_is_bounded_by_a_small_one_and_infinity(monkeypatch) -> None:
 
     exact = sv.violation_probability(lasso(3), 30).exact
     monkeypatch.setattr(module, "_ESTIMATES_OF_A_LARGE_K", 1)
-    monkeypatch.setattr(module, "_WIDEST_BETWEEN", (Fraction(0), Fraction(1), Fraction(1)))
+    monkeypatch.setattr(module, "_WIDEST_BETWEEN", {8: Fraction(1)})
     bounds = sv.violation_probability(lasso(3), 30)
     assert bounds.lower < exact < bounds.upper
-    monkeypatch.setattr(module, "_WIDEST_BETWEEN", (Fraction(0), Fraction(0), Fraction(0)))
+    monkeypatch.setattr(module, "_WIDEST_BETWEEN", {8: Fraction(0)})
     assert sv.violation_probability(lasso(3), 30).exact == exact
     assert sv.violation_probability(lasso(3), 30, exact=True).exact == exact
 

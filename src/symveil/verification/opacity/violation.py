@@ -17,10 +17,11 @@ from symveil.verification.opacity.verify import verify_opacity
 from symveil.verification.opacity.violation_chain import violation_chain
 
 # The estimator of a large k remembers long ages and may be large, where a small k often gives the same answer.
-_SMALL_KS = (2, 8, 20)
-_ESTIMATES_OF_A_SMALL_K = 20_000
+_ESTIMATES_OF_THE_SMALLEST_K = 100_000
 _ESTIMATES_OF_A_LARGE_K = 5_000
-_WIDEST_BETWEEN = (Fraction(0), Fraction(1, 10**9), Fraction(1, 10**7))
+_ESTIMATES_OF_A_SMALL_K = 20_000
+# (small k, how far from k = ∞ it may be to be believed)
+_WIDEST_BETWEEN = {8: Fraction(1, 10**9), 20: Fraction(1, 10**7)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,15 +119,13 @@ def _enclosed(
     most_states: int | None,
     progress: Progress | None,
 ) -> Enclosure:
-    if (
-        question.notion == "weak"
-        and within is None
-        and verify_opacity(system, question.shown_k or 0, most_states=most_states, progress=progress).holds
-    ):
-        # much quicker to find out than the estimator is to build
-        return Enclosure(Fraction(0), Fraction(0))
     if question.notion == "weak" and within is None:
-        found = _by_small_ks(system, question, exact=exact, most_states=most_states, progress=progress)
+        verdict = verify_opacity(system, question.shown_k or 0, most_states=most_states, progress=progress)
+        if verdict.holds:
+            # much quicker to find out than the estimator is to build
+            return Enclosure(Fraction(0), Fraction(0))
+        delay = len(verdict.witness or ()) - (verdict.exposed_after or 0)
+        found = _by_small_ks(system, question, delay, exact=exact, most_states=most_states, progress=progress)
         if found is not None:
             return found
     return _by_estimator(system, question, within=within, exact=exact, most_states=most_states, progress=progress)
@@ -153,6 +152,7 @@ def _by_estimator(
 def _by_small_ks(
     system: StochasticSystem,
     question: Question,
+    delay: int,
     *,
     exact: bool | None,
     most_states: int | None,
@@ -160,8 +160,9 @@ def _by_small_ks(
 ) -> Enclosure | None:
     """An answer for a large k without its estimator, which remembers long ages; None where there is none.
 
-    Whoever is sure within k observations is so within more, hence p grows with k: from a small k to ∞. Where it
-    is 1 for a small k it is 1; else the estimator itself is tried, if it is small; else bounds have to do.
+    Whoever is sure within k observations is so within more, hence p grows with k: from a small k to ∞. A witness
+    that looks `delay` observations back is a violation for k = delay; where p is 1 for that k, it is 1. Else the
+    estimator itself is tried, if it is small; else bounds have to do.
     """
     allowed = Observed(system).most_estimates(most_states)
 
@@ -172,20 +173,18 @@ def _by_small_ks(
         except TooLargeError:
             return None
 
-    infinite: Enclosure | None = None
-    for small, widest in zip(_SMALL_KS, _WIDEST_BETWEEN, strict=True):
-        if question.k is not None and question.k <= small:
-            return None
-        least = found(small, _ESTIMATES_OF_A_SMALL_K)
+    if question.k is None or delay < question.k:
+        least = found(delay, _ESTIMATES_OF_THE_SMALLEST_K)
         if least is not None and least.lower == 1:
             return least
-        if question.k is None:
-            return None  # its estimator has no ages to remember
-        if small == _SMALL_KS[0] and (own := found(question.k, _ESTIMATES_OF_A_LARGE_K)) is not None:
-            return own
-        if exact or small == _SMALL_KS[0]:
-            continue
-        infinite = infinite or found(None, allowed)
+    if question.k is None or question.k <= min(_WIDEST_BETWEEN):
+        return None
+    own = found(question.k, _ESTIMATES_OF_A_LARGE_K)
+    if own is not None or exact:
+        return own
+    infinite = found(None, allowed)
+    for small, widest in _WIDEST_BETWEEN.items():
+        least = found(small, _ESTIMATES_OF_A_SMALL_K) if infinite is not None and small < question.k else None
         if least is not None and infinite is not None and infinite.upper - least.lower <= widest:
             return Enclosure(least.lower, infinite.upper)
     return None
