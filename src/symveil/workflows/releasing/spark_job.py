@@ -94,15 +94,15 @@ class SparkJob(Job):
                 found="--keep" if columns.keep else "no --order",
             )
         self._id, self._sequence = columns.case, columns.symbol
-        kind: Any = frame.schema[columns.order].dataType
-        order = F.col(_quoted(columns.order))
+        kind = frame.schema[columns.order].dataType
+        name, order = str(kind.typeName()), F.col(_quoted(columns.order))
         if not isinstance(kind, _sorts()):
             # text would be sorted by its letters, "10" before "9"
             raise FileError(
                 self._source, expected="numbers, dates or timestamps in the order column on Spark",
-                found=f"a column of {kind.typeName()}; convert it first",
+                found=f"a column of {name}; convert it first",
             )  # fmt: skip
-        missing = order.isNull() | F.isnan(order) if kind.typeName() in ("float", "double") else order.isNull()
+        missing = order.isNull() | F.isnan(order) if name in ("float", "double") else order.isNull()
         self._without_order = frame.where(missing)
         person = F.col(_quoted(columns.person or columns.case)).cast("string")
         # a case of several persons, or partly of nobody's, is nobody's: it is refused with those that have none
