@@ -94,9 +94,8 @@ class SparkJob(Job):
                 found="--keep" if columns.keep else "no --order",
             )
         self._id, self._sequence = columns.case, columns.symbol
-        kind: Any = frame.schema[columns.order].dataType
-        name = kind.typeName()
-        order = F.col(_quoted(columns.order))
+        kind = frame.schema[columns.order].dataType
+        name, order = str(kind.typeName()), F.col(_quoted(columns.order))
         if not isinstance(kind, _sorts()):
             # text would be sorted by its letters, "10" before "9"
             raise FileError(
