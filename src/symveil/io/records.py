@@ -62,6 +62,12 @@ def require_named(
     `plain` is what a cell says: in JSON an empty text has quotes around it.
     """
     require_filled(column, places, file=file, unit=unit, what=what)
+    try:
+        as_text(column)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, structures, bytes that are no UTF-8
+        raise FileError(
+            str(file), expected=f"{what} that can be written as text", found=f"a column of type {column.type}"
+        ) from None
     if is_text(column.type):
         empty = pa.array([text for text in ("", '""') if plain(text) == ""])
         row = pc.index(pc.is_in(as_text(column), value_set=empty), value=True).as_py()

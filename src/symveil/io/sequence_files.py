@@ -164,7 +164,8 @@ class _XesFile(SequenceFile):
         return True
 
     def names(self) -> dict[str, str]:
-        return _told(self._reader.columns)
+        # no order: what is written stands in its order, and the attribute that told it is left out
+        return {"case": self._reader.columns.case, "symbol": self._reader.columns.symbol}
 
     def records(self) -> Iterator[pa.RecordBatch]:
         return self._reader.records()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from symveil.errors import AlphabetError, FileError, WordError
+from symveil.io.reading import read_text
 from symveil.models.alphabet import Alphabet
 
 _LARGEST_ALPHABET_FILE = 64 * 1024 * 1024
@@ -33,16 +34,7 @@ def read_alphabet(text: str) -> Alphabet:
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        if path.stat().st_size > _LARGEST_ALPHABET_FILE:
-            raise FileError(str(path), expected="an alphabet of at most 64 MiB", found="a larger file")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise FileError(str(path), expected="a readable alphabet file", found=error.strerror or "none") from None
-    except UnicodeDecodeError as error:
-        raise FileError(
-            str(path), expected="UTF-8 text, one symbol per line", found=f"another byte at offset {error.start}"
-        ) from None
+    text = read_text(path, what="alphabet file", at_most=_LARGEST_ALPHABET_FILE)
     symbols = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
     if "" in symbols:
         raise FileError(str(path), expected="a symbol in every line", found=f"line {symbols.index('') + 1} empty")
