@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from symveil.errors import FileError, SymveilError
+from symveil.io.parquet_footer import column_sizes
 from symveil.io.reading import MOST_TIMES, open_bytes
 from symveil.io.records import LONGEST, PLACE, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
 from symveil.io.rows import WHAT, RowSource, RowWriter
@@ -35,7 +36,7 @@ class ParquetRows(RowSource):
 
     @cached_property
     def _schema(self) -> pa.Schema:
-        with self._file() as file:
+        with self._file() as (file, _):
             return file.schema_arrow
 
     @property
@@ -50,9 +51,9 @@ class ParquetRows(RowSource):
 
     def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
         """The rows, in their own types."""
-        with self._file() as file:
+        with self._file() as (file, raw):
             self._rows_done, self._rows_all = 0, file.metadata.num_rows
-            size = self._rows_at_once(file, symbols)
+            size = self._rows_at_once(raw, symbols)
             for batch in file.iter_batches(batch_size=size, columns=list(dict.fromkeys(columns))):
                 places = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
                 self._rows_done += len(batch)
@@ -67,24 +68,20 @@ class ParquetRows(RowSource):
         """How many of the rows have been read, from 0 to 1."""
         return self._rows_done / self._rows_all if self._rows_all else 0.0
 
-    def _rows_at_once(self, file: pq.ParquetFile, symbols: str) -> int:
+    def _rows_at_once(self, raw: BinaryIO, symbols: str) -> int:
         """How many rows make a batch of bounded size; refuses a file that promises absurd lengths."""
-        metadata = file.metadata
         fullest = 1.0
-        for group_number in range(metadata.num_row_groups):
-            group = metadata.row_group(group_number)
-            for number in range(group.num_columns):
-                chunk = group.column(number)
-                if chunk.path_in_schema.split(".")[0] != symbols:
-                    continue
-                if chunk.num_values > min(group.num_rows * max(self._longest, 1), _MOST_VALUES):
-                    raise too_long(f"{self.file}: row group {group_number + 1}", self._longest)
-                fullest = max(fullest, chunk.num_values / max(group.num_rows, 1))
+        for chunk in column_sizes(raw):
+            if chunk.column != symbols:
+                continue
+            if chunk.values > min(chunk.rows * max(self._longest, 1), _MOST_VALUES):
+                raise too_long(f"{self.file}: row group {chunk.group}", self._longest)
+            fullest = max(fullest, chunk.values / max(chunk.rows, 1))
         return max(1, min(ROWS_AT_ONCE, int(SYMBOLS_AT_ONCE / fullest)))
 
     @contextmanager
-    def _file(self) -> Iterator[pq.ParquetFile]:
-        """The file, whatever goes wrong with it as a FileError."""
+    def _file(self) -> Iterator[tuple[pq.ParquetFile, BinaryIO]]:
+        """The file and its bytes, whatever goes wrong with it as a FileError."""
         try:
             if self.file.name.lower().endswith(".gz"):
                 # a file without a name: nobody else can open it, and it goes with the process
@@ -95,10 +92,10 @@ class ParquetRows(RowSource):
                     shutil.copyfileobj(packed, plain, 1 << 20)
                     plain.seek(0)
                     with pq.ParquetFile(pa.PythonFile(plain, mode="r")) as file:
-                        yield file
+                        yield file, cast("BinaryIO", plain)
             else:
-                with pq.ParquetFile(self.file) as file:
-                    yield file
+                with self.file.open("rb") as raw, pq.ParquetFile(self.file) as file:
+                    yield file, raw
         except (SymveilError, GeneratorExit):
             raise
         except (MemoryError, KeyboardInterrupt):
