@@ -45,7 +45,7 @@ soak: $(VENV)/.ready services
 lock: $(VENV)/.ready
 	$(BIN)/pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --extra dev --extra bench \
-	  --no-annotate --no-header --no-emit-index-url --output-file $(LOCK)
+	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links --output-file $(LOCK)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

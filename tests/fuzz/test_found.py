@@ -201,7 +201,7 @@ def test_a_failed_look_leaves_no_lock_behind(ledger) -> None:
     [("2", "made by a later symveil"), ("0", "damaged"), ("x", "damaged"), ("9" * 300, "made by a later symveil")],
 )
 def test_a_ledger_of_another_version_is_not_touched(ledger, version, message) -> None:
-    change(ledger, f"UPDATE symveil_settings SET value = '{version}' WHERE name = 'version'")
+    change(ledger, f"UPDATE symveil_settings SET value = '{version}' WHERE name = 'version'")  # noqa: S608
     before = ledger.read_bytes()
     with pytest.raises(LedgerError, match=f"expected a ledger of version 1, found .*{message}") as caught:
         grant_budget(ledger, 1, everyone=True)

@@ -114,7 +114,7 @@ def test_the_sdist_holds_what_the_tests_need(sdist: Path) -> None:
 def test_it_stands_on_its_own(installed: Installed) -> None:
     done = installed("python", "-m", "pip", "check")
     assert done.returncode == 0, done.stdout
-    code = "import symveil, importlib.metadata as m; print(symveil.__file__); print(symveil.__version__, m.version('symveil'))"
+    code = "import symveil as s, importlib.metadata as m; print(s.__file__); print(s.__version__, m.version('symveil'))"
     place, versions = installed("python", "-c", code).stdout.splitlines()
     assert str(installed.folder) in place
     assert versions == f"{sv.__version__} {sv.__version__}"
