@@ -189,10 +189,15 @@ def test_a_ledger_with_values_that_nobody_wrote(ledger, statement) -> None:
 
 def test_a_failed_look_leaves_no_lock_behind(ledger) -> None:
     """Even while the error is kept, and with it everything that its frames hold."""
-    change(ledger, "UPDATE symveil_persons SET spent = 'more' WHERE name = '2'")
-    with pytest.raises(LedgerError) as kept:
-        ledger_accounts(ledger, most=2)
-    assert kept.value.__cause__ is not None
+    change(
+        ledger, "UPDATE symveil_persons SET spent = 'more' WHERE name = '2'", "UPDATE symveil_grants SET amount = 'x'"
+    )
+    kept = []
+    for look in (lambda: ledger_accounts(ledger, most=2), lambda: ledger_history(ledger)):
+        with pytest.raises(LedgerError) as error:
+            look()
+        kept.append(error)
+    assert all(error.value.__cause__ is not None for error in kept)
     assert grant_budget(ledger, 1, persons=["carol"]) == 1
 
 

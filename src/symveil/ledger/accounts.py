@@ -215,9 +215,9 @@ def history(database: Database, name: str | None = None) -> list[Entry]:
             Entry(
                 kind="grant", created=row.created, amount=shown_units(row.amount), person=row.person_name or "everyone"
             )
-            for row in connection.execute(given.order_by(grants.c.number))
+            for row in connection.execute(given.order_by(grants.c.number)).all()  # a statement in use keeps a lock
         ]
-        for row in connection.execute(made.order_by(releases.c.number)):
+        for row in connection.execute(made.order_by(releases.c.number)).all():
             entries.append(
                 Entry(
                     kind="release",

@@ -148,6 +148,6 @@ def histories(connection: sa.Connection, numbers: list[int]) -> dict[int, dict[s
         .where(charges.c.person.in_(numbers))
         .group_by(charges.c.person, releases.c.loss)
     )
-    for person, loss, times in connection.execute(query):
+    for person, loss, times in connection.execute(query).all():
         found[person][loss] = int(times)
     return found
