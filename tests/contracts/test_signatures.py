@@ -1,66 +1,21 @@
-"""The signatures of public callables, the options of commands and the keys of their JSON: pinned.
+"""The signatures of public callables, the options of commands and the keys of their JSON: pinned in `pinned.json`.
 
-What is written here may grow by parameters with defaults, options and keys; what stands here goes only as
-docs/policies.md says. Annotations are left out: they may become more exact.
+What is written there may grow by parameters with defaults, options and keys; what stands there goes only as
+docs/policies.md says. Annotations are left out: they may become more exact. `pin_anew.py` adds what is new.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
-from pathlib import Path
 
-import click
 import pytest
 
 import symveil as sv
 from cli.running import symveil
-from symveil.cli.main import cli
 
-PINNED = json.loads((Path(__file__).parent / "pinned.json").read_text(encoding="utf-8"))
-EXAMPLES = Path(__file__).parents[2] / "examples"
+from .public_surface import JSON_COMMANDS, PINNED_FILE, TRIPS, found_options, found_signatures, keys
 
-
-def signature(callable_: object) -> list[str]:
-    """Parameters as they are written: name, star, default."""
-    shown = []
-    keyword_only = False
-    for parameter in inspect.signature(callable_).parameters.values():  # type: ignore[arg-type]
-        if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
-            keyword_only = True
-            shown.append("*")
-        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
-        shown.append(f"{'**' if parameter.kind is parameter.VAR_KEYWORD else ''}{parameter.name}{default}")
-    return shown
-
-
-def public_methods(kind: type) -> list[str]:
-    return sorted(name for name in dir(kind) if not name.startswith("_") and not hasattr(BaseException, name))
-
-
-def found_signatures() -> dict[str, object]:
-    found: dict[str, object] = {}
-    for name in sorted(set(sv.__all__) - {"__version__", "SymveilError"}):
-        value = getattr(sv, name)
-        found[name] = signature(value)
-        if inspect.isclass(value):
-            found[f"{name}: members"] = public_methods(value)
-    return found
-
-
-def found_options() -> dict[str, list[str]]:
-    found = {}
-
-    def look(command: click.Command, path: str) -> None:
-        if isinstance(command, click.Group):
-            for name, each in sorted(command.commands.items()):
-                look(each, f"{path} {name}".strip())
-            return
-        options = [option for each in command.params for option in (*each.opts, *each.secondary_opts)]
-        found[path] = sorted(option for option in options if option.startswith("--"))
-
-    look(cli, "")
-    return found
+PINNED = json.loads(PINNED_FILE.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", sorted(PINNED["signatures"]))
@@ -89,41 +44,9 @@ def test_options() -> None:
         assert set(options) <= set(found[command]), command
 
 
-JSON_COMMANDS = {
-    "release": ["release", "abc", "--alphabet", "abc", "--epsilon", "2"],
-    "explain": ["explain", "abc", "--alphabet", "abc", "--epsilon", "2"],
-    "explain on a model": [
-        *("explain", "quay|market st", "--model", str(EXAMPLES / "roads.json"), "--separator", "|", "--epsilon", "3"),
-    ],
-    "audit": ["audit", "--alphabet", "ab", "--length", "2", "--epsilon", "1"],
-    "opacity": ["opacity", str(EXAMPLES / "medical.json"), "--k", "2"],
-    "enforce": ["enforce", str(EXAMPLES / "medical.json"), "--k", "2", "--epsilon", "2"],
-    "verify": ["verify", str(EXAMPLES / "pin_checker.json"), "--alpha", "6/5"],
-    "learn": ["learn", "trips.csv", "--out", "learned.json"],
-    "privatize": ["privatize", "trips.csv", "--out", "private.csv", "--alphabet", "abc", "--epsilon", "2"],
-    "check": ["check", "private.csv.manifest.json"],
-    "ledger grant": ["ledger", "grant", "--ledger", "budgets.db", "--epsilon", "3", "--everyone"],
-    "ledger status": ["ledger", "status", "--ledger", "budgets.db"],
-    "ledger status of a person": ["ledger", "status", "--ledger", "budgets.db", "--person", "alice"],
-    "ledger history": ["ledger", "history", "--ledger", "budgets.db"],
-    "ledger export": ["ledger", "export", "--ledger", "budgets.db", "--out", "budgets.csv"],
-    "reproduce": ["reproduce", "chistikov2019"],
-}
-"""In this order: later ones use what earlier ones wrote."""
-
-
-def keys(value: object, path: str = "$") -> set[str]:
-    """The paths of all keys; the elements of a list share theirs."""
-    if isinstance(value, dict):
-        return {f"{path}.{key}" for key in value}.union(*(keys(each, f"{path}.{key}") for key, each in value.items()))
-    if isinstance(value, list):
-        return set().union(*(keys(each, f"{path}[]") for each in value[:3]))
-    return set()
-
-
 def test_keys_of_json_documents(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "trips.csv").write_text("trip_id,links\n1,a b a c\n2,b a\n")
+    (tmp_path / "trips.csv").write_text(TRIPS)
     assert set(JSON_COMMANDS) == set(PINNED["keys"])
     for name, arguments in JSON_COMMANDS.items():
         done = symveil(*arguments, "--json")
