@@ -164,6 +164,7 @@ def ledger(tmp_path):
         "UPDATE symveil_releases SET loss = '{}'",
         "UPDATE symveil_releases SET charge = '" + "9" * 400 + "'",
         "UPDATE symveil_charges SET sequences = 1000000000000000000",
+        "UPDATE symveil_grants SET created = x'ff'",
         "DROP TABLE symveil_persons",
         "ALTER TABLE symveil_releases DROP COLUMN loss",
     ],

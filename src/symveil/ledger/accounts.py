@@ -229,7 +229,7 @@ def history(database: Database, name: str | None = None) -> list[Entry]:
                     persons=None if name is not None else row.persons,
                 )
             )
-    return sorted(entries, key=lambda entry: entry.created)
+        return sorted(entries, key=lambda entry: entry.created)
 
 
 def _account(name: str, granted: int, spent: int, allowance: int, composed: float | None = None) -> Account:
