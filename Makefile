@@ -3,15 +3,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test coverage bench soak lint services clean
+LOCK := requirements-dev.lock
 
-$(VENV)/.ready: pyproject.toml
+.PHONY: demo test coverage bench soak lint lock services clean
+
+# With the versions that were tested together; where those do not exist (a newer Python, another system), with others
+$(VENV)/.ready: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]" -c $(LOCK) \
+	  || $(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
 
 $(VENV)/.bench-ready: $(VENV)/.ready
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[bench]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[bench]" -c $(LOCK) \
+	  || $(BIN)/pip install --quiet --disable-pip-version-check -e ".[bench]"
 	touch $@
 
 demo: $(VENV)/.ready
@@ -50,6 +55,12 @@ bench: $(VENV)/.bench-ready
 
 soak: $(VENV)/.ready services
 	$(BIN)/pytest -n 2 --dist loadgroup -m "soak or not soak"
+
+# One file for Python 3.11 and later on every system. It names no index, so that it works with any
+lock: $(VENV)/.ready
+	$(BIN)/pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --extra dev --extra bench \
+	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links --output-file $(LOCK)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ class EventOrder:
         for read in (self._read,) if self._read else (_number, _instant, _local_instant):
             try:
                 key = read(text)
-            except (ValueError, InvalidOperation, OverflowError):
+            except (ValueError, ArithmeticError):  # decimals have an overflow of their own
                 continue
             self._read = read
             return key

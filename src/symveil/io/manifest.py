@@ -16,6 +16,7 @@ from symveil.io.model_json import model_text
 from symveil.io.reading import read_text
 from symveil.languages.graph import Model
 from symveil.models.alphabet import Alphabet
+from symveil.models.names import shown
 
 FORMAT = "symveil-manifest/1"
 
@@ -71,8 +72,16 @@ def read_manifest(path: Path) -> Manifest:
     """The manifest in a file; refused where it is none."""
     text = read_text(path, what="manifest", at_most=_LARGEST)
     parse_json(text, where=str(path))  # refuses what is no JSON, with its place
-    document = json.loads(text)
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    try:
+        document = json.loads(text)
+    except ValueError:  # a whole number of thousands of digits, which nothing in a manifest has
+        raise FileError(str(path), expected="a manifest as symveil writes it", found="an enormous number") from None
+    told = document.get("format") if isinstance(document, dict) else None
+    if isinstance(told, str) and told.startswith("symveil-manifest/") and told != FORMAT:
+        raise FileError(
+            f"{path}: $.format", expected=f'"{FORMAT}"', found=f"{shown(told)}, which another version of symveil reads"
+        )
+    if told != FORMAT:
         raise FileError(str(path), expected=f'a manifest with "format": "{FORMAT}"', found="another document")
     for key, kind in _REQUIRED.items():
         if not isinstance(document.get(key), kind):

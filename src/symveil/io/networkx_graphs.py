@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from fractions import Fraction
 from typing import Any
-
-import networkx as nx
 
 from symveil.errors import ModelError, ParameterError
 from symveil.models.markov_chain import MarkovChain
@@ -28,8 +27,11 @@ def from_networkx(graph: Any, *, initial: str | None = None, notes: list[str] | 
     >>> from_networkx(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "b")]))
     MarkovChain(2 states, 3 transitions)
     """
-    if not isinstance(graph, nx.Graph):
-        raise ParameterError("graph", expected="a networkx graph", found=f"a {type(graph).__name__}")
+    # whoever has a graph has networkx, and this module asks for it only where there is one
+    networkx = sys.modules.get("networkx")
+    if networkx is None or not isinstance(graph, networkx.Graph):
+        how = "" if networkx is not None else ", which pip install symveil[formats] brings"
+        raise ParameterError("graph", expected=f"a networkx graph{how}", found=f"a {type(graph).__name__}")
     name = _names(graph)
     attribute = _attribute(graph)
     values: dict[tuple[str, str], Fraction] = {}

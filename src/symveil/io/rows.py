@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -43,7 +43,7 @@ class RowSource(ABC):
         return {}
 
     @abstractmethod
-    def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
         """The rows: `place`, then the columns by their names; `symbols` is the one that holds symbols."""
 
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from functools import cached_property
 from typing import Any, BinaryIO
@@ -31,7 +31,7 @@ class CsvRows(RowSource):
         ) as rows:
             return next(rows)[1]
 
-    def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
         """The rows, as strings."""
         del symbols
         places = [self.names.index(name) for name in columns]

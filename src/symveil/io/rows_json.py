@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from functools import cached_property
 from typing import Any, BinaryIO
@@ -47,7 +47,7 @@ class JsonRows(RowSource):
         """Where the first record has lists."""
         return [key for key, value in self._first.items() if isinstance(value, list)]
 
-    def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
         """The rows; the column of symbols as strings or whole numbers, or lists of them."""
         reader = _Symbols(columns.index(symbols))
         gathered = Gathered()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from symveil.errors import FileError, SymveilError
+from symveil.io.parquet_footer import ColumnSize, column_sizes
 from symveil.io.reading import MOST_TIMES, open_bytes
 from symveil.io.records import LONGEST, PLACE, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
 from symveil.io.rows import WHAT, RowSource, RowWriter
@@ -34,11 +35,10 @@ class ParquetRows(RowSource):
         super().__init__(file, most_times=most_times)
         self._longest = longest
         self._rows_done, self._rows_all = 0, 0
-        self._unpacked: IO[bytes] | None = None
 
     @cached_property
     def _schema(self) -> pa.Schema:
-        with self._file() as file:
+        with self._file() as (file, _):
             return file.schema_arrow
 
     @property
@@ -56,12 +56,12 @@ class ParquetRows(RowSource):
         """The types of the columns."""
         return dict(zip(self._schema.names, self._schema.types, strict=True))
 
-    def batches(self, columns: Sequence[str], symbols: str) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
         """The rows, in their own types."""
-        with self._file() as file:
+        with self._file() as (file, raw):
             self._rows_done, self._rows_all = 0, file.metadata.num_rows
             wanted = list(dict.fromkeys(columns))
-            size = self._rows_at_once(file, wanted, symbols)
+            size = self._rows_at_once(raw, wanted, symbols)
             for groups in self._row_groups(file):
                 for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=wanted):
                     places = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
@@ -83,54 +83,41 @@ class ParquetRows(RowSource):
         """How many of the rows have been read, from 0 to 1."""
         return self._rows_done / self._rows_all if self._rows_all else 0.0
 
-    def _rows_at_once(self, file: pq.ParquetFile, wanted: list[str], symbols: str) -> int:
+    def _rows_at_once(self, raw: BinaryIO, wanted: list[str], symbols: str) -> int:
         """How many rows make a batch of bounded size; refuses a file that promises absurd lengths."""
-        metadata = file.metadata
         fullest, widest = 1.0, 1.0
-        for group_number in range(metadata.num_row_groups):
-            group = metadata.row_group(group_number)
-            for number in range(group.num_columns):
-                chunk = group.column(number)
-                if chunk.path_in_schema.split(".")[0] in wanted:
-                    items = max(1.0, chunk.num_values / max(group.num_rows, 1))
-                    widest = max(widest, items * self._widest_text(group_number, chunk, items))
-                if chunk.path_in_schema.split(".")[0] != symbols:
-                    continue
-                if chunk.num_values > min(group.num_rows * max(self._longest, 1), _MOST_VALUES):
-                    raise too_long(f"{self.file}: row group {group_number + 1}", self._longest)
-                fullest = max(fullest, chunk.num_values / max(group.num_rows, 1))
+        for chunk in column_sizes(raw):
+            items = max(1.0, chunk.values / max(chunk.rows, 1))
+            if chunk.column in wanted:
+                widest = max(widest, items * self._widest_text(raw, chunk, items))
+            if chunk.column != symbols:
+                continue
+            if chunk.values > min(chunk.rows * max(self._longest, 1), _MOST_VALUES):
+                raise too_long(f"{self.file}: row group {chunk.group}", self._longest)
+            fullest = max(fullest, items)
         return max(1, min(ROWS_AT_ONCE, int(SYMBOLS_AT_ONCE / fullest), int(_BYTES_AT_ONCE / widest)))
 
-    def _widest_text(self, group: int, chunk: pq.ColumnChunkMetaData, items: float) -> int:
+    def _widest_text(self, raw: BinaryIO, chunk: ColumnSize, items: float) -> int:
         """The length of the longest text in a column's dictionary, where it could matter.
 
         One text in a dictionary may stand in every row: a few bytes of file would become thousands of millions.
         """
-        size = int(chunk.total_uncompressed_size)
-        if chunk.physical_type != "BYTE_ARRAY" or not chunk.has_dictionary_page:
+        if not chunk.packed_texts:
             return 1
-        if size * items * ROWS_AT_ONCE <= _BYTES_AT_ONCE:
-            return size
-        path = chunk.path_in_schema
-        with pq.ParquetFile(self._opened_file(), read_dictionary=[path]) as file:
-            for batch in file.iter_batches(batch_size=1, row_groups=[group], columns=[path]):
+        if chunk.bytes * items * ROWS_AT_ONCE <= _BYTES_AT_ONCE:
+            return chunk.bytes
+        with pq.ParquetFile(_shared(raw), read_dictionary=[chunk.path]) as file:
+            for batch in file.iter_batches(batch_size=1, row_groups=[chunk.group - 1], columns=[chunk.path]):
                 column = batch.column(0)
                 values = column.flatten() if is_list(column.type) else column
                 if not pa.types.is_dictionary(values.type):
-                    return size
+                    return chunk.bytes
                 return max(1, pc.max(pc.binary_length(values.dictionary)).as_py() or 1)
         return 1
 
-    def _opened_file(self) -> Any:
-        """What Parquet reads from: the file itself, or what it was unpacked to."""
-        if self._unpacked is None:
-            return self.file
-        self._unpacked.seek(0)
-        return pa.PythonFile(self._unpacked, mode="r")
-
     @contextmanager
-    def _file(self) -> Iterator[pq.ParquetFile]:
-        """The file, whatever goes wrong with it as a FileError."""
+    def _file(self) -> Iterator[tuple[pq.ParquetFile, BinaryIO]]:
+        """The file and its bytes, whatever goes wrong with it as a FileError."""
         try:
             if self.file.name.lower().endswith(".gz"):
                 # a file without a name: nobody else can open it, and it goes with the process
@@ -139,12 +126,11 @@ class ParquetRows(RowSource):
                     open_bytes(self.file, what=WHAT, most_times=self._most_times) as packed,
                 ):
                     shutil.copyfileobj(packed, plain, 1 << 20)
-                    self._unpacked = plain
-                    with pq.ParquetFile(self._opened_file()) as file:
-                        yield file
+                    with pq.ParquetFile(_shared(plain)) as file:
+                        yield file, cast("BinaryIO", plain)
             else:
-                with pq.ParquetFile(self.file) as file:
-                    yield file
+                with self.file.open("rb") as raw, pq.ParquetFile(self.file) as file:
+                    yield file, raw
         except (SymveilError, GeneratorExit):
             raise
         except (MemoryError, KeyboardInterrupt):
@@ -154,13 +140,17 @@ class ParquetRows(RowSource):
             raise FileError(str(self.file), expected="a Parquet file", found=found) from None
 
 
+def _shared(raw: Any) -> pa.PythonFile:
+    """The same open file for Arrow: it may have no name that could be opened again."""
+    raw.seek(0)
+    return pa.PythonFile(raw, mode="r")
+
+
 def _without_views(column: Any) -> Any:
     """Views of text as text: Arrow cannot take rows of them."""
     kind = column.type
     if pa.types.is_string_view(kind):
         return column.cast(pa.string())
-    if is_list(kind) and pa.types.is_string_view(kind.value_type):
-        return column.cast(pa.large_list(pa.string()) if pa.types.is_large_list(kind) else pa.list_(pa.string()))
     return column
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -167,7 +168,8 @@ class _XesFile(SequenceFile):
         return True
 
     def names(self) -> dict[str, str]:
-        return _told(self._reader.columns)
+        # no order: what is written stands in its order, and the attribute that told it is left out
+        return {"case": self._reader.columns.case, "symbol": self._reader.columns.symbol}
 
     def records(self) -> Iterator[pa.RecordBatch]:
         return self._reader.records()
@@ -291,21 +293,25 @@ class _WideFile(_TableFile):
         return (" " if self._separator is None else self._separator) if self._as_text else None
 
     def records(self) -> Iterator[pa.RecordBatch]:
+        # closed at once also where a row is refused, and not when the error is forgotten
+        with closing(self._source.batches(self._columns.read(), self._columns.sequence)) as batches:
+            yield from map(self._records_of, batches)
+
+    def _records_of(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         columns = self._columns
-        for rows in self._source.batches(columns.read(), columns.sequence):
-            places, sequences = rows.column(PLACE), rows.column(columns.sequence)
-            require_filled(sequences, places, file=self.file, unit=self.unit, what="a sequence")
-            arrays = {PLACE: places}
-            if columns.identifier is not None:
-                arrays[ID] = rows.column(columns.identifier)
-                require_named(arrays[ID], places, file=self.file, unit=self.unit, what="an id", plain=self._plain)
-            if columns.person is not None:
-                arrays[PERSON] = self._person(rows.column(columns.person), places)
-            arrays[SYMBOLS] = self._symbols(sequences, places)
-            arrays |= {kept(index): rows.column(name) for index, name in enumerate(columns.keep)}
-            batch = pa.record_batch(list(arrays.values()), names=list(arrays))
-            check_lengths(batch, file=self.file, unit=self.unit, longest=self._longest)
-            yield batch
+        places, sequences = rows.column(PLACE), rows.column(columns.sequence)
+        require_filled(sequences, places, file=self.file, unit=self.unit, what="a sequence")
+        arrays = {PLACE: places}
+        if columns.identifier is not None:
+            arrays[ID] = rows.column(columns.identifier)
+            require_named(arrays[ID], places, file=self.file, unit=self.unit, what="an id", plain=self._plain)
+        if columns.person is not None:
+            arrays[PERSON] = self._person(rows.column(columns.person), places)
+        arrays[SYMBOLS] = self._symbols(sequences, places)
+        arrays |= {kept(index): rows.column(name) for index, name in enumerate(columns.keep)}
+        batch = pa.record_batch(list(arrays.values()), names=list(arrays))
+        check_lengths(batch, file=self.file, unit=self.unit, longest=self._longest)
+        return batch
 
     def _symbols(self, sequences: Any, places: Any) -> Any:
         if is_list(sequences.type):
@@ -359,13 +365,15 @@ class _LongFile(_TableFile):
         grouping = Grouping(
             file=self.file, unit=self.unit, columns=columns, longest=self._longest, plain=self._plain
         )  # fmt: skip
-        rows = self._source.batches(columns.read(), columns.symbol)
-        for batch in grouping.records(rows):
-            if PERSON in batch.schema.names and isinstance(self._source, JsonRows):
-                index = batch.schema.get_field_index(PERSON)
-                persons = pa.array([plain_text(text) for text in batch.column(index).to_pylist()], type=pa.string())
-                batch = batch.set_column(index, PERSON, persons)  # noqa: PLW2901 - the same batch, persons unquoted
-            yield batch
+        with closing(self._source.batches(columns.read(), columns.symbol)) as rows:
+            yield from map(self._with_plain_persons, grouping.records(rows))
+
+    def _with_plain_persons(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if PERSON not in batch.schema.names or not isinstance(self._source, JsonRows):
+            return batch
+        index = batch.schema.get_field_index(PERSON)
+        persons = pa.array([plain_text(text) for text in batch.column(index).to_pylist()], type=pa.string())
+        return batch.set_column(index, PERSON, persons)
 
     def check_lengths_may_change(self) -> None:
         raise secret_lengths_in_long_form()

@@ -18,7 +18,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import pyarrow as pa
 
-from symveil.errors import FileError, ParameterError
+from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.io.columns import PROCESS_MINING, ColumnOptions, LongColumns
 from symveil.io.event_order import EventOrder
 from symveil.io.reading import MOST_TIMES, open_bytes
@@ -180,6 +180,10 @@ class XesReader:
             except expat.ExpatError as error:
                 # only the position: a message of expat's could hold a piece of the file
                 raise FileError(f"{self.file}: line {error.lineno}", expected="XML", found="something else") from None
+            except SymveilError:
+                raise
+            except (LookupError, ValueError):  # what the first line declares is no encoding, or none that expat takes
+                raise FileError(str(self.file), expected="XML in UTF-8", found="another encoding") from None
         if not handler.is_log:
             raise FileError(str(self.file), expected="an XES log", found="another XML document")
         yield from handler.taken()

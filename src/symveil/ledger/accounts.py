@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -11,7 +11,7 @@ from symveil.errors import LedgerError, ParameterError
 from symveil.ledger.amounts import LARGEST, UNIT, granted_units, shown_units
 from symveil.ledger.charging import in_parts, now
 from symveil.ledger.composition import composed_epsilon, histories
-from symveil.ledger.store import Database, charges, grants, persons, releases, settings
+from symveil.ledger.store import Database, charges, grants, persons, releases, settings, shown
 from symveil.numerics.rationals import Number, exact
 
 _ROWS_AT_ONCE = 10_000
@@ -176,7 +176,7 @@ def account(database: Database, name: str) -> Account:
         return _account(name, row.granted, row.spent, allowance, composed)
 
 
-def accounts(database: Database) -> Iterator[Account]:
+def accounts(database: Database) -> Generator[Account]:
     """Everybody's budget, in the order in which the ledger met them."""
     with database.reading() as connection:
         allowance = int(_setting(connection, "allowance"))
@@ -187,6 +187,8 @@ def accounts(database: Database) -> Iterator[Account]:
             ).all()
             if not rows:
                 return
+            if rows[-1].number <= last:  # only in a damaged file, which would be read for ever
+                raise LedgerError(f"{shown(database.url)}: expected persons in order, found a damaged ledger")
             last = rows[-1].number
             yield from (_account(row.name, row.granted, row.spent, allowance) for row in rows)
 
@@ -215,21 +217,21 @@ def history(database: Database, name: str | None = None) -> list[Entry]:
             Entry(
                 kind="grant", created=row.created, amount=shown_units(row.amount), person=row.person_name or "everyone"
             )
-            for row in connection.execute(given.order_by(grants.c.number))
+            for row in connection.execute(given.order_by(grants.c.number)).all()  # a statement in use keeps a lock
         ]
-        for row in connection.execute(made.order_by(releases.c.number)):
+        for row in connection.execute(made.order_by(releases.c.number)).all():
             entries.append(
                 Entry(
                     kind="release",
                     created=row.created,
-                    amount=shown_units(row.charge * row.own) if name is not None else shown_units(row.charge),
+                    amount=shown_units(int(row.charge) * int(row.own)) if name is not None else shown_units(row.charge),
                     release_id=row.release_id,
                     state=row.state,
                     sequences=row.own,
                     persons=None if name is not None else row.persons,
                 )
             )
-    return sorted(entries, key=lambda entry: entry.created)
+        return sorted(entries, key=lambda entry: entry.created)
 
 
 def _account(name: str, granted: int, spent: int, allowance: int, composed: float | None = None) -> Account:

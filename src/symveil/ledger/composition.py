@@ -33,6 +33,8 @@ from symveil.numerics.rationals import at_least, spelled
 _STEP = 1e-4
 """The grid on which losses are rounded upwards."""
 _PERSONS_AT_ONCE = 500
+_MOST_COMPOSED = 1_000_000
+"""How many losses of one kind are composed: beyond it the distribution would not fit into memory."""
 
 History = tuple[tuple[str, int], ...]
 """How a person's budget was spent: (loss, how often), sorted."""
@@ -70,7 +72,13 @@ def composed_epsilon(history: Iterable[tuple[str, int]], delta: float) -> float:
     >>> round(composed_epsilon([(half, 50)], 1e-6), 1)                     # adding would say 25
     7.4
     """
-    return _composed(tuple(sorted(history)), delta)
+    spent = tuple(sorted(history))
+    if not all(0 <= times <= _MOST_COMPOSED for _, times in spent):
+        raise LedgerError(
+            f"ledger: expected at most {_MOST_COMPOSED} sequences of one person to compose, found more; a budget "
+            "without a delta adds them"
+        )
+    return _composed(spent, delta)
 
 
 @lru_cache(maxsize=4096)
@@ -124,6 +132,8 @@ def within_budget(connection: sa.Connection, budgets: list[Budget], *, loss: str
         for budget in part:
             history = defaultdict(int, spent.get(budget.person, {}))
             history[loss] += budget.sequences
+            if history[loss] > _MOST_COMPOSED:
+                continue  # adding did not cover it, and composing is out of reach
             if composed_epsilon(history.items(), delta) <= budget.epsilon_units / UNIT:
                 covered.add(budget.person)
     return covered
@@ -138,6 +148,6 @@ def histories(connection: sa.Connection, numbers: list[int]) -> dict[int, dict[s
         .where(charges.c.person.in_(numbers))
         .group_by(charges.c.person, releases.c.loss)
     )
-    for person, loss, times in connection.execute(query):
+    for person, loss, times in connection.execute(query).all():
         found[person][loss] = int(times)
     return found

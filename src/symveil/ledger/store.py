@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from symveil.errors import LedgerError
+from symveil.errors import LedgerError, SymveilError
 
 VERSION = "1"
 _PATIENCE = 600  # seconds that a transaction waits for another one to finish
@@ -86,7 +86,7 @@ class Database:
                     found = connection.scalar(sa.select(settings.c.value).where(settings.c.name == "version"))
                 if found == VERSION:
                     return
-                raise LedgerError(f"{shown(self.url)}: expected a ledger of version {VERSION}, found {found!r}")
+                raise _of_another_version(self.url, found)
             if not create:
                 raise LedgerError(f"{shown(self.url)}: expected a ledger, found a database without one")
             with self.writing() as connection:
@@ -100,7 +100,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A connection for looking."""
-        with _explained(self.url), self._engine.connect() as connection:
+        with _explained(self.url), _meaningful(self.url), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -118,22 +118,31 @@ class Database:
     @contextmanager
     def begin_writing(self, connection: sa.Connection) -> Iterator[None]:
         """A transaction in which this connection alone changes the ledger; all of it happens, or nothing."""
-        if not self.is_sqlite:
-            with connection.begin():
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        with _meaningful(self.url):
+            if not self.is_sqlite:
+                with connection.begin():
+                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                    yield
+                return
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            try:
                 yield
-            return
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            connection.exec_driver_sql("ROLLBACK")
-            raise
-        connection.exec_driver_sql("COMMIT")
+            except BaseException:
+                connection.exec_driver_sql("ROLLBACK")
+                raise
+            connection.exec_driver_sql("COMMIT")
 
     def close(self) -> None:
         """Let go of all connections."""
         self._engine.dispose()
+
+
+def _of_another_version(url: str, found: object) -> LedgerError:
+    """What to do about a ledger that this version cannot use (docs/policies.md); nothing in it is touched."""
+    text = str(found)[:40]
+    newer = text.isascii() and text.isdigit() and int(text) > int(VERSION)
+    hint = "it was made by a later symveil: install that version or a later one" if newer else "it is damaged"
+    return LedgerError(f"{shown(url)}: expected a ledger of version {VERSION}, found {text!r}; {hint}")
 
 
 _LOCK = 0x73796D7665696C  # "symveil": the one lock that charging processes take turns at
@@ -198,6 +207,17 @@ def _explained(url: str) -> Iterator[None]:
         raise LedgerError(f"{shown(url)}: expected a working ledger database, found {cause[0]}") from None
     except SQLAlchemyError as error:
         raise LedgerError(f"{shown(url)}: expected a working ledger database, found {type(error).__name__}") from None
+
+
+@contextmanager
+def _meaningful(url: str) -> Iterator[None]:
+    """Values that symveil never writes, as one line: SQLite keeps any value in any column."""
+    try:
+        yield
+    except (SymveilError, SQLAlchemyError):
+        raise
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        raise LedgerError(f"{shown(url)}: expected what symveil writes into a ledger, found something else") from error
 
 
 def shown(url: str) -> str:

@@ -6,7 +6,7 @@ import csv
 import heapq
 import io
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -77,12 +77,16 @@ def ledger_history(ledger: str | Path, person: str | None = None) -> list[Entry]
 
 def export_ledger(ledger: str | Path, out: str | Path) -> int:
     """Everybody's budget as a CSV file, for its owner only; how many persons there are."""
-    with _open(ledger) as database, AsideFile(Path(out), "export") as file:
+    with (
+        _open(ledger) as database,
+        AsideFile(Path(out), "export") as file,
+        closing(accounts(database)) as everybody,  # else a failure would leave the ledger locked for writers
+    ):
         count = 0
         text = io.TextIOWrapper(cast("BinaryIO", file), encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["person", "granted", "spent", "left"])
-        for each in accounts(database):
+        for each in everybody:
             writer.writerow([each.person, each.granted, each.spent, each.left])
             count += 1
         text.flush()
@@ -102,5 +106,5 @@ def ledger_accounts(ledger: str | Path, *, most: int) -> list[Account]:
     ...     [(each.person, each.left) for each in ledger_accounts(ledger, most=1)]
     [('alice', '2')]
     """
-    with _open(ledger) as database:
-        return heapq.nlargest(most, accounts(database), key=lambda each: exact(each.spent))
+    with _open(ledger) as database, closing(accounts(database)) as everybody:
+        return heapq.nlargest(most, everybody, key=lambda each: exact(each.spent))

@@ -74,8 +74,14 @@ def check_manifest(
     manifest = read_manifest(file)
     try:
         return _checked(file, manifest, output, model)
-    except (KeyError, TypeError, AttributeError, IndexError):
-        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from None
+    except SymveilError:
+        raise
+    except OSError as error:  # a name that no file can have
+        raise FileError(
+            str(file), expected="a manifest that names files", found=error.strerror or "other names"
+        ) from None
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from error
 
 
 def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:

@@ -1,0 +1,477 @@
+"""Every parser of symveil, with examples of what it reads: adding one is adding a line to TARGETS.
+
+What was read is also used: a model is written and read back as the same, sequences are written in their own form
+and read back as the same, a ledger's books are looked through. A parser that lets something through which falls
+over later is caught as well.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+from random import Random
+
+import matplotlib.pyplot  # noqa: F401 - pandas' and its own first import warn about other libraries, not about inputs
+import networkx  # noqa: F401 - as above
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pydot  # noqa: F401 - as above
+
+from fuzz import examples
+from fuzz.mutations import HOSTILE, VALUES
+from fuzz.runner import Target
+from symveil.cli.main import main as command_line
+from symveil.enforcement.enforce import enforce_opacity
+from symveil.errors import SymveilError
+from symveil.io.columns import ColumnOptions
+from symveil.io.model_files import load_labelled_chain, load_model
+from symveil.io.model_json import model_text, parse_model
+from symveil.io.sequence_files import open_sequences
+from symveil.io.sequences import read_sequences
+from symveil.io.symbols import check_separable, join_word, read_alphabet, split_word
+from symveil.models.word import encode
+from symveil.numerics.rationals import exact, spelled
+from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
+from symveil.workflows.budgets import (
+    export_ledger,
+    grant_budget,
+    ledger_accounts,
+    ledger_history,
+    ledger_status,
+    person_status,
+)
+from symveil.workflows.check import check_manifest
+from symveil.workflows.enforce_log import enforced_log
+from symveil.workflows.privatize_file import privatize_file
+
+# --- models ----------------------------------------------------------------------------------------
+
+
+def _model(name: str):
+    """A model file of this name; `{…}` in an input separates it from a file beside it."""
+    beside = {"m.stoc": "m.fsm", "m.tra": "m.lab"}.get(name)
+
+    def parse(content: bytes, folder: Path) -> object:
+        for old in folder.glob("m.*"):
+            old.unlink()
+        own, both, other = content.partition(examples.BESIDE)
+        (folder / name).write_bytes(own)
+        if both and beside is not None:
+            (folder / beside).write_bytes(other)
+        notes: list[str] = []
+        model = load_model(folder / name, notes=notes)
+        assert all(len(note.splitlines()) == 1 for note in notes), notes
+        again = parse_model(model_text(model))
+        assert again == model, "written and read again it is another model"
+        if name == "m.tra":
+            load_labelled_chain(folder / name)
+        return model
+
+    return parse
+
+
+def _made_model(random: Random) -> bytes:
+    """A document of a random kind with a few states, right or nearly so."""
+    states = random.sample(["a", "b", "c", "", "x y", "é", "0"], random.randrange(1, 6))
+    kind = random.choice(["markov-chain", "transition-system", "automaton", "stochastic-system", "labelled-chain"])
+    chances = ["1/2", 0.5, 1, "1/3", "2/3", 0.3333333333, "0", 2, "1e-9", "0.999999999999"]
+
+    def state() -> object:
+        return random.choice(states) if random.random() < 0.97 else random.choice(VALUES)
+
+    def row() -> list[object]:
+        if kind in ("markov-chain", "labelled-chain"):
+            return [state(), state(), random.choice(chances)]
+        event = random.choice(["e", "f", None]) if kind == "automaton" else random.choice("ef")
+        chance = [random.choice(chances)] if kind == "stochastic-system" and logical else []
+        return [state(), event, state(), *chance]
+
+    logical = random.random() < 0.5
+    document: dict[str, object] = {"format": "symveil/1", "kind": kind}
+    document["transitions"] = [row() for _ in range(random.randrange(6))]
+    if random.random() < 0.8:
+        document["initial"] = state() if random.random() < 0.8 else states[:2]
+    extras: dict[str, object] = {
+        "states": states,
+        "accepting": states[:1],
+        "observable": ["e"],
+        "secret": states[-1:],
+        "labels": {name: random.choice("xy") for name in states},
+        "related": [[state(), state()]],
+    }
+    wanted = {
+        "automaton": ["accepting"],
+        "stochastic-system": ["observable", "secret"],
+        "labelled-chain": ["labels", "related"],
+    }.get(kind, [])
+    document |= {key: extras[key] for key in wanted if random.random() < 0.95}
+    document |= {key: extras[key] for key in extras if random.random() < 0.03}
+    if random.random() < 0.3:
+        document["states"] = states
+    return json.dumps(document).encode()
+
+
+# --- files of sequences ----------------------------------------------------------------------------
+
+_WIDE = ColumnOptions(sequence="s", separator="|", keep=("k",))
+_LONG = ColumnOptions(case="c", symbol="s", order="o", person="k")
+
+
+def _sequences(name: str, *options: ColumnOptions):
+    """A file of sequences of this name, read in several ways; each that works is written and read again."""
+
+    def parse(content: bytes, folder: Path) -> object:
+        file = folder / name
+        file.write_bytes(content)
+        refused: list[SymveilError] = []
+        some = False
+        for each in (ColumnOptions(), *options):
+            try:
+                opened = open_sequences(file, each)
+                batches = list(opened.records())
+                for batch in batches:
+                    opened.persons(batch)
+            except SymveilError as error:
+                refused.append(error)
+                continue
+            some = True
+            out = folder / f"out-{name}"
+            with out.open("wb") as sink:
+                writer = opened.writer(sink, packed=False)
+                for batch in batches:
+                    writer.write(batch)
+                writer.close()
+            names = {{"id": "identifier"}.get(key, key): value for key, value in opened.names().items()}
+            again = open_sequences(out, ColumnOptions(**names))
+            assert _symbols(again.records()) == _symbols(batches), "written and read again they are others"
+        if not name.endswith(".xes"):
+            try:
+                list(read_sequences(file))
+                some = True
+            except SymveilError as error:
+                refused.append(error)
+        if not some:
+            raise refused[0]
+        return file
+
+    return parse
+
+
+def _symbols(batches: Iterator[pa.RecordBatch] | list[pa.RecordBatch]) -> list[object]:
+    return [row for batch in batches for row in batch.column("symbols").to_pylist()]
+
+
+_TYPES = [
+    *(pa.string(), pa.large_string(), pa.int64(), pa.uint64(), pa.float64(), pa.bool_(), pa.binary(), pa.date32()),
+    *(pa.timestamp("ns"), pa.timestamp("us", "Europe/Rome"), pa.decimal128(38, 3), pa.time64("ns"), pa.duration("s")),
+    *(pa.list_(pa.string()), pa.list_(pa.int32()), pa.large_list(pa.string()), pa.list_(pa.list_(pa.string()))),
+    *(pa.dictionary(pa.int8(), pa.string()), pa.struct([("a", pa.int8())]), pa.null(), pa.list_(pa.float64())),
+    *(pa.list_(pa.dictionary(pa.int8(), pa.string())), pa.int8(), pa.float32(), pa.map_(pa.string(), pa.string())),
+    *(pa.list_(pa.string(), 2), pa.binary(2), pa.date64(), pa.string_view(), pa.list_(pa.null()), pa.list_(pa.bool_())),
+]
+_CELLS: list[object] = [
+    *("a", "b", "", "a|b", "a b", "1", "-1", 0, 1, 2**40, 0.5, float("nan"), True, None, b"ab", b"\xff\xff", [], ["a"]),
+    *(["a", None], ["", "b"], [1, 2], [["a"]], [[]], {"a": 1}, float("inf"), [0.5, 1.0], "\x00", "é", [True], "a\nb"),
+]
+
+
+def _made_parquet(random: Random) -> bytes:
+    """A table of random columns, as Parquet."""
+    count = random.choice([0, 1, 2, 5])
+    arrays, names = [], []
+    for _ in range(random.randrange(5)):
+        kind = random.choice(_TYPES)
+        with suppress(pa.ArrowException, ValueError, TypeError, OverflowError):
+            fitting = [cell for cell in _CELLS if _fits(cell, kind)] or [None]
+            column = pa.array([random.choice(fitting) for _ in range(count)], type=kind)
+            arrays.append(column)
+            names.append(random.choice(["id", "trip_id", "s", "c", "o", "k", "links", "", "é", "from", "to"]))
+    sink = io.BytesIO()
+    with suppress(pa.ArrowException, ValueError):
+        # no names: Arrow would refuse a table of no columns but some rows
+        pq.write_table(pa.Table.from_arrays(arrays, names=names), sink, row_group_size=random.choice([1, 2, 100]))
+    content = bytearray(sink.getvalue())
+    if content and random.random() < 0.3:
+        content[random.randrange(len(content))] ^= 1 << random.randrange(8)
+    return bytes(content)
+
+
+def _fits(cell: object, kind: pa.DataType) -> bool:
+    try:
+        pa.array([cell], type=kind)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError, AttributeError):
+        return False
+    return True
+
+
+def _parquet(content: bytes, folder: Path) -> object:
+    """The same bytes as sequences and as a transition table."""
+    try:
+        return _sequences("t.parquet", _WIDE, _LONG)(content, folder)
+    except SymveilError:
+        return _model("m.parquet")(content, folder)
+
+
+# --- manifests, ledgers, logs ----------------------------------------------------------------------
+
+
+def _prepare_manifests(folder: Path) -> tuple[bytes, ...]:
+    (folder / "roads.json").write_bytes(examples.CHAIN)
+    (folder / "trips.csv").write_bytes(b"trip_id,links\n1,a b a\n2,b\n")
+    made = []
+    for number, more in enumerate(
+        [
+            {"alphabet": "ab"},
+            {"model": folder / "roads.json"},
+            {"alphabet": "ab", "metric": "levenshtein", "max_length": 4},
+            {"alphabet": "ab", "adjacency": "all", "mechanism": "staircase"},
+        ]
+    ):
+        release = privatize_file(folder / "trips.csv", folder / f"private{number}.csv", epsilon="3/2", **more)
+        made.append(release.manifest_file.read_bytes())
+    return tuple(made)
+
+
+def _manifest(content: bytes, folder: Path) -> object:
+    (folder / "x.manifest.json").write_bytes(content)
+    return check_manifest(folder / "x.manifest.json").document()
+
+
+def _prepare_ledger(folder: Path) -> tuple[bytes, ...]:
+    file = folder / "first.db"
+    grant_budget(file, 5, everyone=True, delta="1e-6")
+    grant_budget(file, "1/2", persons=["1", "2", "alice"])
+    (folder / "trips.csv").write_bytes(b"trip_id,links\n1,a b a\n2,b\n")
+    privatize_file(folder / "trips.csv", folder / "private.csv", epsilon="3/2", alphabet="ab", ledger=str(file))
+    global _ledger_file  # noqa: PLW0603 - the structure-aware maker starts from it
+    _ledger_file = file
+    return (file.read_bytes(),)
+
+
+_ledger_file: Path | None = None
+
+_STORED: list[object] = [
+    *(None, "", "0", "1", "2", "-1", "x", "1e5", "½", "9" * 400, 0, -1, 10**18, 0.5, 1e300, b"", b"\xff", "NaN", "1/2"),
+    *("{}", "[]", '{"kind": "pure"}', '{"kind": "pure", "epsilon": "x"}', '{"epsilon": "1e999999", "kind": "pure"}'),
+    *('{"kind": "other"}', '{"kind": "symbols", "rate": "0", "symbols": 0, "differing": -1}', "pending", "done"),
+]
+
+
+_CHANGES = [
+    *("DELETE FROM {0} WHERE ? IS NULL OR 1", "ALTER TABLE {0} RENAME TO other_{0}", "DROP TABLE {0}"),
+    "ALTER TABLE {0} DROP COLUMN {1}",
+]
+
+
+def _made_ledger(random: Random) -> bytes:
+    """A ledger in which something stands that symveil never writes, or in which something is missing."""
+    assert _ledger_file is not None
+    changed = _ledger_file.with_name("changed.db")
+    shutil.copyfile(_ledger_file, changed)
+    with closing(sqlite3.connect(changed)) as connection, connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = [name for name in tables if not name.startswith("sqlite")]
+        for _ in range(random.choice([1, 1, 2])):
+            table = random.choice(tables)
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            column, value = random.choice(columns or [""]), random.choice(_STORED)
+            change = random.choice([*["UPDATE {0} SET {1} = ?"] * 8, *_CHANGES]).format(table, column)
+            with suppress(sqlite3.Error, OverflowError):
+                connection.execute(change, [value] if "?" in change else [])
+    return changed.read_bytes()
+
+
+def _ledger(content: bytes, folder: Path) -> object:
+    file = folder / "l.db"
+    for old in folder.glob("l.db*"):
+        old.unlink()
+    file.write_bytes(content)
+    refused: list[SymveilError] = []
+    for look in (
+        lambda: ledger_status(file).document(),
+        lambda: person_status(file, "1").document(),
+        lambda: [entry.document() for entry in ledger_history(file)],
+        lambda: [entry.document() for entry in ledger_history(file, "1")],
+        lambda: ledger_accounts(file, most=2),
+        lambda: export_ledger(file, folder / "l.csv"),
+        lambda: grant_budget(file, "1/2", persons=["1"]),
+        lambda: privatize_file(
+            folder / "trips.csv", folder / "l-out.csv", epsilon=1, alphabet="ab", ledger=str(file), release_id=None
+        ),
+    ):
+        try:
+            look()
+        except SymveilError as error:
+            refused.append(error)
+    if refused:
+        raise refused[0]
+    return None
+
+
+def _log(content: bytes, folder: Path) -> object:
+    if "enforcement" not in _cache:
+        (folder / "system.json").write_bytes(examples.STOCHASTIC)
+        _cache["enforcement"] = enforce_opacity(load_model(folder / "system.json"), 0, epsilon=2, length=3)
+    refused = []
+    for name in ("log.csv", "log.jsonl"):
+        (folder / name).write_bytes(content)
+        try:
+            text, _ = enforced_log(_cache["enforcement"], folder / name, folder / "log-out.jsonl")
+        except SymveilError as error:
+            refused.append(error)
+        else:
+            assert all(isinstance(json.loads(line, parse_int=str), dict) for line in text.splitlines())
+    if len(refused) > 1:
+        raise refused[0]
+    return None
+
+
+_cache: dict[str, object] = {}
+
+
+# --- what is typed ---------------------------------------------------------------------------------
+
+
+def _typed(content: bytes, folder: Path) -> object:
+    """Numbers, alphabets, separators and words, as they are typed."""
+    pieces = (content.decode("utf-8", errors="surrogateescape").split("\n", 3) + [""] * 4)[:4]
+    number, alphabet, separator, word = pieces
+    refused: list[SymveilError] = []
+    (folder / "a.txt").write_bytes(content)
+    for read in (
+        lambda: exact(spelled(read_epsilon(number))),
+        lambda: read_offset(number),
+        lambda: read_adjacency(exact(number).numerator, length=3),
+        lambda: read_alphabet(f"@{folder / 'a.txt'}"),
+        lambda: _word(alphabet.lstrip("@"), separator or None, word),
+    ):
+        try:
+            read()
+        except SymveilError as error:
+            refused.append(error)
+    if len(refused) > 3:
+        raise refused[-1]
+    return None
+
+
+def _word(alphabet: str, separator: str | None, word: str) -> None:
+    symbols = read_alphabet(alphabet)
+    check_separable(symbols, separator)
+    split = split_word(word, separator)
+    assert join_word(split, separator) == word
+    encode(split, symbols)
+
+
+def _made_command(random: Random) -> bytes:
+    """Arguments of a command, one a line; sizes are small, so that only nonsense takes long."""
+
+    def pick(*usual: str) -> str:
+        if random.random() < 0.6:
+            return random.choice(usual)
+        return random.choice(HOSTILE).decode("utf-8", errors="surrogateescape").replace("\n", "").replace("\x00", "")
+
+    command = random.choice(["release", "explain", "audit", "verify", "opacity", "enforce"])
+    model = {"verify": "chain.json", "opacity": "system.json", "enforce": "system.json"}.get(command)
+    arguments = [command]
+    if model is not None:
+        arguments.append(model)
+        names = {
+            "verify": {
+                "--alpha": ("6/5", "1.1"),
+                "--epsilon": ("1", "0.1"),
+                "--delta": ("1/20", "0"),
+                "--pair": ("a,b",),
+            },
+            "opacity": {
+                "--k": ("0", "1", "infinite"),
+                "--theta": ("1/2",),
+                "--secret": ("0", "2"),
+                "--notion": ("weak",),
+            },
+            "enforce": {"--k": ("0", "1"), "--epsilon": ("2",), "--length": ("2", "3"), "--omega": ("1", "2")},
+        }[command]
+    else:
+        arguments += [pick("abc", "ab", "")] if command != "audit" else ["--length", pick("2", "3")]
+        arguments += ["--alphabet", pick("abc", "ab", "a,b")]
+        names = {
+            "--epsilon": ("1", "6/5", "0.5"),
+            "--adjacency": ("1", "2", "all"),
+            "--mechanism": ("auto", "exponential", "permute-and-flip", "staircase", "online", "edit"),
+            "--metric": ("hamming", "levenshtein"),
+            "--offset": ("1", "1/2"),
+            "--utility": ("distance", "inverse"),
+            "--max-length": ("2", "3"),
+            "--cutoff": ("1", "2"),
+            "--separator": (",", "|"),
+            "--count": ("1", "3"),
+            "--prior": ("uniform", "chain"),
+        }
+        if random.random() < 0.9:
+            arguments += ["--epsilon", pick(*names.pop("--epsilon"))]
+    for name, usual in names.items():
+        if random.random() < 0.3:
+            arguments += [name, pick(*usual)]
+    if random.random() < 0.5:
+        arguments.append("--json")
+    random_place = random.randrange(1, len(arguments) + 1)
+    if random.random() < 0.1:
+        arguments.insert(random_place, pick("--", "-x", "--json"))
+    return "\n".join(arguments).encode("utf-8", errors="surrogateescape")
+
+
+def _prepare_commands(folder: Path) -> tuple[bytes, ...]:
+    (folder / "chain.json").write_bytes(examples.LABELLED)
+    (folder / "system.json").write_bytes(examples.STOCHASTIC)
+    return ()
+
+
+def _command(content: bytes, folder: Path) -> object:
+    """The command line as a function: status 0, 1 or 2, and with 2 exactly one line."""
+    arguments = (
+        content.decode("utf-8", errors="surrogateescape").replace("\x00", "").split("\n")
+    )  # a system has no such argument
+    arguments = [str(folder / each) if each in ("chain.json", "system.json") else each for each in arguments]
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace") for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            command_line(arguments)
+        except SystemExit as done:
+            status = done.code
+    for stream in (out, err):
+        stream.seek(0)
+    said, told = out.read(), err.read()
+    assert status in (0, 1, 2), (arguments, status, told)
+    if status == 2:
+        assert said == "", said
+        assert len(told.splitlines()) == 1, told
+        assert told.startswith("symveil: error: "), told
+        raise SymveilError(told.strip())
+    if "--json" in arguments and "--help" not in arguments and status == 0:
+        json.loads(said)
+    return f"{arguments[0]} {status}"
+
+
+TARGETS = {
+    "model-json": Target(_model("m.json"), examples.MODELS, is_json=True, make=_made_model),
+    "fsm": Target(_model("m.fsm"), examples.FSM),
+    "stoc": Target(_model("m.stoc"), examples.STOC),
+    "pfa": Target(_model("m.pfa"), examples.PFA),
+    "tra-lab": Target(_model("m.tra"), examples.PRISM),
+    "graphml": Target(_model("m.graphml"), examples.GRAPHML),
+    "dot": Target(_model("m.dot"), examples.DOT),
+    "table-csv": Target(_model("m.csv"), examples.TABLES),
+    "sequences-csv": Target(_sequences("t.csv", _WIDE, _LONG), examples.CSV),
+    "json-lines": Target(_sequences("t.jsonl", _WIDE, _LONG), examples.JSON_LINES, is_json=True),
+    "parquet": Target(_parquet, examples.parquet(), make=_made_parquet),
+    "xes": Target(_sequences("t.xes", ColumnOptions(order="time:timestamp", keep=("cost",))), examples.XES),
+    "manifest": Target(_manifest, is_json=True, prepare=_prepare_manifests),
+    "ledger": Target(_ledger, prepare=_prepare_ledger, make=_made_ledger),
+    "observation-log": Target(_log, examples.LOGS, is_json=True),
+    "typed": Target(_typed, examples.TYPED),
+    "command-line": Target(_command, prepare=_prepare_commands, make=_made_command),
+}

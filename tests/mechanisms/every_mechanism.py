@@ -1,0 +1,130 @@
+"""Every mechanism, on a language small enough to write out: a new one is covered by adding a line to EVERY_MECHANISM.
+
+`test_conformance` holds each of them against what all mechanisms promise, and
+`tests/statistical/test_measured_loss.py` measures its loss from releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+import symveil as sv
+from symveil.mechanisms.edit_mechanism import EditMechanism
+from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.mechanism import WordMechanism
+from symveil.models.markov_chain import MarkovChain
+from symveil.numerics.rationals import Number
+from symveil.randomness import BitSource
+
+AnyMechanism = WordMechanism | EditMechanism
+Word = tuple[int, ...]
+
+ROADS = MarkovChain.from_transitions(
+    [
+        *(("a", "a", "1/2"), ("a", "b", "1/4"), ("a", "c", "1/4")),
+        *(("b", "a", "1/2"), ("b", "c", "1/2"), ("c", "a", 1)),
+    ]
+)
+LONGEST_RELEASED = 8
+"""Of an unbounded mechanism, words of up to so many symbols are written out; longer ones are one cell, the rest."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism with all its parameters but ε."""
+
+    name: str
+    make: Callable[[Number], AnyMechanism]
+    private: bool = True
+    slow: bool = False
+    """Words are drawn one at a time: fewer of them, where time counts."""
+
+    @property
+    def kind(self) -> type[AnyMechanism]:
+        return type(self.make(1))
+
+
+def _free(epsilon: Number, kind: type[WordMechanism], b: int = 1, **more: object) -> WordMechanism:
+    return kind(sv.words("abc", 2), epsilon=epsilon, adjacency=b, **more)  # type: ignore[arg-type]
+
+
+def _roads(epsilon: Number, kind: type[WordMechanism], b: int = 1, **more: object) -> WordMechanism:
+    return kind(sv.runs(ROADS, 3), epsilon=epsilon, adjacency=b, **more)  # type: ignore[arg-type]
+
+
+EVERY_MECHANISM = [
+    Case("exponential", lambda e: _free(e, sv.Exponential)),
+    Case("exponential, classic", lambda e: _free(e, sv.Exponential, calibration="classic")),
+    Case("exponential, inverse", lambda e: _free(e, sv.Exponential, utility="inverse")),
+    Case("exponential on a model", lambda e: _roads(e, sv.Exponential)),
+    Case("exponential on a model, prior", lambda e: _roads(e, sv.Exponential, prior="chain")),
+    Case("permute-and-flip", lambda e: _free(e, sv.PermuteAndFlip)),
+    Case("permute-and-flip on a model", lambda e: _roads(e, sv.PermuteAndFlip), slow=True),
+    Case("staircase", lambda e: _free(e, sv.Staircase, b=2)),
+    Case("staircase on a model", lambda e: _roads(e, sv.Staircase, b=2), slow=True),
+    Case("online", lambda e: _roads(e, sv.Online), slow=True),
+    Case("edit", lambda e: sv.EditChannel("ab", epsilon=e)),
+    Case("truncated-levenshtein", lambda e: sv.TruncatedLevenshtein(sv.words_up_to("ab", 3), epsilon=e), slow=True),
+    Case(
+        "truncated-levenshtein on a model",
+        lambda e: sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 3), epsilon=e),
+        slow=True,
+    ),
+    Case("jones2019-printed", lambda e: _free(e, Jones2019Printed), private=False),
+]
+
+
+def inputs(mechanism: AnyMechanism) -> list[Word]:
+    """Words that may be handed in, all of them or the short ones."""
+    if isinstance(mechanism, WordMechanism):
+        return _tuples([mechanism.language.enumerate_codes(at_most=10_000)])
+    return _tuples(mechanism.inputs(3, at_most=10_000))
+
+
+def law(mechanism: AnyMechanism, word: Word) -> dict[Word | None, float]:
+    """P(w'|w) of every word that may be released; None stands for all that are too long to be listed."""
+    codes = np.array(word, dtype=np.int32)
+    if isinstance(mechanism, WordMechanism):
+        groups, bound = [mechanism.language.enumerate_codes(at_most=10_000)], 0
+    else:
+        bound = mechanism.largest_output
+        groups = mechanism.outputs(LONGEST_RELEASED if bound is None else bound, at_most=10_000)
+    chances: dict[Word | None, float] = {}
+    for group in groups:
+        logs = mechanism.log_probabilities(codes, group)
+        chances |= dict(zip(_tuples([group]), np.exp(logs).tolist(), strict=True))
+    if bound is None:
+        chances[None] = max(0.0, 1 - sum(chances.values()))
+    return chances
+
+
+def counted(mechanism: AnyMechanism, word: Word, draws: int, bits: BitSource | None = None) -> dict[Word | None, int]:
+    """How often each word came out, of so many releases of one word through the public interface."""
+    codes = np.array(word, dtype=np.int32)
+    symbols = len(mechanism.language.alphabet)
+    if isinstance(mechanism, WordMechanism):
+        rows = mechanism.release_codes(np.repeat(codes[None, :], draws, axis=0), bits=bits)
+        return dict(_tally(rows, symbols))
+    flat, lengths = mechanism.release_flat(np.tile(codes, draws), np.full(draws, len(codes)), bits=bits)
+    starts = np.cumsum(lengths) - lengths
+    limit = LONGEST_RELEASED if mechanism.largest_output is None else mechanism.largest_output
+    found: dict[Word | None, int] = {None: int(np.count_nonzero(lengths > limit))}
+    for length in range(limit + 1):
+        found |= _tally(flat[starts[lengths == length][:, None] + np.arange(length)], symbols)
+    return found
+
+
+def _tally(rows: np.ndarray, symbols: int) -> dict[Word, int]:
+    """How often each row occurs; rows are short, so each is a number."""
+    places = symbols ** np.arange(rows.shape[1])
+    counts = np.bincount(rows @ places, minlength=1)
+    return {
+        tuple((number // places % symbols).tolist()): int(counts[number]) for number in np.flatnonzero(counts).tolist()
+    }
+
+
+def _tuples(groups: list[np.ndarray]) -> list[Word]:
+    return [tuple(row) for group in groups for row in group.tolist()]
