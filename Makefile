@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench soak lint services clean
+.PHONY: demo test bench bench-docs soak lint services clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,10 @@ test: lint services
 
 bench: $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks
+
+# the same, and its results go into docs/benchmarks.md: for a quiet machine
+bench-docs: $(VENV)/.bench-ready
+	$(BIN)/python -m benchmarks --write-docs
 
 soak: $(VENV)/.ready services
 	$(BIN)/pytest -n 2 --dist loadgroup -m "soak or not soak"

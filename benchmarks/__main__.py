@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import pkgutil
 import sys
 import time
 import traceback
@@ -17,32 +16,31 @@ from rich.console import Console
 import benchmarks
 from benchmarks.measure import Effort
 from benchmarks.page import write_page
-from benchmarks.report import FORMAT, Document, document_of, machine_facts, print_table, write_json
+from benchmarks.report import FORMAT, Document, document_of, machine_facts, print_table, together, write_json
 from benchmarks.row import Benchmark, Row
 
 _WIDTH_IN_A_FILE = 132
 _DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-def discover() -> dict[str, list[Benchmark]]:
-    """Every module of this folder that has a list `BENCHMARKS`, by name; one that cannot be imported breaks alone."""
-    found: dict[str, list[Benchmark]] = {}
-    for module in sorted(pkgutil.iter_modules(benchmarks.__path__), key=lambda module: module.name):
-        if module.name != "__main__":
-            try:
-                functions = getattr(importlib.import_module(f"benchmarks.{module.name}"), "BENCHMARKS", None)
-            except Exception as error:
-                functions = [_not_importable(error)]
-            if functions:
-                found[module.name] = functions
+def discover() -> list[str]:
+    """Every module of this folder that sets `BENCHMARKS`, by name. None is imported: the chosen ones are, in turn."""
+    folder = Path(__file__).parent
+    return [path.stem for path in sorted(folder.glob("*.py")) if "\nBENCHMARKS: " in path.read_text(encoding="utf-8")]
+
+
+def load(subject: str) -> Sequence[Benchmark]:
+    """The benchmarks of a subject; of one that cannot be imported, a benchmark that breaks."""
+    try:
+        found: Sequence[Benchmark] = importlib.import_module(f"benchmarks.{subject}").BENCHMARKS
+    except Exception as error:
+        reason = error
+
+        def importing(_effort: Effort) -> Iterator[Row]:
+            raise reason
+
+        return [importing]
     return found
-
-
-def _not_importable(error: Exception) -> Benchmark:
-    def importing(_effort: Effort) -> Iterator[Row]:
-        raise error
-
-    return importing
 
 
 def rows_of(benchmark: Benchmark, effort: Effort) -> Iterator[Row]:
@@ -55,17 +53,17 @@ def rows_of(benchmark: Benchmark, effort: Effort) -> Iterator[Row]:
         yield Row.broken(getattr(benchmark, "__name__", "benchmark"), f"{type(error).__name__}: {first}")
 
 
-def run(subjects: dict[str, list[Benchmark]], effort: Effort) -> Document:
+def run(subjects: Sequence[str], effort: Effort) -> Document:
     """All of them, one after the other; an interrupt ends the run and keeps what is there."""
     machine = machine_facts()
     rows: dict[str, list[Row]] = {}
     seconds: dict[str, float] = {}
     try:
-        for number, (subject, functions) in enumerate(subjects.items(), start=1):
+        for number, subject in enumerate(subjects, start=1):
             print(f"[{number}/{len(subjects)}] {subject} …", file=sys.stderr, flush=True)
             begin = time.perf_counter()
             group = rows.setdefault(subject, [])
-            for benchmark in functions:
+            for benchmark in load(subject):
                 group.extend(rows_of(benchmark, effort))
             seconds[subject] = time.perf_counter() - begin
             print(f"    {len(group)} rows in {seconds[subject]:.0f} s", file=sys.stderr, flush=True)
@@ -93,16 +91,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--write-docs", action="store_true", help="put the results of the whole run into docs/benchmarks.md"
     )
     parser.add_argument(
-        "--from", dest="earlier", metavar="FILE", type=Path, help="show a run's benchmarks.json instead of running"
+        "--from",
+        dest="earlier",
+        metavar="FILE",
+        action="append",
+        type=Path,
+        help="show a benchmarks.json instead of running; may be repeated, for subjects run one by one",
     )
     options = parser.parse_args(arguments)
     if options.write_docs and (options.quick or options.only):
         parser.error("--write-docs: expected a whole run, found --quick or --only")
     if options.earlier:
-        document = _read(options.earlier, parser)
+        document = together([_read(path, parser) for path in options.earlier])
     else:
-        chosen = {subject: subjects[subject] for subject in options.only or subjects}
-        document = run(chosen, Effort(quick=options.quick))
+        document = run(options.only or subjects, Effort(quick=options.quick))
         write_json(options.out / "benchmarks.json", document)
     # a table in a file or a log has room for whole lines
     console = Console() if sys.stdout.isatty() else Console(width=_WIDTH_IN_A_FILE)

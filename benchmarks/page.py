@@ -22,7 +22,8 @@ PICTURES = {
     "states": ("Growth with the model", "states"),
     "sequences": ("Growth with the file", "sequences in the file"),
 }
-_TOLD = {
+# What the subjects are, as headings.
+TOLD = {
     "benvenuti2026": "Permute-and-flip, against B26 in plain Python",
     "bisimulation": "Lumping, against Storm",
     "distances": "Proving privacy, against C19 as linear programmes",
@@ -35,6 +36,7 @@ _TOLD = {
     "jones2019": "Private words, against J19 in plain Python",
     "levenshtein": "Words of different lengths",
     "models": "Words of models, against J19 in plain Python",
+    "shanghai": "Real trips",
     "opacity": "Opacity, against sets in plain Python",
     "sampling": "Private words, against numpy's draws",
     "startup": "The command line",
@@ -72,7 +74,7 @@ def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str
     for name in pictures:
         yield f"![{PICTURES[name][0]}](pictures/{_file(name)})\n"
     for subject, group in groupby(rows, key=lambda row: row["subject"]):
-        yield f"### {_TOLD.get(subject, subject)}\n"
+        yield f"### {TOLD.get(subject, subject)}\n"
         yield "| what | ours | peer | ratio | bar | |\n|---|---:|---:|---:|---:|---|"
         for row in group:
             shown = row["shown"]

@@ -82,6 +82,24 @@ def document_of(
     }
 
 
+def together(runs: Sequence[Document]) -> Document:
+    """Runs of several subjects on one machine as one: of a subject that was run twice, the later one."""
+    by_subject: dict[str, list[Document]] = {}
+    for each in runs:
+        for subject, group in groupby(each["rows"], key=lambda row: row["subject"]):
+            by_subject[subject] = list(group)
+    last = runs[-1]
+    # a quiet hour does not excuse a busy one
+    machine = {**last["machine"], "load_before": max(each["machine"]["load_before"] or 0 for each in runs)}
+    return {
+        **last,
+        "machine": machine,
+        "quick": any(each["quick"] for each in runs),
+        "seconds": {subject: seconds for each in runs for subject, seconds in each["seconds"].items()},
+        "rows": [row for subject in sorted(by_subject) for row in by_subject[subject]],
+    }
+
+
 def write_json(path: Path, document: Document) -> None:
     """One file, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)

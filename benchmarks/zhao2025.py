@@ -33,6 +33,8 @@ def sensitive_string(system: sv.StochasticSystem, length: int) -> list[str]:
                 if after and observer.exposes(after) == (left == 0):
                     following.setdefault(after, [*events, event])
         reached = following
+    if not reached:
+        raise ValueError(f"length: expected that of a sensitive string, found {length}")
     return next(iter(reached.values()))
 
 
@@ -64,7 +66,7 @@ def substitutes(effort: Effort) -> Iterator[Row]:
         fresh = PlainObserver(system)
         show(control_policy(modified_automaton(fresh, string, _DISTANCE))[1], start, length)
 
-    rows = effort.of(10_000, 500)
+    rows = effort.of(500, 50)
     many = np.repeat(codes[None, :], rows, axis=0)
     times = best_times(
         {
