@@ -67,10 +67,17 @@ def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str
     yield f"**{passed} of {len(judged)} bars passed** in {len(rows)} rows; the run took {_minutes(document)}."
     unjudged = [row["name"] for row in rows if row["shown"]["ok"] == "n/a"]
     missed = [row["name"] for row in judged if not row["passed"]]
-    for what, names in (("Missed", missed), ("Not measured here", unjudged)):
+    absent = sorted(set(TOLD) - {row["subject"] for row in rows})
+    for what, names in (("Missed", missed), ("Not measured here", unjudged), ("Subjects not run", absent)):
         if names:
             yield f"\n{what}: {_cell('; '.join(names))}."
-    yield f"\nMachine: {_cell(told(document['machine']))}.\n"
+    machine = document["machine"]
+    if (machine["load_before"] or 0) > machine["cores"] / 2:
+        yield (
+            f"\n**The machine was not quiet**: {machine['load_before']:g} processes for {machine['cores']} cores."
+            " Times are too long by about as much, several threads do not help, and a bar missed here may well hold."
+        )
+    yield f"\nMachine: {_cell(told(machine))}.\n"
     for name in pictures:
         yield f"![{PICTURES[name][0]}](pictures/{_file(name)})\n"
     for subject, group in groupby(rows, key=lambda row: row["subject"]):

@@ -443,6 +443,13 @@ class TestPage:
         picture = (tmp_path / "pictures" / "benchmark_length.svg").read_text(encoding="utf-8")
         assert ">line<" in picture and "](pictures/benchmark_length.svg)" in text
 
+    @pytest.mark.parametrize(("load", "told"), [(0.4, False), (30.0, True), (None, False)])
+    def test_a_busy_machine_is_told(self, load: float | None, told: bool) -> None:
+        document = run([], Effort())
+        document["machine"] |= {"load_before": load, "cores": 2}
+        text = "\n".join(page.results_in_markdown(document, []))
+        assert ("not quiet" in text) == told
+
     def test_a_page_without_marks_is_left_alone(self, tmp_path: Path) -> None:
         (tmp_path / "benchmarks.md").write_text("# Mine\n", encoding="utf-8")
         with pytest.raises(ValueError, match="expected the line"):
