@@ -64,7 +64,10 @@ def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str
     rows = document["rows"]
     judged = [row for row in rows if row["passed"] is not None]
     passed = sum(row["passed"] for row in judged)
-    yield f"**{passed} of {len(judged)} bars passed** in {len(rows)} rows; the run took {_minutes(document)}."
+    runs = "the run" if document["runs"] == 1 else f"put together from {document['runs']} runs, which"
+    yield f"**{passed} of {len(judged)} bars passed** in {len(rows)} rows; {runs} took {_minutes(document)}."
+    if document["remark"]:
+        yield f"\n{document['remark']}"
     unjudged = [row["name"] for row in rows if row["shown"]["ok"] == "n/a"]
     missed = [row["name"] for row in judged if not row["passed"]]
     absent = sorted(set(TOLD) - {row["subject"] for row in rows})

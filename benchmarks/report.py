@@ -77,6 +77,8 @@ def document_of(
         "format": FORMAT,
         "machine": machine,
         "quick": quick,
+        "runs": 1,
+        "remark": "",  # by hand, where a reader has to know more about how the figures came about
         "seconds": {subject: round(each, 1) for subject, each in seconds.items()},
         "rows": [{"subject": subject, **row.document()} for subject, group in rows.items() for row in group],
     }
@@ -95,6 +97,8 @@ def together(runs: Sequence[Document]) -> Document:
         **last,
         "machine": machine,
         "quick": any(each["quick"] for each in runs),
+        "runs": sum(each["runs"] for each in runs),
+        "remark": " ".join(each["remark"] for each in runs if each["remark"]),
         "seconds": {subject: seconds for each in runs for subject, seconds in each["seconds"].items()},
         "rows": [row for subject in sorted(by_subject) for row in by_subject[subject]],
     }

@@ -487,9 +487,12 @@ class TestPage:
         pretend(monkeypatch, {"one": [lambda _effort: [TestRow.cost]], "two": [lambda _effort: [TestRow.cost]]})
         first, second = run(["two"], Effort()), run(["one", "two"], Effort())
         second["machine"]["load_before"] = 1e6
+        second["remark"] = "Half of it at night."
         second["rows"][1]["name"] = "newer"
         both = together([first, second])
         assert [(row["subject"], row["name"]) for row in both["rows"]] == [("one", "a"), ("two", "newer")]
+        told = "\n".join(page.results_in_markdown(both, []))
+        assert "put together from 2 runs" in told and "Half of it at night." in told
         assert both["machine"]["load_before"] == 1e6 and set(both["seconds"]) == {"one", "two"}
 
     def test_the_page_in_the_repository_has_its_marks_and_its_pictures(self) -> None:
