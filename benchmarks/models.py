@@ -104,6 +104,25 @@ def road_words(effort: Effort) -> Iterator[Row]:
     )  # fmt: skip
 
 
+def without_the_compiler(effort: Effort) -> Iterator[Row]:
+    """Batches too small to be worth compiling for (mechanisms/run_release.py), and the same words in a large batch."""
+    language = sv.runs(road_network(), 14)
+    few, many = random_words(language, effort.of(4_000, 200)), random_words(language, effort.of(40_000, 20_000))
+    mechanism = sv.Exponential(language, epsilon=5, calibration="classic")
+    times = best_times(
+        {
+            "few": Task(lambda: mechanism.release_codes(few), len(few)),
+            "many": Task(lambda: mechanism.release_codes(many), len(many)),
+        },
+        rounds=effort.of(3, 1),
+    )
+    yield Row(
+        name=f"43 segments, n = 14, {len(few):,} words: word by word", ours=times["few"],
+        peer=f"{len(many):,} words, compiled", peer_time=times["many"], quantity="cost",
+        note="what it costs not to wait for the compiler",
+    )  # fmt: skip
+
+
 def random_words(language: RunLanguage, count: int) -> np.ndarray:
     """Words of a language, each step taken at random."""
     generator = np.random.default_rng(1)
@@ -157,4 +176,4 @@ def city(effort: Effort) -> Iterator[Row]:
     yield Row(name=f"{name}: memory", ours=done.megabytes, peer="", peer_time=None, quantity="megabytes", limit=2000)
 
 
-BENCHMARKS: list[Benchmark] = [grid_runs, road_words, city]
+BENCHMARKS: list[Benchmark] = [grid_runs, road_words, without_the_compiler, city]
