@@ -423,7 +423,7 @@ class TestPage:
         pretend(monkeypatch, {"sampling": [lambda _effort: rows]})
         (tmp_path / "pictures").mkdir()
         file = tmp_path / "benchmarks.md"
-        file.write_text(f"# Title\n\n{page.BEGIN}\nold\n{page.END}\n\n## What we tried\n", encoding="utf-8")
+        file.write_text(f"# Title\n\n{page.BEGIN}\nyesterday\n{page.END}\n\n## What we tried\n", encoding="utf-8")
         document = run(["sampling"], Effort())
         page.write_page(document, tmp_path)
         return file.read_text(encoding="utf-8")
@@ -436,7 +436,7 @@ class TestPage:
             replace(TestRow.cost, name="line: n = 10 … 40", quantity="exponent", growth=growing(1.0)),
         ]
         text = self.written(tmp_path, rows, monkeypatch)
-        assert text.startswith("# Title\n") and text.endswith("## What we tried\n") and "old" not in text
+        assert text.startswith("# Title\n") and text.endswith("## What we tried\n") and "yesterday" not in text
         assert "**2 of 3 bars passed**" in text and "Missed: slow." in text and "Not measured here: absent." in text
         assert r"| a\|b<br><small>against b; n\_1 \* n\_2</small> | 2 s | 1 s | 2× | ≤ 2× | pass |" in text
         assert "Python " + platform.python_version() in text and platform.node() not in text
