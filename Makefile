@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 LOCK := requirements-dev.lock
 
-.PHONY: demo test coverage bench soak lint lock services clean
+.PHONY: demo test coverage bench bench-docs soak lint lock services clean
 
 # With the versions that were tested together; where those do not exist (a newer Python, another system), with others
 $(VENV)/.ready: pyproject.toml $(LOCK)
@@ -52,6 +52,10 @@ coverage: services
 
 bench: $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks
+
+# the same, and its results go into docs/benchmarks.md: for a quiet machine
+bench-docs: $(VENV)/.bench-ready
+	$(BIN)/python -m benchmarks --write-docs
 
 soak: $(VENV)/.ready services
 	$(BIN)/pytest -n 2 --dist loadgroup -m "soak or not soak"

@@ -1,37 +1,79 @@
-"""`python -m benchmarks`: find the benchmarks, run them, print the table and write the JSON."""
+"""`python -m benchmarks`: find the benchmarks, run them, print the table, write the JSON and, if asked, the page."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import pkgutil
+import json
 import sys
-from collections.abc import Sequence
+import time
+import traceback
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
 import benchmarks
 from benchmarks.measure import Effort
-from benchmarks.report import print_table, write_json
+from benchmarks.page import write_page
+from benchmarks.report import FORMAT, Document, document_of, machine_facts, print_table, together, write_json
 from benchmarks.row import Benchmark, Row
 
-_WIDTH_IN_A_FILE = 120
+_WIDTH_IN_A_FILE = 132
+_DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-def discover() -> dict[str, list[Benchmark]]:
-    """Every module of this folder that has a list `BENCHMARKS`, by name."""
-    found: dict[str, list[Benchmark]] = {}
-    for module in sorted(pkgutil.iter_modules(benchmarks.__path__), key=lambda module: module.name):
-        if module.name != "__main__":
-            functions = getattr(importlib.import_module(f"benchmarks.{module.name}"), "BENCHMARKS", None)
-            if functions:
-                found[module.name] = functions
+def discover() -> list[str]:
+    """Every module of this folder that sets `BENCHMARKS`, by name. None is imported: the chosen ones are, in turn."""
+    folder = Path(__file__).parent
+    return [path.stem for path in sorted(folder.glob("*.py")) if "\nBENCHMARKS: " in path.read_text(encoding="utf-8")]
+
+
+def load(subject: str) -> Sequence[Benchmark]:
+    """The benchmarks of a subject; of one that cannot be imported, a benchmark that breaks."""
+    try:
+        found: Sequence[Benchmark] = importlib.import_module(f"benchmarks.{subject}").BENCHMARKS
+    except Exception as error:
+        reason = error
+
+        def importing(_effort: Effort) -> Iterator[Row]:
+            raise reason
+
+        return [importing]
     return found
 
 
+def rows_of(benchmark: Benchmark, effort: Effort) -> Iterator[Row]:
+    """What it yields; if it breaks, what it has yielded so far and a row that says so."""
+    try:
+        yield from benchmark(effort)
+    except Exception as error:
+        traceback.print_exc()
+        first = (str(error).splitlines() or [""])[0]
+        yield Row.broken(getattr(benchmark, "__name__", "benchmark"), f"{type(error).__name__}: {first}")
+
+
+def run(subjects: Sequence[str], effort: Effort) -> Document:
+    """All of them, one after the other; an interrupt ends the run and keeps what is there."""
+    machine = machine_facts()
+    rows: dict[str, list[Row]] = {}
+    seconds: dict[str, float] = {}
+    try:
+        for number, subject in enumerate(subjects, start=1):
+            print(f"[{number}/{len(subjects)}] {subject} …", file=sys.stderr, flush=True)
+            begin = time.perf_counter()
+            group = rows.setdefault(subject, [])
+            for benchmark in load(subject):
+                group.extend(rows_of(benchmark, effort))
+            seconds[subject] = time.perf_counter() - begin
+            print(f"    {len(group)} rows in {seconds[subject]:.0f} s", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        rows.setdefault("run", []).append(Row.broken("the whole run", "interrupted"))
+    return document_of(rows, machine=machine, seconds=seconds, quick=effort.quick)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 1 when a bar is missed; a quick run is too short to judge and never fails."""
+    """Exit status 1 when a bar is missed or a benchmark broke; a quick run is too short to judge bars."""
     subjects = discover()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=benchmarks.__doc__)
     parser.add_argument("--quick", action="store_true", help="a look in seconds; its figures are rough")
@@ -45,22 +87,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, default=Path("bench-out"), help="where benchmarks.json goes (bench-out)"
     )
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the results of the whole run into docs/benchmarks.md"
+    )
+    parser.add_argument(
+        "--from",
+        dest="earlier",
+        metavar="FILE",
+        action="append",
+        type=Path,
+        help="show a benchmarks.json instead of running; may be repeated, for subjects run one by one",
+    )
     options = parser.parse_args(arguments)
-
+    if options.write_docs and (options.quick or options.only):
+        parser.error("--write-docs: expected a whole run, found --quick or --only")
+    if options.earlier:
+        document = together([_read(path, parser) for path in options.earlier])
+    else:
+        document = run(options.only or subjects, Effort(quick=options.quick))
+        write_json(options.out / "benchmarks.json", document)
     # a table in a file or a log has room for whole lines
     console = Console() if sys.stdout.isatty() else Console(width=_WIDTH_IN_A_FILE)
-    progress = Console(stderr=True)
-    effort = Effort(quick=options.quick)
-    rows: dict[str, list[Row]] = {}
-    for subject in options.only or subjects:
-        with progress.status(f"timing {subject} …"):
-            rows[subject] = [row for benchmark in subjects[subject] for row in benchmark(effort)]
-    print_table(console, rows)
-    write_json(options.out / "benchmarks.json", rows, quick=effort.quick)
-    missed = [row for group in rows.values() for row in group if row.passed is False]
+    print_table(console, document)
+    broken = [row["name"] for row in document["rows"] if row["error"]]
+    missed = [row["name"] for row in document["rows"] if row["passed"] is False and not row["error"]]
     if missed:
-        console.print(f"{len(missed)} of the bars missed: {'; '.join(row.name for row in missed)}")
-    return 1 if missed and not effort.quick else 0
+        console.print(f"{len(missed)} of the bars missed: {'; '.join(missed)}", markup=False)
+    if broken:
+        console.print(f"{len(broken)} of the benchmarks broke: {'; '.join(broken)}", markup=False)
+    if options.write_docs:
+        if broken or document["quick"]:
+            console.print("docs/benchmarks.md is left as it was: it shows whole runs in which nothing broke")
+        else:
+            write_page(document, _DOCS)
+    return 1 if broken or (missed and not document["quick"]) else 0
+
+
+def _read(path: Path, parser: argparse.ArgumentParser) -> Document:
+    try:
+        document: Document = json.loads(path.read_text(encoding="utf-8"))
+        if document["format"] != FORMAT:
+            parser.error(f"--from {path.name}: expected the format {FORMAT}, found {document['format']}")
+    except (OSError, ValueError, KeyError) as error:
+        parser.error(f"--from {path.name}: expected the benchmarks.json of a run, found {type(error).__name__}")
+    return document
 
 
 if __name__ == "__main__":

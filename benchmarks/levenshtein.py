@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 import symveil as sv
-from benchmarks.measure import Effort, Task, best_times, fitted_exponent, repeated
+from benchmarks.fit import Growth
+from benchmarks.measure import Effort, Task, best_times, repeated
 from benchmarks.row import Benchmark, Row
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -56,14 +57,14 @@ def growth(effort: Effort) -> Iterator[Row]:
     }
     times = best_times(tasks, rounds=effort.of(9, 3))
     yield Row(
-        name=f"EditChannel, {sizes[0]:,} to {sizes[-1]:,} symbols",
+        name=f"EditChannel, ε = 8: n = {sizes[0]:,} … {sizes[-1]:,}",
         ours=times[str(sizes[-1])],
-        peer="a linear cost",
+        peer="",
         peer_time=None,
         quantity="exponent",
         limit=1.1,
-        exponent=fitted_exponent(sizes, [times[str(size)] for size in sizes]),
-        note="short words repeated as often as makes up the longest",
+        growth=Growth(picture="length", sizes=sizes, seconds=tuple(times[str(size)] for size in sizes), expected=1),
+        note="expected n^1; short words repeated as often as makes up the longest",
     )
 
 
@@ -80,7 +81,7 @@ def truncated(effort: Effort) -> Iterator[Row]:
     yield Row(
         name="TruncatedLevenshtein, k = 3, 100 symbols of 26: set-up and first release",
         ours=max(setups),
-        peer="none",
+        peer="",
         peer_time=None,
         quantity="seconds",
         limit=1.0,
@@ -90,7 +91,7 @@ def truncated(effort: Effort) -> Iterator[Row]:
     yield Row(
         name="TruncatedLevenshtein, k = 3, 100 symbols of 26: a release",
         ours=times["release"],
-        peer="none",
+        peer="",
         peer_time=None,
         quantity="seconds",
         limit=5e-3,

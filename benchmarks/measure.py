@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import gc
 import importlib
+import json
 import math
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Value = TypeVar("Value")
 
@@ -72,13 +75,36 @@ def best_times(tasks: Mapping[str, Task], *, rounds: int) -> dict[str, float]:
     return best
 
 
-def fitted_exponent(sizes: Sequence[int], times: Sequence[float]) -> float:
-    """The slope of ln time over ln size, by least squares: 1 for a cost that grows linearly."""
-    x = [math.log(size) for size in sizes]
-    y = [math.log(seconds) for seconds in times]
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    covariance = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
-    return covariance / sum((a - mean_x) ** 2 for a in x)
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a process of its own told: its answer (JSON) and the most memory it held, in MB."""
+
+    answer: Any
+    megabytes: float
+
+
+# `ru_maxrss` would count what this process held when it started the other one; Linux knows better.
+_ENDING = """
+def _peak():
+    import re, resource, sys
+    try:
+        return int(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+import json
+print(json.dumps([answer, _peak()]))
+"""
+
+
+def in_a_new_process(code: str, *arguments: str) -> Finished:
+    """Run Python code that sets `answer`, where nothing is loaded or kept yet: for cold starts and for memory."""
+    command = [sys.executable, "-c", code + _ENDING, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    if done.returncode:
+        raise RuntimeError(f"a new process: exit status {done.returncode}: {''.join(done.stderr.splitlines()[-1:])}")
+    answer, peak = json.loads(done.stdout.splitlines()[-1])
+    return Finished(answer, peak / 1e6)
 
 
 @dataclass(frozen=True, slots=True)

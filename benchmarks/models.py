@@ -1,31 +1,22 @@
-"""Words of models: a grid, a road network, a city, and real trips where they are at hand."""
+"""Words of models: a grid, a road network, a city."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import random
-import resource
 import time
-from collections import Counter, defaultdict
 from collections.abc import Iterator
-from fractions import Fraction
-from pathlib import Path
 
 import numba
 import numpy as np
 
 import symveil as sv
 from benchmarks.jones2019_grid_plain import plain_runs
-from benchmarks.measure import Effort, Task, best_times
+from benchmarks.measure import Effort, Task, best_times, in_a_new_process
 from benchmarks.row import Benchmark, Row
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet
 from symveil.workflows.reproduce.jones2019_grid import corner_path, grid
 from symveil.workflows.reproduce.road_network import road_network
-
-SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def grid_runs(effort: Effort) -> Iterator[Row]:
@@ -91,7 +82,7 @@ def _word_by_word(codes, first, symbol, target, start, mismatch, uniform, releas
 def road_words(effort: Effort) -> Iterator[Row]:
     """43 segments, n = 14: many different words, against the plain compiled loop."""
     language = sv.runs(road_network(), 14)
-    codes = _random_words(language, effort.of(200_000, 20_000))
+    codes = random_words(language, effort.of(200_000, 20_000))
     mechanism = sv.Exponential(language, epsilon=5, calibration="classic")
     graph = language.graph
     generator = np.random.default_rng()
@@ -113,7 +104,27 @@ def road_words(effort: Effort) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def _random_words(language: RunLanguage, count: int) -> np.ndarray:
+def without_the_compiler(effort: Effort) -> Iterator[Row]:
+    """Batches too small to be worth compiling for (mechanisms/run_release.py), and the same words in a large batch."""
+    language = sv.runs(road_network(), 14)
+    few, many = random_words(language, effort.of(4_000, 200)), random_words(language, effort.of(40_000, 20_000))
+    mechanism = sv.Exponential(language, epsilon=5, calibration="classic")
+    times = best_times(
+        {
+            "few": Task(lambda: mechanism.release_codes(few), len(few)),
+            "many": Task(lambda: mechanism.release_codes(many), len(many)),
+        },
+        rounds=effort.of(3, 1),
+    )
+    yield Row(
+        name=f"43 segments, n = 14, {len(few):,} words: word by word", ours=times["few"],
+        peer=f"{len(many):,} words, compiled", peer_time=times["many"], quantity="cost",
+        note="what it costs not to wait for the compiler",
+    )  # fmt: skip
+
+
+def random_words(language: RunLanguage, count: int) -> np.ndarray:
+    """Words of a language, each step taken at random."""
     generator = np.random.default_rng(1)
     graph = language.graph
     state = np.full(count, graph.start)
@@ -125,15 +136,14 @@ def _random_words(language: RunLanguage, count: int) -> np.ndarray:
     return words
 
 
-def city(effort: Effort) -> Iterator[Row]:
-    """One release in a city: 100,000 states, 300,000 edges, n = 100, classic calibration."""
-    size = effort.of(100_000, 5_000)
+def city_graph(size: int) -> WordGraph:
+    """Streets: each state leads to both neighbours and one further away, a few of which are far."""
     generator = np.random.default_rng(2)
     near = (np.arange(size)[:, None] + np.array([1, -1, 317])) % size
     far = generator.random(size) < 0.05
     near[far, 2] = generator.integers(0, size, far.sum())
     targets = np.sort(near, axis=1).astype(np.int32).reshape(-1)
-    graph = WordGraph(
+    return WordGraph(
         alphabet=Alphabet(tuple(range(size))),
         start=0,
         first=np.arange(0, 3 * size + 1, 3),
@@ -142,83 +152,28 @@ def city(effort: Effort) -> Iterator[Row]:
         accepting=np.ones(size, dtype=np.bool_),
         state_is_symbol=True,
     )
-    language = RunLanguage(graph=graph, length=100)
-    codes = _random_words(language, 1)
-    mechanism = sv.Exponential(language, epsilon=5, calibration="classic")
-    seconds = best_times({"ours": Task(lambda: mechanism.release_codes(codes))}, rounds=1)["ours"]
-    yield Row(
-        name=f"{size:,} states, {3 * size:,} edges, n = 100: one release", ours=seconds, peer="", peer_time=None,
-        quantity="seconds", limit=5, note=f"peak memory of the whole run so far {_peak_memory():.2f} GiB",
-    )  # fmt: skip
 
 
-def _peak_memory() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
-def shanghai(effort: Effort) -> Iterator[Row]:
-    """Real trips: certified calibration, every trip private, and the expected error over 40 of them."""
-    if not (SHARED_DATA / "shanghai_trips.csv.gz").exists():
-        yield Row(
-            name="Shanghai trips", ours=None, peer="", peer_time=None, quantity="seconds", note="the data is not here"
-        )
-        return
-    trips, chain = _shanghai()
-    if effort.quick:
-        trips = trips[:500]
-    by_length: dict[int, list[list[str]]] = defaultdict(list)
-    for trip in trips:
-        by_length[len(trip)].append(trip)
+def first_release(size: int) -> float:
+    """Seconds for a mechanism on a city and its first release, of 100 steps."""
+    language = RunLanguage(graph=city_graph(size), length=100)
+    codes = random_words(language, 1)
     begin = time.perf_counter()
-    longest = max(by_length)
-    sv.Exponential(sv.runs(chain, longest, public_start=True), epsilon=16, adjacency=4).guarantee  # noqa: B018
-    calibration = time.perf_counter() - begin
+    sv.Exponential(language, epsilon=5, calibration="classic").release_codes(codes)
+    return time.perf_counter() - begin
+
+
+def city(effort: Effort) -> Iterator[Row]:
+    """One release in a city: 100,000 states, 300,000 edges, n = 100, classic calibration, in a new process."""
+    size = effort.of(100_000, 5_000)
+    done = in_a_new_process(
+        "import sys\nfrom benchmarks.models import first_release\nanswer = first_release(int(sys.argv[1]))", str(size)
+    )
+    name = f"{size:,} states, {3 * size:,} edges, n = 100: one release"
     yield Row(
-        name=f"Shanghai, b = 4, ε = 16: calibration for n = {longest}", ours=calibration, peer="", peer_time=None,
-        quantity="seconds", limit=60, note="done once and kept; at once where it was kept before",
-    )  # fmt: skip
-    mechanisms = {n: sv.Exponential(sv.runs(chain, n, public_start=True), epsilon=16, adjacency=4) for n in by_length}
-    for mechanism in mechanisms.values():
-        assert mechanism.guarantee.epsilon <= 16
-    begin = time.perf_counter()
-    for length, group in by_length.items():
-        language = mechanisms[length].language
-        codes = np.array([[language.alphabet.code[link] for link in trip] for trip in group], dtype=np.int32)
-        language.check_codes(mechanisms[length].release_codes(codes))
-    yield Row(
-        name=f"Shanghai, b = 4, ε = 16: {len(trips):,} trips private, every one legal",
-        ours=time.perf_counter() - begin, peer="", peer_time=None, quantity="seconds", limit=20, unit="file",
-        note=f"peak memory of the whole run so far {_peak_memory():.2f} GiB",
-    )  # fmt: skip
+        name=name, ours=done.answer, peer="", peer_time=None, quantity="seconds", limit=5, note="the first of a process"
+    )
+    yield Row(name=f"{name}: memory", ours=done.megabytes, peer="", peer_time=None, quantity="megabytes", limit=2000)
 
 
-def _shanghai() -> tuple[list[list[str]], sv.MarkovChain]:
-    with gzip.open(SHARED_DATA / "shanghai_adjacency.csv.gz", "rt") as file:
-        moves = [(row["from_link"], row["to_link"]) for row in csv.DictReader(file)]
-    degree = Counter(source for source, _ in moves)
-    chain = sv.MarkovChain.from_transitions([(a, b, Fraction(1, degree[a])) for a, b in moves])
-    with gzip.open(SHARED_DATA / "shanghai_trips.csv.gz", "rt") as file:
-        return [row["links"].split() for row in csv.DictReader(file)], chain
-
-
-def shanghai_errors(effort: Effort) -> Iterator[Row]:
-    """Mean expected error over 40 trips: the bars of the issue, in symbols."""
-    if effort.quick or not (SHARED_DATA / "shanghai_trips.csv.gz").exists():
-        return
-    trips, chain = _shanghai()
-    sample = random.Random(0).sample(trips, 40)
-    for adjacency, epsilon, limit in ((1, 2, 0.45), (1, 3, 0.12), (1, 5, 0.015), (4, 8, 1.5), (4, 16, 0.08)):
-        errors = {"tight": 0.0, "classic": 0.0}
-        for trip in sample:
-            language = sv.runs(chain, len(trip), public_start=True)
-            for calibration in errors:
-                mechanism = sv.Exponential(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
-                errors[calibration] += mechanism.distances(trip).expected_error / len(sample)
-        yield Row(
-            name=f"Shanghai, b = {adjacency}, ε = {epsilon}: mean expected error, certified against classic",
-            ours=errors["tight"], peer="classic exponential", peer_time=errors["classic"], quantity="symbols",
-            limit=limit, unit="symbols",
-        )  # fmt: skip
-
-
-BENCHMARKS: list[Benchmark] = [grid_runs, road_words, city, shanghai, shanghai_errors]
+BENCHMARKS: list[Benchmark] = [grid_runs, road_words, without_the_compiler, city]

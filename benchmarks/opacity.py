@@ -1,24 +1,22 @@
 """Opacity: how long the observer, the verdicts and the probabilities take on random systems.
 
-The systems are those of the published comparison: n states, 2n transitions over the observable events
-a, b and the unobservable c, at most one successor for each state and event, two secret states. The best
-public tool needs 0.65 s for the observer of 200 states and 1.5 to 3 s for a verdict (median of three
-seeds), so the bars in seconds are a twentieth of that; the plain baseline is timed beside ours.
+The systems are those of the published comparison (systems.py). The best public tool needs 0.65 s for the
+observer of 200 states and 1.5 to 3 s for a verdict (median of three seeds), so the bars in seconds are a
+twentieth of that; the plain baseline is timed beside ours.
 """
 
 from __future__ import annotations
 
 import math
-import random
-import resource
 import time
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from statistics import median
 
 import symveil as sv
 from benchmarks.measure import Effort, Task, best_times
 from benchmarks.row import Benchmark, Row
+from benchmarks.systems import random_system, told_apart_system
+from benchmarks.zhao2025_plain import PlainObserver
 from symveil.errors import TooLargeError
 
 _PLAIN = "frozensets in plain Python"
@@ -29,126 +27,12 @@ _HARD_SEEDS = (936, 1476, 3195)
 _HARD_ESTIMATES = 10_000
 
 
-def random_system(size: int, seed: int) -> sv.StochasticSystem:
-    """2n transitions, events a, b observable, c not, two secret states."""
-    source = random.Random(seed)
-    places = [(state, event) for state in range(size) for event in "abc"]
-    moves = {place: source.randrange(size) for place in source.sample(places, 2 * size)}
-    secret = source.sample(range(size), 2)
-    return _with_probabilities(source, moves, size, observable="ab", secret=secret)
-
-
-def told_apart_system(size: int, seed: int) -> sv.StochasticSystem:
-    """Twelve events, of which a state has two or none, and few unobservable moves: the observer rarely doubts long."""
-    source = random.Random(seed)
-    moves = {}
-    for state in range(size):
-        if source.random() < 0.95:
-            for event in source.sample("abcdefghijkl", 2):
-                moves[state, event] = source.randrange(size)
-        if source.random() < 0.1:
-            moves[state, "u"] = source.randrange(size)
-    secret = source.sample(range(1, size), size // 100)
-    return _with_probabilities(source, moves, size, observable="abcdefghijkl", secret=secret)
-
-
-def _with_probabilities(
-    source: random.Random, moves: dict[tuple[int, str], int], size: int, *, observable: str, secret: list[int]
-) -> sv.StochasticSystem:
-    weights = {place: source.randint(1, 9) for place in sorted(moves)}
-    totals: dict[int, int] = {}
-    for (state, _), weight in weights.items():
-        totals[state] = totals.get(state, 0) + weight
-    rows = [
-        (str(state), event, str(moves[state, event]), Fraction(weight, totals[state]))
-        for (state, event), weight in weights.items()
-    ]
-    return sv.StochasticSystem.from_transitions(
-        rows,
-        initial="0",
-        observable=list(observable),
-        secret=[str(state) for state in secret],
-        states=[str(state) for state in range(size)],
-    )
-
-
-# --- the plain way ------------------------------------------------------------------------------
-
-
-class Plain:
-    """The same questions with sets of names: what a textbook's pseudocode becomes when it is typed in."""
-
-    def __init__(self, system: sv.StochasticSystem) -> None:
-        self.secret = frozenset(system.secret)
-        self.observable = system.observable
-        self._after: dict[tuple[str, str], list[str]] = {}
-        self._silent: dict[str, list[str]] = {}
-        for source, event, target in system.moves:
-            if event in self.observable:
-                self._after.setdefault((source, event), []).append(target)
-            else:
-                self._silent.setdefault(source, []).append(target)
-        self.start = self.reach(system.initial_states)
-
-    def reach(self, states: object) -> frozenset[str]:
-        """The states themselves and all that unobservable moves lead to."""
-        found = set(states)  # type: ignore[call-overload]
-        waiting = list(found)
-        while waiting:
-            for target in self._silent.get(waiting.pop(), ()):
-                if target not in found:
-                    found.add(target)
-                    waiting.append(target)
-        return frozenset(found)
-
-    def step(self, states: frozenset[str], event: str) -> frozenset[str]:
-        """The estimate after one more event."""
-        return self.reach({target for state in states for target in self._after.get((state, event), ())})
-
-    def observer(self) -> set[frozenset[str]]:
-        """All reachable estimates."""
-        found, waiting = {self.start}, [self.start]
-        while waiting:
-            estimate = waiting.pop()
-            for event in self.observable:
-                after = self.step(estimate, event)
-                if after and after not in found:
-                    found.add(after)
-                    waiting.append(after)
-        return found
-
-    def is_weakly_opaque(self, k: int | str) -> bool:
-        """Follow each secret state x beside B, where the runs that were not secret may be, for k observations."""
-        seeds = set()
-        for estimate in self.observer():
-            clean = self.reach(estimate - self.secret)
-            if not clean:
-                return False
-            seeds |= {(state, clean) for state in estimate & self.secret}
-        layer, found, age = seeds, set(seeds), 0
-        while layer and (k == "infinite" or age < int(k)):
-            following = set()
-            for state, clean in layer:
-                for event in self.observable:
-                    targets = self.step(frozenset([state]), event)
-                    if targets:
-                        after = self.step(clean, event)
-                        if not after:
-                            return False
-                        following |= {(target, after) for target in targets}
-            layer = following - found
-            found |= layer
-            age += 1
-        return True
-
-
-# --- the rows -----------------------------------------------------------------------------------
-
-
 def _medians(systems: list[sv.StochasticSystem], ours: Callable, plain: Callable, rounds: int) -> tuple[float, float]:
     """The median over the systems of the best time of each side."""
     best = [
-        best_times({"ours": Task(lambda s=s: ours(s)), "plain": Task(lambda s=s: plain(Plain(s)))}, rounds=rounds)
+        best_times(
+            {"ours": Task(lambda s=s: ours(s)), "plain": Task(lambda s=s: plain(PlainObserver(s)))}, rounds=rounds
+        )
         for s in systems
     ]
     return median(times["ours"] for times in best), median(times["plain"] for times in best)
@@ -162,13 +46,13 @@ def verdicts(effort: Effort) -> Iterator[Row]:
     sizes = []
     for system in systems:
         estimates = sv.observer(system).estimates
-        assert {frozenset(estimate) for estimate in estimates} == Plain(system).observer()
+        assert {frozenset(estimate) for estimate in estimates} == PlainObserver(system).observer()
         sizes.append(len(estimates))
-    ours, plain = _medians(systems, sv.observer, Plain.observer, rounds)
+    ours, plain = _medians(systems, sv.observer, PlainObserver.observer, rounds)
     yield from _both(f"{size} states: observer", ours, plain, limit=0.03, note=f"{'/'.join(map(str, sizes))} estimates")
     for k in _QUESTIONS:
         found = [sv.verify_opacity(system, k) for system in systems]
-        assert [verdict.holds for verdict in found] == [Plain(system).is_weakly_opaque(k) for system in systems]
+        assert [verdict.holds for verdict in found] == [PlainObserver(system).is_weakly_opaque(k) for system in systems]
         ours, plain = _medians(
             systems,
             lambda system, k=k: sv.verify_opacity(system, k),
@@ -251,8 +135,7 @@ def large_systems(effort: Effort) -> Iterator[Row]:
             name=f"{size:,} states mostly told apart: probability of violation, k = {k}",
             ours=seconds, peer="", peer_time=None, quantity="seconds", limit=60, unit="system",
             note=f"{float(found):.6g}, {'exact' if found.is_exact else 'bounds'}; "
-            f"{len(sv.observer(system).sets):,} estimates; peak memory of the whole run so far "
-            f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB",
+            f"{len(sv.observer(system).sets):,} estimates",
         )  # fmt: skip
 
 

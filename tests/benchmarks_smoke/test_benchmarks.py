@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -16,16 +17,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import enumeration, exactness, jones2019_plain
-from benchmarks.__main__ import discover, main
+from benchmarks import benvenuti2026_plain, enumeration, exactness, jones2019_plain, page
+from benchmarks.__main__ import discover, main, run
+from benchmarks.bisimulation import in_storms_format, with_copies
 from benchmarks.conference import ALPHABET, WORD, language
-from benchmarks.measure import Task, best_times, find_peer, fitted_exponent, repeated
+from benchmarks.distances import random_chain
+from benchmarks.fit import Growth, fitted_exponent
+from benchmarks.measure import Effort, Task, best_times, find_peer, in_a_new_process, repeated
+from benchmarks.report import together
 from benchmarks.row import Row, duration
+from benchmarks.systems import told_apart_system
+from benchmarks.zhao2025 import sensitive_string
+from benchmarks.zhao2025_plain import PlainObserver, control_policy, modified_automaton, show
 
 import symveil as sv
 
 ROOT = Path(__file__).resolve().parents[2]
-SUBJECTS = {"enumeration", "exactness", "files", "growth", "jones2019", "levenshtein", "sampling", "startup", "studio"}
+SUBJECTS = {
+    *("benvenuti2026", "bisimulation", "distances", "enumeration", "exactness", "files", "growth_sequences"),
+    *("growth_states", "growth_words", "jones2019", "levenshtein", "models", "opacity", "sampling", "shanghai"),
+    *("startup", "studio", "zhao2025"),
+}
 
 
 def run_quick(out: Path, *names: str) -> dict[str, object]:
@@ -90,6 +102,80 @@ class TestJones2019Plain:
         assert 6.7 < statistic < 63.9
 
 
+class TestBenvenuti2026Plain:
+    """The same for B26: equation 5 expanded, and the permutation."""
+
+    @pytest.mark.parametrize(("alphabet", "epsilon"), [("ab", 5), ("abc", 1)])
+    def test_equation_4_is_our_classic_law(self, alphabet: str, epsilon: int) -> None:
+        law = benvenuti2026_plain.distance_law(alphabet, 4, epsilon=epsilon)
+        ours = sv.PermuteAndFlip(sv.words(alphabet, 4), epsilon=epsilon, calibration="classic").distances()
+        assert law == pytest.approx(list(ours.probabilities), rel=1e-12)
+
+    @pytest.mark.parametrize("permuted", [False, True])
+    def test_its_releases_follow_that_law(self, permuted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        alphabet, word, epsilon, draws = "ab", "abb", 3, 3000
+        source = random.Random(20260101)
+        monkeypatch.setattr(benvenuti2026_plain, "random", source)
+        monkeypatch.setattr(jones2019_plain, "random", source)
+        kept = functools.cache(benvenuti2026_plain.distance_law)  # the same for all draws, and tested above
+        monkeypatch.setattr(benvenuti2026_plain, "distance_law", kept)
+        words = benvenuti2026_plain.all_words(alphabet, 3)
+        released = Counter(
+            "".join(benvenuti2026_plain.permute_and_flip(word, words, epsilon=epsilon))
+            if permuted
+            else benvenuti2026_plain.mechanism_1(alphabet, word, epsilon=epsilon)
+            for _ in range(draws)
+        )
+        mechanism = sv.PermuteAndFlip(sv.words(alphabet, 3), epsilon=epsilon, calibration="classic")
+        expected = {"".join(each): draws * mechanism.probability(word, "".join(each)) for each in words}
+        statistic = sum((released[each] - amount) ** 2 / amount for each, amount in expected.items())
+        # χ² with 7 degrees of freedom lies in this range with probability 0.9999
+        assert 0.35 < statistic < 31.4
+
+
+class TestZhao2025Plain:
+    """The same for Z25: its substitutes are the safe strings at the distance."""
+
+    def test_substitutes(self) -> None:
+        system = told_apart_system(100, 0)
+        string = sensitive_string(system, 12)
+        observer = PlainObserver(system)
+
+        def is_safe(events: list[str]) -> bool:
+            estimate = observer.start
+            for event in events:
+                estimate = observer.step(estimate, event)
+                if not estimate or observer.exposes(estimate):
+                    return False
+            return True
+
+        assert not is_safe(string) and is_safe(string[:-1])
+        expected = set()
+        for places in itertools.combinations(range(12), 2):
+            for others in itertools.product(observer.observable, repeat=2):
+                events = list(string)
+                for place, other in zip(places, others, strict=True):
+                    events[place] = other
+                if all(events[place] != string[place] for place in places) and is_safe(events):
+                    expected.add(tuple(events))
+        count, policy = control_policy(modified_automaton(observer, string, 2))
+        assert count == len(expected) > 1
+        # one of them is missed with probability below count · e^-40
+        assert {tuple(show(policy, (0, 0, observer.start), 12)) for _ in range(40 * count)} == expected
+
+
+class TestStorm:
+    """What Storm is asked to lump is the chain that we lump."""
+
+    def test_format(self) -> None:
+        chain = with_copies(random_chain(4, seed=3), 2)
+        text = in_storms_format(chain)
+        assert text.count("state ") == len(chain.states) == 8
+        rows = [line for line in text.splitlines() if line.startswith("\t\t")]
+        assert len(rows) == len(chain.transitions)
+        assert "state 0 init l0\n\taction 0\n" in text
+
+
 class TestPlainFloats:
     """The inexact draws have our laws too, up to rounding."""
 
@@ -109,6 +195,11 @@ class TestPlainFloats:
             assert abs(mean - law.expected_error) < 4.5 * spread
 
 
+def growing(exponent: float) -> Growth:
+    sizes = (10, 20, 40)
+    return Growth(picture="length", sizes=sizes, seconds=tuple(n**exponent for n in sizes), expected=exponent)
+
+
 class TestRow:
     """A bar passes and fails on the right sides."""
 
@@ -125,8 +216,12 @@ class TestRow:
             ({"quantity": "speed-up", "peer_time": 4.0}, 2.0, True),
             ({"quantity": "seconds"}, 2.0, False),
             ({"quantity": "seconds", "ours": 1.9}, 1.9, True),
-            ({"quantity": "exponent", "exponent": 2.1}, 2.0, False),
-            ({"quantity": "exponent", "exponent": 1.9}, 2.0, True),
+            ({"quantity": "exponent", "growth": growing(2.1)}, 2.0, False),
+            ({"quantity": "exponent", "growth": growing(1.9)}, 2.0, True),
+            ({"quantity": "megabytes"}, 2.0, True),
+            ({"quantity": "megabytes", "ours": 2.1}, 2.1, False),
+            ({"error": "ValueError: no"}, 2.0, False),
+            ({"error": "ValueError: no", "limit": None}, 2.0, False),
         ],
     )
     def test_judgement(self, change: dict[str, object], ratio: float | None, passed: bool | None) -> None:
@@ -160,7 +255,29 @@ class TestMeasure:
     @pytest.mark.parametrize("exponent", [0.0, 1.0, 1.5, 2.0])
     def test_exponent(self, exponent: float) -> None:
         sizes = [32, 64, 1024, 4096]
-        assert fitted_exponent(sizes, [3e-9 * n**exponent for n in sizes]) == pytest.approx(exponent)
+        assert fitted_exponent(sizes, [3e-9 * n**exponent for n in sizes]).value == pytest.approx(exponent)
+
+    def test_the_range_of_an_exponent_holds_the_truth_as_often_as_it_says(self) -> None:
+        """95 %: of 1000 fits through noise, 950 ± 31 with probability 0.99999; half as wide a range would hold 70 %."""
+        source = random.Random(1)
+        sizes = [10, 30, 100, 300, 1000]
+        fits = [fitted_exponent(sizes, [n * math.exp(source.gauss(0, 0.1)) for n in sizes]) for _ in range(1000)]
+        assert 919 <= sum(fit.low <= 1 <= fit.high for fit in fits) <= 981
+
+    def test_two_points_tell_nothing_about_the_range(self) -> None:
+        assert fitted_exponent([1, 10], [1, 10]).high == math.inf
+        assert Growth(picture="x", sizes=(1, 10), seconds=(1, 10), expected=1).document()["range"] is None
+
+    def test_a_new_process_tells_its_own_memory(self) -> None:
+        """Not ours: this one holds numpy and more."""
+        small = in_a_new_process("import sys\nanswer = sys.argv[1]", "said")
+        large = in_a_new_process("held = b'a' * 10**8\nanswer = 0")
+        assert small.answer == "said" and small.megabytes < 60
+        assert large.megabytes == pytest.approx(small.megabytes + 100, abs=15)
+
+    def test_a_new_process_that_breaks_says_why(self) -> None:
+        with pytest.raises(RuntimeError, match="exit status 1: ValueError: no such thing"):
+            in_a_new_process("raise ValueError('no such thing')")
 
     def test_a_missing_peer_is_named_as_missing_and_a_broken_one_as_broken(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -171,11 +288,18 @@ class TestMeasure:
         assert find_peer("broken_peer").reason.startswith("peer cannot be imported: cannot import name")
 
 
+def pretend(monkeypatch: pytest.MonkeyPatch, subjects: dict[str, list[object]]) -> None:
+    """Other benchmarks than those of the folder."""
+    monkeypatch.setattr("benchmarks.__main__.discover", lambda: list(subjects))
+    monkeypatch.setattr("benchmarks.__main__.load", lambda subject: subjects[subject])
+
+
 class TestRuns:
     """A quick run works from the root, with the peers or without them."""
 
     def test_every_subject_is_found(self) -> None:
         assert set(discover()) >= SUBJECTS
+        assert set(discover()) <= set(page.TOLD)
 
     def test_command_line(self, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "benchmarks", "--quick", "--only", "sampling", "--out", str(tmp_path)]
@@ -206,7 +330,7 @@ class TestRuns:
         assert {row["note"] for row in rows} == {"peer not installed"}
         assert {row["passed"] for row in rows} == {None}
 
-    @pytest.mark.parametrize("subject", ["exactness", "jones2019"])
+    @pytest.mark.parametrize("subject", ["exactness", "jones2019", "benvenuti2026", "zhao2025"])
     def test_other_subjects(self, tmp_path: Path, subject: str) -> None:
         rows = run_quick(tmp_path, subject)["rows"]
         assert rows
@@ -220,6 +344,66 @@ class TestRuns:
         assert {row["note"] for row in rows} == {"not available: exit status 3"}
         assert {row["passed"] for row in rows} == {None}
 
+    def test_without_storm(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "stormpy", None)
+        rows = run_quick(tmp_path, "bisimulation")["rows"]
+        assert [(row["note"], row["shown"]["peer"]) for row in rows] == [("peer not installed", "—")] * 2
+
+    def test_growth_of_files(self, tmp_path: Path) -> None:
+        (plain, charged) = run_quick(tmp_path, "growth_sequences")["rows"]
+        for row in (plain, charged):
+            growth = row["growth"]
+            assert growth["sizes"] == growth["peer_sizes"] == [1000, 3000, 10000]
+            assert (
+                row["exponent"] == growth["exponent"] and growth["range"][0] < growth["exponent"] < growth["range"][1]
+            )
+
+    def test_one_that_breaks_loses_only_itself(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def breaks(_effort):
+            yield TestRow.cost
+            raise ValueError("no more\nof this")
+
+        def works(_effort):
+            yield replace(TestRow.cost, name="after")
+
+        pretend(monkeypatch, {"one": [breaks, works], "two": [works]})
+        assert main(["--quick", "--out", str(tmp_path)]) == 1
+        said = capsys.readouterr()
+        assert "1 of the benchmarks broke: breaks" in said.out and "ValueError: no more" in said.out
+        assert "[2/2] two" in said.err and "Traceback" in said.err
+        rows = json.loads((tmp_path / "benchmarks.json").read_text(encoding="utf-8"))["rows"]
+        assert [(row["subject"], row["name"], row["shown"]["ok"]) for row in rows] == [
+            ("one", "a", "pass"),
+            ("one", "breaks", "broken"),
+            ("one", "after", "pass"),
+            ("two", "after", "pass"),
+        ]
+
+    def test_a_missed_bar_is_an_exit_status_unless_the_run_was_quick(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pretend(monkeypatch, {"one": [lambda _effort: [replace(TestRow.cost, ours=3.0)]]})
+        assert main(["--quick", "--out", str(tmp_path)]) == 0
+        assert main(["--out", str(tmp_path)]) == 1
+
+    def test_one_that_cannot_be_imported_breaks_alone(self) -> None:
+        (broken,) = run(["no_such_subject"], Effort(quick=True))["rows"]
+        assert broken["error"] == "ModuleNotFoundError: No module named 'benchmarks.no_such_subject'"
+
+    def test_an_interrupt_keeps_what_is_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupted(_effort):
+            yield TestRow.cost
+            raise KeyboardInterrupt
+
+        pretend(monkeypatch, {"one": [interrupted], "two": [interrupted]})
+        document = run(["one", "two"], Effort(quick=True))
+        assert [(row["name"], row["error"]) for row in document["rows"]] == [
+            ("a", ""),
+            ("the whole run", "interrupted"),
+        ]
+
     def test_an_unknown_subject_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit, match="2"):
             main(["--only", "nothing"])
@@ -230,3 +414,88 @@ class TestRuns:
         assert len(scores) == 10**5
         words = sv.words("0123456789", 5)
         assert Counter(scores) == {-distance: words.count(distance) for distance in range(6)}
+
+
+class TestPage:
+    """docs/benchmarks.md: results between the marks, what people wrote around them stays."""
+
+    def written(self, tmp_path: Path, rows: list[Row], monkeypatch: pytest.MonkeyPatch) -> str:
+        pretend(monkeypatch, {"sampling": [lambda _effort: rows]})
+        (tmp_path / "pictures").mkdir()
+        file = tmp_path / "benchmarks.md"
+        file.write_text(f"# Title\n\n{page.BEGIN}\nyesterday\n{page.END}\n\n## What we tried\n", encoding="utf-8")
+        document = run(["sampling"], Effort())
+        page.write_page(document, tmp_path)
+        return file.read_text(encoding="utf-8")
+
+    def test_results_replace_results(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        rows = [
+            replace(TestRow.cost, name="a|b", note="n_1 * n_2"),
+            replace(TestRow.cost, name="slow", ours=9.0),
+            replace(TestRow.cost, name="absent", ours=None, note="peer not installed"),
+            replace(TestRow.cost, name="line: n = 10 … 40", quantity="exponent", growth=growing(1.0)),
+        ]
+        text = self.written(tmp_path, rows, monkeypatch)
+        assert text.startswith("# Title\n") and text.endswith("## What we tried\n") and "yesterday" not in text
+        assert "**2 of 3 bars passed**" in text and "Missed: slow." in text and "Not measured here: absent." in text
+        assert r"| a\|b<br><small>against b; n\_1 \* n\_2</small> | 2 s | 1 s | 2× | ≤ 2× | pass |" in text
+        assert "Python " + platform.python_version() in text and platform.node() not in text
+        picture = (tmp_path / "pictures" / "benchmark_length.svg").read_text(encoding="utf-8")
+        assert ">line<" in picture and "](pictures/benchmark_length.svg)" in text
+
+    @pytest.mark.parametrize(("load", "told"), [(0.4, False), (30.0, True), (None, False)])
+    def test_a_busy_machine_is_told(self, load: float | None, told: bool) -> None:
+        document = run([], Effort())
+        document["machine"] |= {"load_before": load, "cores": 2}
+        text = "\n".join(page.results_in_markdown(document, []))
+        assert ("not quiet" in text) == told
+
+    def test_a_page_without_marks_is_left_alone(self, tmp_path: Path) -> None:
+        (tmp_path / "benchmarks.md").write_text("# Mine\n", encoding="utf-8")
+        with pytest.raises(ValueError, match="expected the line"):
+            page.write_page(run([], Effort()), tmp_path)
+        assert (tmp_path / "benchmarks.md").read_text(encoding="utf-8") == "# Mine\n"
+
+    @pytest.mark.parametrize("other", [["--quick"], ["--only", "sampling"]])
+    def test_only_a_whole_run_is_written(self, other: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(["--write-docs", *other])
+        assert "expected a whole run" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("content", ["", "{}", '{"format": "other"}'])
+    def test_an_earlier_run_has_to_be_one(
+        self, content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "old.json").write_text(content, encoding="utf-8")
+        with pytest.raises(SystemExit, match="2"):
+            main(["--from", str(tmp_path / "old.json")])
+        assert (
+            capsys.readouterr()
+            .err.splitlines()[-1]
+            .startswith("python -m benchmarks: error: --from old.json: expected")
+        )
+
+    def test_an_earlier_run_is_shown(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        run_quick(tmp_path, "sampling")
+        first = capsys.readouterr().out
+        assert main(["--from", str(tmp_path / "benchmarks.json")]) == 0
+        assert capsys.readouterr().out == first
+
+    def test_runs_of_different_subjects_are_shown_together(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pretend(monkeypatch, {"one": [lambda _effort: [TestRow.cost]], "two": [lambda _effort: [TestRow.cost]]})
+        first, second = run(["two"], Effort()), run(["one", "two"], Effort())
+        second["machine"]["load_before"] = 1e6
+        second["remark"] = "Half of it at night."
+        second["rows"][1]["name"] = "newer"
+        both = together([first, second])
+        assert [(row["subject"], row["name"]) for row in both["rows"]] == [("one", "a"), ("two", "newer")]
+        told = "\n".join(page.results_in_markdown(both, []))
+        assert "put together from 2 runs" in told and "Half of it at night." in told
+        assert both["machine"]["load_before"] == 1e6 and set(both["seconds"]) == {"one", "two"}
+
+    def test_the_page_in_the_repository_has_its_marks_and_its_pictures(self) -> None:
+        text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+        assert text.count(page.BEGIN) == text.count(page.END) == 1
+        assert all((ROOT / "docs" / "pictures" / f"benchmark_{name}.svg").exists() for name in page.PICTURES)

@@ -42,6 +42,20 @@ def test_curves_and_bands() -> None:
     assert "dots" in texts(svg) and "<script" not in svg and "nan" not in svg
 
 
+def test_powers_of_ten_on_both_axes() -> None:
+    """A power law is a straight line, and a curve that is ten times another is the same line, higher."""
+    sizes = [10, 100, 1000]
+    one, ten = Curve("one", sizes, [1e-6 * n for n in sizes]), Curve("ten", sizes, [1e-5 * n for n in sizes])
+    gaps = Curve("zero", sizes, [0.0, 1e-4, 1e-3])
+    svg = curves_svg([one, ten, gaps], title="t", x_label="x", y_label="y", logarithmic=True)
+    assert {"10", "100", "1000", "10⁻⁵", "10⁻²"} <= set(texts(svg)) and "nan" not in svg
+    dots = [each for each in ET.fromstring(svg).iter() if each.tag.endswith("circle")]  # noqa: S314
+    places = [(float(each.get("cx", "")), float(each.get("cy", ""))) for each in dots]
+    assert len(places) == 8
+    assert places[2][1] - places[1][1] == pytest.approx(places[1][1] - places[0][1], abs=0.2)
+    assert places[3][1] - places[0][1] == pytest.approx(places[1][1] - places[0][1], abs=0.2)
+
+
 @pytest.mark.parametrize(("low", "high"), [(0, 1e-9), (0, 1), (-3, 4), (0, 123456), (0.5, 10), (5, 5)])
 def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
     found = ticks(low, high, most=6)

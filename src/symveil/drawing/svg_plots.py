@@ -24,6 +24,7 @@ _LEGEND_ROW = 20.0
 _DASHES = {"solid": "", "dashed": ' stroke-dasharray="6 4"', "dotted": ' stroke-dasharray="1.5 4"', "points": ""}
 _MOST_BARS = 160
 _SEEN = 1e-4  # of the highest bar
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def bars_svg(
@@ -71,17 +72,27 @@ def curves_svg(
     y_label: str,
     mark: float | None = None,
     mark_label: str = "",
+    logarithmic: bool = False,
 ) -> str:
     """Curves and bands in one frame, named in a legend below it.
+
+    With `logarithmic`, both axes count powers of ten, a dot shows each value, and what is not positive is left out.
 
     >>> picture = curves_svg([Curve("error", [1, 2], [0.5, 0.25])], title="t", x_label="ε", y_label="changed")
     >>> picture.count('stroke="#0072b2"'), ">error<" in picture         # the curve, and its line in the legend
     (2, True)
     """
-    xs = [value for curve in curves for value in curve.x]
+    if logarithmic:
+        curves, bands = [_logarithms(curve) for curve in curves], ()
+    xs = [value for curve in curves for value in curve.x if math.isfinite(value)]
     ys = [value for curve in curves for value in curve.y if math.isfinite(value)]
     ys += [value for band in bands for value in (*band.lower, *band.upper) if math.isfinite(value)]
-    frame = _Frame(x=(min(xs), max(xs)), y=(min(0.0, *ys), (max(ys) * 1.06) or 1.0), size=_CURVES_SIZE)
+    if logarithmic:
+        room = 0.04 * ((max(ys) - min(ys)) or 1.0)
+        y_range = (min(ys) - room, max(ys) + room)
+    else:
+        y_range = (min(0.0, *ys), (max(ys) * 1.06) or 1.0)
+    frame = _Frame(x=(min(xs), max(xs)), y=y_range, size=_CURVES_SIZE, powers=logarithmic)
     pieces = list(frame.axes(x_label, y_label))
     for number, band in enumerate(bands):
         there = [(frame.at_x(x), frame.at_y(y)) for x, y in zip(band.x, band.upper, strict=True)]
@@ -104,6 +115,8 @@ class _Frame:
     y: tuple[float, float]
     size: tuple[float, float]
     whole_x: bool = False
+    powers: bool = False
+    """Whether values are exponents of ten."""
 
     def at_x(self, value: float) -> float:
         span = (self.x[1] - self.x[0]) or 1.0
@@ -115,13 +128,14 @@ class _Frame:
 
     def axes(self, x_label: str, y_label: str) -> Iterator[str]:
         left, right, ground = _LEFT, self.size[0] - _RIGHT, self.at_y(self.y[0])
-        for value in ticks(*self.y, most=5):
+        spelled = _power_of_ten if self.powers else _spelled
+        for value in ticks(*self.y, most=8 if self.powers else 5, whole=self.powers):
             y = self.at_y(value)
             yield f'<path d="M{left} {_number(y)}H{right}" stroke="{GRID}" stroke-width="1" fill="none"/>'
-            yield _label(left - 7, y + _SIZE * 0.35, _spelled(value), "end")
-        for value in ticks(*self.x, most=9, whole=self.whole_x):
+            yield _label(left - 7, y + _SIZE * 0.35, spelled(value), "end")
+        for value in ticks(*self.x, most=9, whole=self.whole_x or self.powers):
             x = self.at_x(value)
-            yield _label(x, ground + 18, _spelled(value), "middle")
+            yield _label(x, ground + 18, spelled(value), "middle")
         yield f'<path d="M{left} {_number(ground)}H{right}" stroke="{GREY}" stroke-width="1" fill="none"/>'
         yield _label((left + right) / 2, ground + 38, x_label, "middle", INK)
         middle = (_TOP + ground) / 2
@@ -155,8 +169,20 @@ def _curve(frame: _Frame, curve: Curve, colour: str) -> Iterator[str]:
             yield f'<circle cx="{_number(x)}" cy="{_number(y)}" r="4" fill="{colour}"/>'
         return
     line = "L".join(f"{_number(x)} {_number(y)}" for x, y in points)
+    if frame.powers:
+        for x, y in points:
+            yield f'<circle cx="{_number(x)}" cy="{_number(y)}" r="3" fill="{colour}"/>'
     dashes = _DASHES[curve.style]
     yield f'<path d="M{line}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-linejoin="round"{dashes}/>'
+
+
+def _logarithms(curve: Curve) -> Curve:
+    """The curve of the exponents of ten."""
+
+    def exponents(values: Numbers) -> list[float]:
+        return [math.log10(value) if value > 0 else math.nan for value in values]
+
+    return Curve(curve.label, exponents(curve.x), exponents(curve.y), curve.style)
 
 
 def _mark(frame: _Frame, place: float, label: str) -> Iterator[str]:
@@ -213,6 +239,17 @@ def _label(x: float, y: float, text: str, anchor: str, colour: str = GREY) -> st
 
 def _spelled(value: float) -> str:
     return f"{value:g}"
+
+
+def _power_of_ten(exponent: float) -> str:
+    """The number itself where it is short, else its power of ten.
+
+    >>> [_power_of_ten(exponent) for exponent in (-3, 0, 2, 6)]
+    ['10⁻³', '1', '100', '10⁶']
+    """
+    if exponent in (0.0, 1.0, 2.0, 3.0):
+        return f"{10**exponent:g}"
+    return "10" + f"{exponent:g}".translate(_RAISED)
 
 
 def _number(value: float) -> str:

@@ -11,7 +11,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """`function`, compiled on its first call; kept on disk unless the installation is read-only."""
+    """`function`, compiled on its first call; kept on disk unless the installation is read-only.
+
+    numba keeps it until its own file changes. If it uses anything of another file, its file carries a
+    digest of that one, `COMPILED_FROM` (tests/contracts/test_kept_loops.py says which and checks it).
+    """
     try:
         return cast(Function, numba.njit(cache=True, nogil=True)(function))
     except RuntimeError:  # numba found no place to keep it

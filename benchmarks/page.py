@@ -1,0 +1,124 @@
+"""docs/benchmarks.md: the results of a whole run between two marks, and a picture of each kind of growth.
+
+What is outside the marks is written by hand and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from benchmarks.report import Document, remarks, told
+from symveil.drawing.curves import Curve
+from symveil.drawing.svg_plots import curves_svg
+
+BEGIN, END = "<!-- results: written by `python -m benchmarks --write-docs` -->", "<!-- end of the results -->"
+
+# Each picture: its title, and what its horizontal axis counts.
+PICTURES = {
+    "length": ("Growth with the length of a word", "n: symbols of the word"),
+    "alphabet": ("Growth with the alphabet", "|Σ|: symbols to choose from"),
+    "states": ("Growth with the model", "states"),
+    "sequences": ("Growth with the file", "sequences in the file"),
+}
+# What the subjects are, as headings.
+TOLD = {
+    "benvenuti2026": "Permute-and-flip, against B26 in plain Python",
+    "bisimulation": "Lumping, against Storm",
+    "distances": "Proving privacy, against C19 as linear programmes",
+    "enumeration": "Against libraries that draw from a list",
+    "exactness": "What exactness costs",
+    "files": "Files of millions, against a plain Arrow copy",
+    "growth_sequences": "Growth with the file",
+    "growth_states": "Growth with the model",
+    "growth_words": "Growth with the word and the alphabet",
+    "jones2019": "Private words, against J19 in plain Python",
+    "levenshtein": "Words of different lengths",
+    "models": "Words of models, against J19 in plain Python",
+    "shanghai": "Real trips",
+    "opacity": "Opacity, against sets in plain Python",
+    "sampling": "Private words, against numpy's draws",
+    "startup": "The command line",
+    "studio": "The studio",
+    "zhao2025": "Enforcing opacity, against Z25 in plain Python",
+}
+
+
+def write_page(document: Document, docs: Path) -> None:
+    """Put a run into the page and draw its pictures."""
+    pictures = {name: svg for name in PICTURES if (svg := growth_picture(document, name))}
+    for name, svg in pictures.items():
+        (docs / "pictures" / _file(name)).write_text(svg, encoding="utf-8")
+    page = docs / "benchmarks.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise ValueError(f"docs/benchmarks.md: expected the line {BEGIN!r} and below it {END!r}")
+    results = "\n".join(results_in_markdown(document, list(pictures)))
+    page.write_text(f"{before}{BEGIN}\n\n{results}\n{END}{after}", encoding="utf-8")
+
+
+def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str]:
+    """The machine, the bars in a sentence, the pictures, a table for each subject."""
+    rows = document["rows"]
+    judged = [row for row in rows if row["passed"] is not None]
+    passed = sum(row["passed"] for row in judged)
+    runs = "the run" if document["runs"] == 1 else f"put together from {document['runs']} runs, which"
+    yield f"**{passed} of {len(judged)} bars passed** in {len(rows)} rows; {runs} took {_minutes(document)}."
+    if document["remark"]:
+        yield f"\n{document['remark']}"
+    unjudged = [row["name"] for row in rows if row["shown"]["ok"] == "n/a"]
+    missed = [row["name"] for row in judged if not row["passed"]]
+    absent = sorted(set(TOLD) - {row["subject"] for row in rows})
+    for what, names in (("Missed", missed), ("Not measured here", unjudged), ("Subjects not run", absent)):
+        if names:
+            yield f"\n{what}: {_cell('; '.join(names))}."
+    machine = document["machine"]
+    if (machine["load_before"] or 0) > machine["cores"] / 2:
+        yield (
+            f"\n**The machine was not quiet**: {machine['load_before']:g} processes for {machine['cores']} cores."
+            " Times are too long by about as much, several threads do not help, and a bar missed here may well hold."
+        )
+    yield f"\nMachine: {_cell(told(machine))}.\n"
+    for name in pictures:
+        yield f"![{PICTURES[name][0]}](pictures/{_file(name)})\n"
+    for subject, group in groupby(rows, key=lambda row: row["subject"]):
+        yield f"### {TOLD.get(subject, subject)}\n"
+        yield "| what | ours | peer | ratio | bar | |\n|---|---:|---:|---:|---:|---|"
+        for row in group:
+            shown = row["shown"]
+            under = remarks(row)
+            name = _cell(row["name"]) + (f"<br><small>{_cell(under)}</small>" if under else "")
+            yield f"| {name} | {' | '.join(_cell(shown[key]) for key in ('ours', 'peer', 'ratio', 'bar', 'ok'))} |"
+        yield ""
+
+
+def growth_picture(document: Document, name: str) -> str:
+    """The rows that belong to a picture, in one frame with powers of ten; nothing if there are none."""
+    rows = [row for row in document["rows"] if row["growth"] and row["growth"]["picture"] == name]
+    if not rows:
+        return ""
+    curves = [Curve(row["name"].split(":")[0], row["growth"]["sizes"], row["growth"]["seconds"]) for row in rows]
+    peers: dict[str, Curve] = {}
+    for row in rows:
+        growth = row["growth"]
+        if growth["peer_sizes"]:
+            peers.setdefault(row["peer"], Curve(row["peer"], growth["peer_sizes"], growth["peer_seconds"], "dashed"))
+    title, axis = PICTURES[name]
+    return curves_svg([*curves, *peers.values()], title=title, x_label=axis, y_label="seconds", logarithmic=True)
+
+
+def _file(picture: str) -> str:
+    return f"benchmark_{picture}.svg"
+
+
+def _minutes(document: Document) -> str:
+    return f"{sum(document['seconds'].values()) / 60:.0f} minutes"
+
+
+def _cell(text: str) -> str:
+    """Text that stays within its cell and is not taken for markup."""
+    for mark in "|*_<[":
+        text = text.replace(mark, f"\\{mark}")
+    return text

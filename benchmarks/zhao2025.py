@@ -1,0 +1,91 @@
+"""Enforcing opacity, against Z25's Algorithms 1 and 2 in plain Python: substitutes for one sensitive string."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+import symveil as sv
+from benchmarks.measure import Effort, Task, best_times, repeated
+from benchmarks.row import Benchmark, Row
+from benchmarks.systems import told_apart_system
+from benchmarks.zhao2025_plain import PlainObserver, control_policy, modified_automaton, show
+from symveil.enforcement.safe import Safe
+from symveil.enforcement.safe_observations import SafeObservations
+from symveil.languages.run_counts import RunNeighbours
+from symveil.randomness import system_bits
+from symveil.verification.opacity.notions import read_question
+
+_DISTANCE = 4
+_PLAIN = "Z25 Algorithms 1 and 2 in plain Python"
+
+
+def sensitive_string(system: sv.StochasticSystem, length: int) -> list[str]:
+    """An observation of that many events of which the last one exposes a secret, and no other does."""
+    observer = PlainObserver(system)
+    reached: dict[frozenset[str], list[str]] = {observer.start: []}  # a string for each estimate
+    for left in reversed(range(length)):
+        following: dict[frozenset[str], list[str]] = {}
+        for estimate, events in reached.items():
+            for event in observer.observable:
+                after = observer.step(estimate, event)
+                if after and observer.exposes(after) == (left == 0):
+                    following.setdefault(after, [*events, event])
+        reached = following
+    if not reached:
+        raise ValueError(f"length: expected that of a sensitive string, found {length}")
+    return next(iter(reached.values()))
+
+
+def substitutes(effort: Effort) -> Iterator[Row]:
+    """A uniform safe string at distance 4 from a sensitive one: everything from the start, then only draws."""
+    size, length = effort.of(200, 100), effort.of(40, 12)
+    system = told_apart_system(size, 0)
+    string = sensitive_string(system, length)
+    question = read_question(0, "weak")
+
+    def prepared() -> tuple[Safe, SafeObservations]:
+        safe = SafeObservations(system, question, longest=length)
+        return Safe(safe, _DISTANCE), safe
+
+    policy, safe = prepared()
+    codes = np.array([system.observable.index(event) for event in string], dtype=np.int32)
+    language = safe.language(length)
+    assert language is not None
+    count = RunNeighbours(language, codes).count(_DISTANCE)
+    observer = PlainObserver(system)
+    found, plain = control_policy(modified_automaton(observer, string, _DISTANCE))
+    assert found == count, f"{found} substitutes in plain Python, {count} ours"
+    start = (0, 0, observer.start)
+
+    def ours_at_once() -> None:
+        prepared()[0].draw(codes[None, :], system_bits())
+
+    def plain_at_once() -> None:
+        fresh = PlainObserver(system)
+        show(control_policy(modified_automaton(fresh, string, _DISTANCE))[1], start, length)
+
+    rows = effort.of(500, 50)
+    many = np.repeat(codes[None, :], rows, axis=0)
+    times = best_times(
+        {
+            "ours": Task(ours_at_once),
+            "plain": Task(plain_at_once),
+            "our draws": Task(lambda: policy.draw(many, system_bits()), rows),
+            "plain draws": repeated(lambda: show(plain, start, length), effort.of(500, 50)),
+        },
+        rounds=effort.of(7, 1),
+    )
+    name = f"{size} states, {length} events, ω = {_DISTANCE}"
+    yield Row(
+        name=f"{name}: first substitute, system to string", ours=times["ours"], peer=_PLAIN, peer_time=times["plain"],
+        quantity="speed-up", unit="string", note=f"{count:,} substitutes",
+    )  # fmt: skip
+    yield Row(
+        name=f"{name}: each further one", ours=times["our draws"], peer=f"{_PLAIN}, policy kept",
+        peer_time=times["plain draws"], quantity="speed-up", unit="string",
+    )  # fmt: skip
+
+
+BENCHMARKS: list[Benchmark] = [substitutes]
