@@ -25,8 +25,8 @@ def steps(draw: random.Random) -> list[str]:
     return [*visit, *(["pharmacy"] if draw.random() < 0.6 else []), "discharge"]
 
 
-def main() -> None:
-    """Write the log."""
+def log() -> str:
+    """The whole log, the same each time."""
     draw = random.Random(2026)  # noqa: S311 - made-up data, nothing private
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<log xes.version="1.0" xmlns="http://www.xes-standard.org/">']
     for number in range(1, VISITS + 1):
@@ -45,7 +45,12 @@ def main() -> None:
             )
         lines.append("  </trace>")
     lines.append("</log>")
-    (HERE / "hospital.xes").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write the log."""
+    (HERE / "hospital.xes").write_text(log(), encoding="utf-8")
 
 
 if __name__ == "__main__":
