@@ -7,6 +7,7 @@ to largest coefficient 1, and HiGHS is right to about 1e-7.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -87,3 +88,36 @@ def test_for_adjacency_1_the_staircase_is_the_tight_exponential(length, size, ep
         rtol=1e-13,
         atol=1e-13,
     )
+
+
+def least_worst_error_of_any_mechanism(length: int, size: int, b: int, epsilon: float) -> float:
+    """Over all stochastic matrices P(w'|w) that are ε-private, the least of the largest expected distance."""
+    words = list(itertools.product(range(size), repeat=length))
+    count = len(words)
+    distance = np.array([[sum(x != y for x, y in zip(w, v, strict=True)) for v in words] for w in words])
+    unknowns = count * count + 1  # P(w'|w) at w·count + w', and the worst error
+    private = []
+    for w, v in zip(*np.nonzero((distance > 0) & (distance <= b)), strict=True):
+        for released in range(count):
+            row = np.zeros(unknowns)
+            row[w * count + released], row[v * count + released] = math.exp(-epsilon), -1
+            private.append(row)
+    errors, sums = np.zeros((count, unknowns)), np.zeros((count, unknowns))
+    for w in range(count):
+        errors[w, w * count : (w + 1) * count], errors[w, -1] = distance[w], -1
+        sums[w, w * count : (w + 1) * count] = 1
+    goal = np.zeros(unknowns)
+    goal[-1] = 1
+    rows = np.vstack([*private, errors])
+    solved = linprog(goal, A_ub=rows, b_ub=np.zeros(len(rows)), A_eq=sums, b_eq=np.ones(count), method="highs")
+    assert solved.success
+    return float(solved.fun)
+
+
+@pytest.mark.parametrize(("length", "size", "b"), [(1, 3, 1), (2, 2, 1), (2, 2, 2), (2, 3, 1), (2, 3, 2), (3, 2, 2)])
+def test_no_mechanism_of_any_form_does_better(length, size, b):
+    """docs/theory/tight-calibration.md, Theorem 4: the programme over all mechanisms, not only over distances."""
+    for epsilon in (0.5, 2):
+        staircase = sv.Staircase(sv.words(range(size), length), epsilon=epsilon, adjacency=b)
+        least = least_worst_error_of_any_mechanism(length, size, b, epsilon)
+        assert staircase.distances().expected_error == pytest.approx(least, rel=0, abs=1e-6)
