@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,28 +12,23 @@ from pathlib import Path
 
 import pytest
 
+from symveil.cli.main import COMMANDS
+
 from .running import symveil
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LARGE = ("--adjacency", "all", "--epsilon", "1")
-COMMANDS = ["demo", "release", "explain", "audit", "opacity", "enforce", "verify", "learn", "reproduce"]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_an_example_that_works(command: str, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "trips.csv").write_text("trip_id,links\n1,a b a c\n2,b a\n")
-    shutil.copytree(EXAMPLES, tmp_path / "examples")
-    text = " ".join(symveil(command, "--help").out.split())
-    example = re.search(r"Example: symveil (.+)$", text)
-    assert example, text
-    assert symveil(*shlex.split(example.group(1))).status == 0
+def test_help_shows_an_example() -> None:
+    """They are run where the command reference is tested, which is written from them (tests/documentation)."""
+    assert all((command.epilog or "").startswith(f"Example: symveil {command.name} ") for command in COMMANDS)
 
 
 def test_help_of_the_whole() -> None:
     done = symveil("--help")
     assert done.status == 0
-    assert all(command in done.out for command in COMMANDS)
+    assert all(str(command.name) in done.out for command in COMMANDS)
 
 
 def test_no_command_and_an_unknown_command_are_one_line() -> None:

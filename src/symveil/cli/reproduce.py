@@ -10,7 +10,7 @@ from symveil.cli.options import json_option
 from symveil.cli.output import print_json, print_table
 
 
-@click.command("reproduce", epilog="Example: symveil reproduce benvenuti2026 --plots figures")
+@click.command("reproduce", epilog="Example: symveil reproduce jones2019 --plots figures")
 @click.argument("paper", required=False)
 @click.option("--plots", metavar="DIR", type=click.Path(path_type=Path), help="Also draw the figures into DIR.")
 @click.option("--format", "suffix", type=click.Choice(["png", "svg"]), default="png", show_default=True)
