@@ -1,7 +1,7 @@
 """Formulas in plain text: in the site e^{−ηd}, e^ε, Λ_α and d_ij are raised and lowered.
 
 The sources stay plain text that reads well anywhere; names of programs stand in backquotes, which
-are left alone. A power ends where its word ends, an index has at most two characters. An indented
+are left alone. A power ends where its word ends, an index has one or two characters, or is a word. An indented
 block is a displayed formula, unless it is a drawing of lines; code stands in fences.
 """
 
@@ -19,24 +19,27 @@ from markdown.inlinepatterns import InlineProcessor
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
 
-POWER = r"(?<=[\w)\]*'])\^(?:\{([^{}\n]+)\}|\(([^()\n]+)\)|([−±+]?\w+'?))"
-INDEX = r"(?<![\w`])([^\W\d_]{1,2}'?|~)_(?:\{([^{}\n]+)\}|([^\W_]{1,2})(?![\w_]))"
+_GROUP = r"\{([^{}\n]+)\}"
+_LOW = rf"(?:{_GROUP}|([^\W_](?=[^\W_]{{1,2}}_)|[^\W_]{{1,2}}(?!\w)))"  # of A_jg_j the j, of d_ij both
+_HIGH = rf"(?:{_GROUP}|\(([^()\n]+)\)|(\|\w+\||[−±+]?[^\W_]+'?))"
+POWER = rf"(?<=[\w)\]*'|\x03])\^{_HIGH}(?:_{_LOW})?"  # \x03 is the end of what has been lowered already
+INDEX = rf"(?<![^\W\d_])(?<![_`^])([^\W\d_]{{1,3}}'?|~)_(?:{_LOW}|([a-z]{{3,6}})(?!\w))"
 
 
-class _Power(InlineProcessor):
+class _Raised(InlineProcessor):
     def handleMatch(self, m: re.Match[str], data: str) -> tuple[Element, int, int]:  # type: ignore[override]  # noqa: ARG002, N802
-        raised = Element("sup")
-        raised.text = m[1] or m[2] or m[3]
-        return raised, m.start(0), m.end(0)
+        whole = Element("span")
+        SubElement(whole, "sup").text = m[1] or m[2] or m[3]
+        if m[4] or m[5]:
+            SubElement(whole, "sub").text = m[4] or m[5]
+        return whole, m.start(0), m.end(0)
 
 
-class _Index(InlineProcessor):
+class _Lowered(InlineProcessor):
     def handleMatch(self, m: re.Match[str], data: str) -> tuple[Element, int, int]:  # type: ignore[override]  # noqa: ARG002, N802
         whole = Element("span")
         whole.text = m[1]
-        lowered = Element("sub")
-        lowered.text = m[2] or m[3]
-        whole.append(lowered)
+        SubElement(whole, "sub").text = m[2] or m[3] or m[4]
         return whole, m.start(0), m.end(0)
 
 
@@ -62,19 +65,23 @@ class Notation(Extension):
     """Powers and indices, outside code, and displayed formulas.
 
     >>> from markdown import markdown
-    >>> markdown("P ∝ e^{−ηd}, at most e^ε; `a^b` and `d_ij` stay", extensions=[Notation()])
-    '<p>P ∝ e<sup>−ηd</sup>, at most e<sup>ε</sup>; <code>a^b</code> and <code>d_ij</code> stay</p>'
+    >>> markdown("P ∝ e^{−ηd}; `a^b` and `d_ij` stay", extensions=[Notation()])
+    '<p>P ∝ e<span><sup>−ηd</sup></span>; <code>a^b</code> and <code>d_ij</code> stay</p>'
     >>> markdown("max(d_ij, 0) over lv_α", extensions=[Notation()])
     '<p>max(<span>d<sub>ij</sub></span>, 0) over <span>lv<sub>α</sub></span></p>'
+    >>> markdown("2^|Q|, A_jg_j", extensions=[Notation()])
+    '<p>2<span><sup>|Q|</sup></span>, <span>A<sub>j</sub></span><span>g<sub>j</sub></span></p>'
+    >>> markdown("β^w_k of y_before", extensions=[Notation()])
+    '<p>β<span><sup>w</sup><sub>k</sub></span> of <span>y<sub>before</sub></span></p>'
     >>> markdown("The loss is\\n\\n    bη = e^ε.", extensions=[Notation()])
-    '<p>The loss is</p>\\n<div class="formula">\\n<div>bη = e<sup>ε</sup>.</div>\\n</div>'
+    '<p>The loss is</p>\\n<div class="formula">\\n<div>bη = e<span><sup>ε</sup></span>.</div>\\n</div>'
     """
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         """Before emphasis (priority 60), after code (190) and links."""
         md.parser.blockprocessors.register(_Displayed(md.parser), "formula", 85)  # code is 80, lists are above
-        md.inlinePatterns.register(_Index(INDEX, md), "index", 70)
-        md.inlinePatterns.register(_Power(POWER, md), "power", 69)
+        md.inlinePatterns.register(_Lowered(INDEX, md), "index", 70)
+        md.inlinePatterns.register(_Raised(POWER, md), "power", 69)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

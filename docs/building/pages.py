@@ -47,36 +47,46 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Turn the links of a page in docs/ that lead out of it, and set lists apart."""
+    """Turn the links of a page in docs/ that lead out of it, and its lists."""
     source = page.file.abs_src_path
     if source is not None:
         markdown = turned(markdown, written_in=Path(source).parent, shown_in=Path(source).parent)
-    return with_lists_apart(markdown)
+    return with_plain_lists(markdown)
 
 
-def with_lists_apart(text: str) -> str:
-    """A text with an empty line before every list: elsewhere a list may follow a line of text, in mkdocs it may not.
+def with_plain_lists(text: str) -> str:
+    """Lists as they may be written elsewhere, as mkdocs wants them.
 
-    >>> with_lists_apart("so:\\n* one\\n* two\\n\\n```\\na\\n* b\\n```")
-    'so:\\n\\n* one\\n* two\\n\\n```\\na\\n* b\\n```'
+    Elsewhere a list may follow a line of text at once, and what belongs to an item stands under its
+    text; here an empty line must come first, and what belongs to an item stands four blanks further in.
+
+    >>> with_plain_lists("so:\\n* one\\n* two\\n\\n  more of two\\n* three\\n\\n```\\na\\n* b\\n```")
+    'so:\\n\\n* one\\n* two\\n\\n    more of two\\n\\n* three\\n\\n```\\na\\n* b\\n```'
     """
     lines: list[str] = []
-    fenced = in_list = False
+    fenced = with_item = False  # inside a fence; one of the lines that stand together begins an item
+    offset = 0  # of the text of the list's items, 0 outside lists
     for line in text.splitlines():
-        first = not lines or not lines[-1].strip()  # of lines that stand together
-        item = _ITEM.match(line) is not None
-        if line.lstrip().startswith("```"):
+        inner = line.lstrip()
+        indent = len(line) - len(inner)
+        item = None if fenced else _ITEM.match(line)
+        apart = not lines or not lines[-1].strip()
+        if item:
+            if not apart and not with_item:
+                lines.append("")
+            offset = item.end()
+        elif offset and indent >= offset:
+            line = " " * (4 - offset) + line  # noqa: PLW2901
+        elif inner and apart and not fenced:
+            offset = 0
+        if inner.startswith("```"):
             fenced = not fenced
-        if first:
-            in_list = item
-        elif not fenced and item and not in_list:
-            lines.append("")
-            in_list = True
+        with_item = bool(item) or (with_item and not apart)
         lines.append(line)
     return "\n".join(lines)
 
 
-_ITEM = re.compile(r" *([*-]|\d+\.) ")
+_ITEM = re.compile(r"([*-]|\d\.) +(?=\S)")
 
 
 def turned(text: str, *, written_in: Path, shown_in: Path) -> str:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 from html.parser import HTMLParser
@@ -64,14 +65,29 @@ class _Fetched(HTMLParser):
             self.addresses += [given.get(key) or "" for key in ("src", "data", "srcset")]
 
 
+def _elsewhere(page: str) -> list[str]:
+    fetched = _Fetched()
+    fetched.feed(page)
+    return [address for address in fetched.addresses if re.match(r"(\w+:)?//", address)]
+
+
+_SHEET_ELSEWHERE = re.compile(r"""(url\(|@import)\s*["']?(\w+:)?//""")
+
+
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
-        fetched = _Fetched()
-        fetched.feed(page.read_text(encoding="utf-8"))
-        assert fetched.addresses
-        assert [address for address in fetched.addresses if re.match(r"(\w+:)?//", address)] == [], page
+        assert _elsewhere(page.read_text(encoding="utf-8")) == [], page
     for sheet in site.rglob("*.css"):
-        assert not re.search(r"""(url\(|@import)\s*["']?(\w+:)?//""", sheet.read_text(encoding="utf-8")), sheet
+        assert not _SHEET_ELSEWHERE.search(sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_what_is_fetched_from_elsewhere_would_be_found() -> None:
+    for tag in ('link rel="stylesheet" href', "script src", "img alt='' src", "iframe src"):
+        assert _elsewhere(f'<{tag}="https://example.org/x">') == ["https://example.org/x"]
+        assert _elsewhere(f'<{tag}="//example.org/x">') == ["//example.org/x"]
+        assert _elsewhere(f'<{tag}="assets/x">') == []
+    assert _elsewhere('<a href="https://example.org">read on</a>') == []
+    assert _SHEET_ELSEWHERE.search("@font-face {src: url('https://example.org/font')}")
 
 
 def test_links_also_work_where_the_repository_is_browsed() -> None:
@@ -119,6 +135,7 @@ def tab(address: str) -> Iterator[tuple[Page, list[str], list[str]]]:
     complaints: list[str] = []
     with chromium() as browser:
         page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.set_default_timeout(PATIENCE)
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda told: complaints.append(told.text) if told.type in ("error", "warning") else None)
@@ -139,8 +156,13 @@ def test_the_search_finds_a_page(address: str, tab) -> None:
     page, asked, complaints = tab
     page.goto(f"{address}index.html")
     page.locator("label[for=__search]").first.click()
-    page.get_by_placeholder("Search").fill("staircase")
-    page.locator(".md-search-result__link").first.wait_for(state="visible", timeout=PATIENCE)
-    assert "staircase" in (page.locator(".md-search-result__link").first.inner_text()).lower()
+    box = page.get_by_placeholder("Search")
+    box.press_sequentially("staircase")
+    found = page.locator(".md-search-result__link").first
+    deadline = time.monotonic() + PATIENCE / 1000
+    while not found.is_visible() and time.monotonic() < deadline:
+        box.press("End")  # the page looks at the box whenever a key is let go, once it listens
+        page.wait_for_timeout(200)
+    assert "staircase" in found.inner_text().lower()
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
     assert complaints == []
