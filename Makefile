@@ -1,15 +1,20 @@
-# Two commands for a newcomer: `make demo` and `make test`. Both set up everything they need in .venv.
+# Two commands for a newcomer: `make demo` and `make test`. Both set up in .venv what they need, and no more.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
 LOCK := requirements-dev.lock
 
-.PHONY: demo test coverage bench bench-docs soak lint lock services clean
+.PHONY: demo test coverage bench bench-docs docs soak lint lock services clean
 
 # With the versions that were tested together; where those do not exist (a newer Python, another system), with others
-$(VENV)/.ready: pyproject.toml $(LOCK)
+$(VENV)/.installed: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e . -c $(LOCK) \
+	  || $(BIN)/pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.ready: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]" -c $(LOCK) \
 	  || $(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
@@ -19,7 +24,7 @@ $(VENV)/.bench-ready: $(VENV)/.ready
 	  || $(BIN)/pip install --quiet --disable-pip-version-check -e ".[bench]"
 	touch $@
 
-demo: $(VENV)/.ready
+demo: $(VENV)/.installed
 	$(BIN)/symveil demo
 
 lint: $(VENV)/.ready
@@ -27,6 +32,10 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check src tests benchmarks docs examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The theme's notice about a later mkdocs is off: that one is not used (pyproject.toml)
+docs: $(VENV)/.ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Chromium, PostgreSQL and Java for the tests that use them: installed where that is allowed, else said
 services: $(VENV)/.ready
@@ -67,4 +76,4 @@ lock: $(VENV)/.ready
 	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links --output-file $(LOCK)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import architecture_picture
+
 import symveil as sv
 from symveil.drawing.plots import Curve, draw_curves
 from symveil.workflows.verify import privacy_curve
@@ -39,6 +41,7 @@ def main() -> None:
     curve = privacy_curve(pin_checker, alphas=[f"{100 + step}/100" for step in range(31)])  # type: ignore[arg-type]
     curve.draw(FOLDER / "pin_checker_privacy.svg", title="Privacy of the PIN checker (C19 Fig. 4b)")
     draw_price_of_hiding_the_length()
+    architecture_picture.draw()
 
 
 def draw_price_of_hiding_the_length() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from symveil.workflows.reproduce.rows import Reproduction
 
 
-@command("reproduce", example="symveil reproduce benvenuti2026 --plots figures")
+@command("reproduce", example="symveil reproduce jones2019 --plots figures")
 @click.argument("paper", metavar="[PAPER]", required=False)
 @click.option("--plots", metavar="DIR", type=PATH, help="Also draw the figures into this folder.")
 @click.option(

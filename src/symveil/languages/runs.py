@@ -60,7 +60,7 @@ class RunLanguage:
 
     @cached_property
     def alive(self) -> list[NDArray[np.bool_]]:
-        """alive[k][s]: from s a word can still be completed with k more symbols."""
+        """`alive[k][s]`: from s a word can still be completed with k more symbols."""
         layers = [self.graph.accepting]
         for _ in range(self.length):
             layer = _any_successor(self.graph, layers[-1])
@@ -70,7 +70,7 @@ class RunLanguage:
 
     @cached_property
     def ways(self) -> list[NDArray[Any]]:
-        """ways[k][s]: exactly how many words complete from s with k more symbols (Python integers)."""
+        """`ways[k][s]`: exactly how many words complete from s with k more symbols (Python integers)."""
         layers = [self.graph.accepting.astype(object) * 1]
         for _ in range(self.length):
             layers.append(sum_over_edges(self.graph, layers[-1][self.graph.target]))

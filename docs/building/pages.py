@@ -1,0 +1,134 @@
+"""Hooks of the site: pages that live outside docs/, links that lead outside, and folders in the navigation.
+
+The README is the site's first page, and the other texts at the root of the repository are pages too.
+Every text is written once, with links that work where the repository is browsed; what leads somewhere
+else in the site is turned around here, and what is not in the site (a source file, an example) stays as text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+}
+LINK = re.compile(r"(?<!`)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
+PICTURE = re.compile(r'(?P<before><img [^>]*src=")(?P<target>[^":]+)')
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Write out the folders of the navigation: `how-to/` becomes the pages in it that are listed nowhere."""
+    config.nav = _written_out(config.nav or [], _listed(config.nav or []))  # type: ignore[assignment]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the texts at the root of the repository."""
+    from mkdocs.structure.files import File  # noqa: PLC0415 - the tests import this module without mkdocs
+
+    for name, page in PAGES.items():
+        if (ROOT / name).exists():
+            text = turned((ROOT / name).read_text(encoding="utf-8"), written_in=ROOT, shown_in=DOCS)
+            files.append(File.generated(config, page, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    """Turn the links of a page in docs/ that lead out of it, and its lists."""
+    source = page.file.abs_src_path
+    if source is not None:
+        markdown = turned(markdown, written_in=Path(source).parent, shown_in=Path(source).parent)
+    return with_plain_lists(markdown)
+
+
+def with_plain_lists(text: str) -> str:
+    """Lists as they may be written elsewhere, as mkdocs wants them.
+
+    Elsewhere a list may follow a line of text at once, and what belongs to an item stands under its
+    text; here an empty line must come first, and what belongs to an item stands four blanks further in.
+
+    >>> with_plain_lists("so:\\n* one\\n* two\\n\\n  more of two\\n* three\\n\\n```\\na\\n* b\\n```")
+    'so:\\n\\n* one\\n* two\\n\\n    more of two\\n\\n* three\\n\\n```\\na\\n* b\\n```'
+    """
+    lines: list[str] = []
+    fenced = with_item = False  # inside a fence; one of the lines that stand together begins an item
+    offset = 0  # of the text of the list's items, 0 outside lists
+    for line in text.splitlines():
+        inner = line.lstrip()
+        indent = len(line) - len(inner)
+        item = None if fenced else _ITEM.match(line)
+        apart = not lines or not lines[-1].strip()
+        if item:
+            if not apart and not with_item:
+                lines.append("")
+            offset = item.end()
+        elif offset and indent >= offset:
+            line = " " * (4 - offset) + line  # noqa: PLW2901
+        elif inner and apart and not fenced:
+            offset = 0
+        if inner.startswith("```"):
+            fenced = not fenced
+        with_item = bool(item) or (with_item and not apart)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+_ITEM = re.compile(r"([*-]|\d\.) +(?=\S)")
+
+
+def turned(text: str, *, written_in: Path, shown_in: Path) -> str:
+    """A text with its links as they are in the site.
+
+    >>> turned("[a](docs/models.md#which) [b](README.md), [c](LICENSE)", written_in=ROOT, shown_in=DOCS)
+    '[a](models.md#which) [b](index.md), c'
+    >>> turned("[log](../../CHANGELOG.md)", written_in=DOCS / "how-to", shown_in=DOCS / "how-to")
+    '[log](../changelog.md)'
+    >>> turned('<img alt="x" src="docs/pictures/x.svg">', written_in=ROOT, shown_in=DOCS)
+    '<img alt="x" src="pictures/x.svg">'
+    """
+
+    def site_link(match: re.Match[str]) -> str:
+        target = (written_in / match["target"]).resolve()
+        place = DOCS / PAGES[target.name] if target.parent == ROOT and target.name in PAGES else target
+        if place.is_relative_to(DOCS):
+            relative = Path(os.path.relpath(place, shown_in)).as_posix()
+            return f"[{match['text']}]({relative}{match['anchor'] or ''})"
+        return match["text"] if place.exists() else match[0]
+
+    def site_picture(match: re.Match[str]) -> str:
+        return match["before"] + Path(os.path.relpath((written_in / match["target"]).resolve(), shown_in)).as_posix()
+
+    return PICTURE.sub(site_picture, LINK.sub(site_link, text))
+
+
+def _written_out(entry: object, listed: set[str]) -> object:
+    """A part of the navigation in which each folder has become the list of its pages that are listed nowhere."""
+    if isinstance(entry, dict):
+        return {title: _written_out(inside, listed) for title, inside in entry.items()}
+    if isinstance(entry, list):
+        parts = [_written_out(part, listed) for part in entry]
+        return [page for part in parts for page in (part if isinstance(part, list) else [part])]
+    if isinstance(entry, str) and entry.endswith("/"):
+        return sorted({f"{entry}{page.name}" for page in (DOCS / entry).glob("*.md")} - listed)
+    return entry
+
+
+def _listed(entry: object) -> set[str]:
+    """Every page that a part of the navigation names."""
+    if isinstance(entry, str):
+        return {entry}
+    parts = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
+    return {page for part in parts for page in _listed(part)}

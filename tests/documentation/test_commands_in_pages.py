@@ -1,0 +1,90 @@
+"""Every `symveil` command that a page shows does what the page says, in a folder that has the examples in it.
+
+The commands of one page are run one after the other in one folder, as a reader would. They run in this process:
+that a new process behaves the same is tested in tests/cli.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from symveil.cli.main import main
+from symveil.workflows.budgets import grant_budget
+
+from .blocks import PAGES, ROOT, Command, commands, name
+
+IN_PAGES = {name(page): list(commands(page.read_text(encoding="utf-8"))) for page in PAGES}
+
+# what a page calls by these names is the reader's own
+OWN_FILES = {
+    "trips.csv": "trip_id,links\n1,a b a c\n2,b a\n",
+    "plant.fsm": "3\n\nidle 1 2\nstart busy c o\nbreak down uc uo\n\nbusy 0 1\ndone idle uc o\n\ndown 0 0\n",
+    "roads.json": '{"format": "symveil/1", "kind": "markov-chain", "transitions": '
+    '[["a", "b", "1/2"], ["a", "c", "1/2"], ["b", "a", 1], ["c", "a", 1]]}',
+}
+
+# the one page whose examples do not follow from each other: each finds the reader's files as they were
+REFERENCE = "docs/reference/commands.md"
+
+
+@pytest.mark.parametrize("page", [page for page, found in IN_PAGES.items() if found])
+def test_commands(page: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    _supply(tmp_path)
+    if page == REFERENCE:
+        grant_budget(tmp_path / "budgets.db", "3", everyone=True)
+    for command in IN_PAGES[page]:
+        if command.not_run is not None:
+            continue
+        assert command.arguments[0] != "studio", f"{page}, line {command.line}: serves for ever, expected # not run: …"
+        status, out, err = _run(command, capsys)
+        assert status == command.status, f"{page}, line {command.line}: exit {status}\n{out}{err}"
+        if command.keep_output is not None:
+            (tmp_path / command.keep_output).write_text(out, encoding="utf-8")
+        if page == REFERENCE:
+            _supply(tmp_path)
+
+
+def _supply(folder: Path) -> None:
+    for file, text in OWN_FILES.items():
+        (folder / file).write_text(text, encoding="utf-8")
+
+
+def _run(command: Command, capsys) -> tuple[object, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(list(command.arguments))
+    return ended.value.code or 0, *capsys.readouterr()
+
+
+def test_what_is_not_run_says_why() -> None:
+    """The reason is part of the page; only what needs a cluster, a person or a server may have one."""
+    for found in IN_PAGES.values():
+        for command in found:
+            assert command.not_run is None or len(command.not_run) > len("not run: "), command
+    run = [command for found in IN_PAGES.values() for command in found if command.not_run is None]
+    assert len(run) >= 30
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("```\nsymveil a --b 'c d'  # why\n```", Command(2, ("a", "--b", "c d"), 0, None, None)),
+        ("- so:\n\n  ```sh\n  $ symveil a \\\n      --b  # exit 1: no\n  ```", Command(5, ("a", "--b"), 1, None, None)),
+        ("```sh\nsymveil a --json > x.json\n```", Command(2, ("a", "--json"), 0, None, "x.json")),
+        ("```sh\nsymveil a  # not run: a cluster\n```", Command(2, ("a",), 0, "not run: a cluster", None)),
+        ("```sh\nsymveil a # not run: a cluster\n```", Command(2, ("a",), 0, "not run: a cluster", None)),
+    ],
+)
+def test_commands_are_found(text: str, expected: Command) -> None:
+    assert list(commands(text)) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text", ["```python\nsymveil a\n```", "```text\nsymveil a\n```", "symveil a", "```\nmake a\n```"]
+)
+def test_other_text_is_no_command(text: str) -> None:
+    assert list(commands(text)) == []

@@ -1,0 +1,52 @@
+"""What is generated is what its source says now: the command reference, the API reference, the architecture picture."""
+
+from __future__ import annotations
+
+import re
+
+import architecture_picture
+import make_commands
+import pytest
+
+import symveil as sv
+
+from .blocks import ROOT
+
+
+def test_the_command_reference_is_what_help_says() -> None:
+    written = make_commands.PAGE.read_text(encoding="utf-8")
+    assert written == make_commands.reference(), "run `python docs/make_commands.py`"
+
+
+def test_the_command_reference_has_every_option() -> None:
+    page = make_commands.PAGE.read_text(encoding="utf-8")
+    for command in make_commands.COMMANDS:
+        section = page.partition(f"\n## symveil {command.name}\n")[2].partition("\n## ")[0]
+        options = [name for parameter in command.params for name in parameter.opts if name.startswith("--")]
+        assert section
+        assert [option for option in options if f"`{option}" not in section] == []
+
+
+def test_every_public_name_is_in_the_reference_once() -> None:
+    pages = sorted((ROOT / "docs" / "reference").glob("*.md"))
+    shown = [name for page in pages for name in re.findall(r"^::: symveil\.(\w+)$", page.read_text("utf-8"), re.M)]
+    assert sorted(name for name in shown if name != "errors") == sorted(sv.__all__)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "reference").glob("*.md")), ids=lambda page: page.stem)
+def test_every_reference_page_opens_with_sentences(page) -> None:
+    opening = page.read_text("utf-8").partition("\n# ")[2] or page.read_text("utf-8").partition("# ")[2]
+    first = opening.partition("\n\n")[2].partition("\n\n")[0]
+    assert first.count(". ") + first.count(".\n") + first.endswith(".") >= 2, first
+
+
+def test_the_architecture_picture_has_the_imports_of_now() -> None:
+    picture = architecture_picture.PICTURE.read_text(encoding="utf-8")
+    drawn = {tuple(pair.split()) for pair in re.findall(r'data-import="([^"]+)"', picture)}
+    assert drawn == set(architecture_picture.imports()), "run `python docs/architecture_picture.py`"
+
+
+def test_the_architecture_picture_has_the_layers_of_now() -> None:
+    picture = architecture_picture.PICTURE.read_text(encoding="utf-8")
+    order = [package for layer in architecture_picture.layers() for package in layer]
+    assert re.findall(r'font-weight="500"[^>]*>(\w+)</text>', picture) == order
