@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import signal
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ from symveil.mechanisms.mechanism import WordMechanism
 
 settings.register_profile("symveil", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("symveil")
+
+# in the background of a shell Ctrl-C is ignored, and so it would be in the commands that tests interrupt
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # conftest files have one name and no examples: collecting them as doctest modules would only make them clash
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
