@@ -9,8 +9,8 @@ standard streams. What else happens:
   also works inside a library's C code; faulthandler writes where it was;
 * a crash: the process is gone.
 
-In the last two cases `FOLDER/input` is what was being read. Time is processor time: a loaded machine
-takes longer, and finds the same.
+In the last two cases `FOLDER/input` is what was being read. A loaded machine reads fewer inputs in its time,
+though never fewer than `LEAST`; what one input may take is processor time, and the same everywhere.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def run(target: Target, *, seconds: float, seed: int, folder: Path) -> Report:
     for example in examples:  # the examples are right: what is wrong with the others is what was done to them
         target.parse(example, folder)
     _bound_memory()
-    started = time.process_time()
-    while report.inputs < LEAST or time.process_time() - started < seconds:
+    started = time.monotonic()
+    while report.inputs < LEAST or time.monotonic() - started < seconds:
         if target.make is not None and (not examples or random.random() < 0.33):
             content = target.make(random)
         else:

@@ -1,6 +1,6 @@
 """Every parser under fire: each input is read, or refused in one line, in bounded time and memory.
 
-Ten seconds of processor time for each parser here, ten minutes in `make soak`. The seed is fixed here and fresh in
+Ten seconds for each parser here, ten minutes in `make soak`. The seed is fixed here and fresh in
 `make soak`; a failure prints it with the input, and `SYMVEIL_FUZZ_SEED` repeats it.
 """
 
