@@ -33,9 +33,10 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The theme's notice about a later mkdocs is off: that one is not used (pyproject.toml)
+# The theme's notice about a later mkdocs is off: that one is not used (pyproject.toml). Not --quiet: that makes warnings
+# count for nothing
 docs: $(VENV)/.ready
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Chromium, PostgreSQL and Java for the tests that use them: installed where that is allowed, else said
 services: $(VENV)/.ready

@@ -2,7 +2,7 @@
 
 A baseline, not a part of symveil: nothing here is imported from it but the system itself. Corrected
 only where the printed algorithms do not work: Algorithm 1 goes over |s| layers, not ℓ of them, and the
-product of Algorithm 2 leaves out estimates that violate opacity (mathematics §12 E5). Pairs of states that
+product of Algorithm 2 leaves out estimates that violate opacity (docs/errata.md, E5). Pairs of states that
 no string reaches are never looked at, although line 3 of Algorithm 2 goes over all pairs of them.
 """
 

@@ -1,8 +1,9 @@
-"""Hooks of the site: pages that live outside docs/, links that lead outside, and folders in the navigation.
+"""Hooks of the site: pages that live outside docs/, links that lead outside, examples, folders in the navigation.
 
 The README is the site's first page, and the other texts at the root of the repository are pages too.
 Every text is written once, with links that work where the repository is browsed; what leads somewhere
 else in the site is turned around here, and what is not in the site (a source file, an example) stays as text.
+What only the tests need to know about an example is left out.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     source = page.file.abs_src_path
     if source is not None:
         markdown = turned(markdown, written_in=Path(source).parent, shown_in=Path(source).parent)
-    return with_plain_lists(markdown)
+    return without_test_marks(with_plain_lists(markdown))
 
 
 def with_plain_lists(text: str) -> str:
@@ -86,6 +87,20 @@ def with_plain_lists(text: str) -> str:
     return "\n".join(lines)
 
 
+def without_test_marks(text: str) -> str:
+    """Examples as a reader wants them, without what tells the tests how to run them.
+
+    >>> without_test_marks("```python\\n>>> law     # doctest: +ELLIPSIS\\nLaw(...)\\n>>> print()\\n<BLANKLINE>\\n```")
+    '```python\\n>>> law\\nLaw(...)\\n>>> print()\\n\\n```'
+    >>> without_test_marks("```sh\\nsymveil studio  # not run: opens a page\\n```")
+    '```sh\\nsymveil studio  # opens a page\\n```'
+    """
+    return _BLANK.sub("", _NOT_RUN.sub("# ", _DIRECTIVE.sub("", text)))
+
+
+_DIRECTIVE = re.compile(r" *# doctest: \+[A-Z_]+$", re.MULTILINE)
+_NOT_RUN = re.compile(r"(?<= )# not run: ")
+_BLANK = re.compile(r"^<BLANKLINE>$", re.MULTILINE)
 _ITEM = re.compile(r"([*-]|\d\.) +(?=\S)")
 
 

@@ -26,3 +26,14 @@ def test_there_are_some() -> None:
 def test_it_is_there(page: Path, name: str) -> None:
     folders = [ROOT, ROOT / "src" / "symveil", ROOT / "src" / "symveil" / "privacy" / "calibration"]
     assert any((folder / name).exists() for folder in folders), f"{page.name} cites {name}"
+
+
+def test_pages_that_the_sources_cite_are_there() -> None:
+    sources = [file for folder in ("src", "benchmarks", "tests") for file in (ROOT / folder).rglob("*.py")]
+    cited = {
+        (file.name, page)
+        for file in sources
+        for page in re.findall(r"\bdocs/[\w/.-]+\.md\b", file.read_text(encoding="utf-8"))
+    }
+    assert len(cited) >= 60
+    assert sorted(each for each in cited if not (ROOT / each[1]).exists()) == []

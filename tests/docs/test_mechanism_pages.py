@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+from symveil.mechanisms.distance_weighted import DistanceWeighted
+from symveil.mechanisms.edit_mechanism import EditMechanism
 from symveil.mechanisms.edit_selection import EDIT_MECHANISM_NAMES
+from symveil.mechanisms.mechanism import WordMechanism
 from symveil.mechanisms.selection import MECHANISM_NAMES
 
 PAGES = Path(__file__).parents[2] / "docs" / "mechanisms"
@@ -31,3 +35,10 @@ def test_it_says_what_a_mechanism_page_says(page: Path) -> None:
     assert set(said) >= HEADINGS
     assert all(len(said[heading].split()) >= 8 for heading in HEADINGS)
     assert parts[0].startswith("# ") and "```python" in parts[0], "it opens with an example"
+
+
+@pytest.mark.parametrize("base", [DistanceWeighted, WordMechanism, EditMechanism], ids=lambda base: base.__name__)
+def test_the_guide_to_adding_one_names_all_that_is_to_be_written(base: type) -> None:
+    guide = (PAGES.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\|[^|]+\| `{base.__name__}` [^|]+\|([^|]+)\|$", guide, flags=re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row)) == set(inspect.getattr_static(base, "__abstractmethods__"))

@@ -1,4 +1,4 @@
-"""What a system shows and what that gives away, from the definitions of mathematics §9 and §9a, by names and fractions.
+"""What a system shows and what that gives away, from the definitions of docs/opacity.md, by names and fractions.
 
 Two independent ways to a probability:
 

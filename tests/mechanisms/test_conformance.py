@@ -57,7 +57,7 @@ def test_people_can_find_it(case: Case) -> None:
     assert name in MECHANISMS
     page = DOCS / f"{'edit-channel' if name == 'edit' else name}.md"
     text = page.read_text(encoding="utf-8")
-    for heading in ("promises", "When not to use"):
+    for heading in ("## Promise", "## When not to use it"):
         assert heading in text or not case.private, f"{page.name} does not say: {heading}"
     assert case.kind.__doc__
 

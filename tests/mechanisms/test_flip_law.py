@@ -110,7 +110,7 @@ def test_the_classic_rate_is_the_papers(epsilon, b):
 
 
 def test_bounds_are_those_of_theorem_2(write_out):
-    """E_Exp[ℓ] − n(Φ(0)−Φ(n))/(4 E_Exp[Φ]) ≤ E[ℓ] ≤ E_Exp[ℓ], the sums from ℓ = 0 (mathematics §12 E3)."""
+    """E_Exp[ℓ] − n(Φ(0)−Φ(n))/(4 E_Exp[Φ]) ≤ E[ℓ] ≤ E_Exp[ℓ], the sums from ℓ = 0 (docs/errata.md, E3)."""
     for length, size in [(1, 2), (3, 2), (5, 2), (4, 3), (5, 4)]:
         written = write_out(length, size)
         counts = written.counts

@@ -1,4 +1,7 @@
-"""The race (mathematics §4) against exact comparison of V_ℓ = e^{ηℓ}(1 − U_ℓ^{1/N(ℓ)}) in Python's decimals."""
+"""The race against exact comparison of V_ℓ = e^{ηℓ}(1 − U_ℓ^{1/N(ℓ)}) in Python's decimals.
+
+See docs/theory/tight-calibration.md.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""No law that depends on the distance alone has a smaller expected error than the staircase (mathematics §5).
+"""No law that depends on the distance alone has a smaller expected error than the staircase.
 
+See docs/theory/tight-calibration.md.
 The oracle is the linear programme itself: minimise Σ N(ℓ)ℓ r(ℓ) subject to Σ N(ℓ) r(ℓ) = 1 and
 r(d) ≤ e^ε r(d') for |d−d'| ≤ b. It is solved in the chances q(ℓ) = N(ℓ) r(ℓ), each row scaled
 to largest coefficient 1, and HiGHS is right to about 1e-7.

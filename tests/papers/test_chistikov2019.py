@@ -1,4 +1,4 @@
-"""C19 §8, and the numbers that mathematics §10 adds to it."""
+"""C19 §8, and numbers beyond it."""
 
 from __future__ import annotations
 

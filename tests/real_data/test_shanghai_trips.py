@@ -1,4 +1,7 @@
-"""Real trips on the legal road graph: every released trip legal, errors within what was measured (mathematics §7)."""
+"""Real trips on the legal road graph: every released trip legal, errors within what was measured.
+
+See docs/theory/certified-calibration.md.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Permute-and-flip has two samplers, a race for few words and a table for many: one law (mathematics §4).
+"""Permute-and-flip has two samplers, a race for few words and a table for many: one law.
 
+See docs/theory/tight-calibration.md.
 Each fit fails a right sampler once in 10⁶ seeds (see conftest).
 """
 

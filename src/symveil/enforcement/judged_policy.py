@@ -1,4 +1,4 @@
-"""What a policy achieves against an observer who knows it (mathematics §9a)."""
+"""What a policy achieves against an observer who knows it (docs/mechanisms/opacity-policies.md)."""
 
 from __future__ import annotations
 

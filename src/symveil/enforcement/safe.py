@@ -2,7 +2,7 @@
 
 The modified Levenshtein automaton is the automaton of the strings at distance exactly ω times the
 graph of safe observations, trimmed. (Z25 multiplies with the observer and asserts that the secret
-is then avoided; restricting it to safe observations makes it true: mathematics §12 E5.)
+is then avoided; restricting it to safe observations makes it true: docs/errata.md, E5.)
 """
 
 from __future__ import annotations

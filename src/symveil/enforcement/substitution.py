@@ -1,7 +1,7 @@
 """The policy `substitution` (Z25 §5): a sensitive string becomes a uniform string at an exact distance.
 
 The strings at that distance need not be strings of the system; an observer recognises those that
-are not, so they count as violations (mathematics §9a).
+are not, so they count as violations (docs/mechanisms/opacity-policies.md).
 """
 
 from __future__ import annotations

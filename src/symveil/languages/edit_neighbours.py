@@ -3,7 +3,7 @@
 A forward pass over (profile of the universal automaton, state of the model), a layer per symbol read.
 Every word has exactly one path, so the number of paths into a node is a number of words; at the layer
 of a word's length its profile says its distance. One pass gives the counts for all distances up to k
-and all lengths; walking it backwards draws a uniform word (mathematics §8).
+and all lengths; walking it backwards draws a uniform word (docs/theory/levenshtein-balls.md).
 """
 
 from __future__ import annotations

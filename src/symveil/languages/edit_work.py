@@ -1,5 +1,6 @@
-"""How much work counting words by Levenshtein distance is, bounded for every word at once (mathematics §8).
+"""How much work counting words by Levenshtein distance is, bounded for every word at once.
 
+See docs/theory/levenshtein-balls.md.
 Whether a mechanism answers must not depend on the secret word, so what `EditNeighbours` will do is bounded
 beforehand, from the language, the public bound N on the length and the distance k alone.
 

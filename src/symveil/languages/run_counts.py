@@ -2,7 +2,7 @@
 
 V(i, ℓ, y) is the number of ways to finish from state y after i symbols with ℓ errors still to make
 (J19 Algorithm 2 and B26 Algorithm 2, with one layer per symbol). It is kept as Python integers, so a
-draw compares integers and is exactly uniform (mathematics §3).
+draw compares integers and is exactly uniform (docs/theory/exact-sampling.md).
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ A word is released with a probability that falls with its distance from the true
 r(ℓ) = e^{−ηℓ} for the utility −d, r(ℓ) = e^{c/(ℓ+a)} for the utility 1/(d+a) of J19 Definition 12.
 
 The papers divide the budget by two, to pay for a normaliser that might vary with the word. On
-Σⁿ it does not vary (mathematics §5), so the tight calibration spends all of it: the loss is
+Σⁿ it does not vary (docs/theory/tight-calibration.md), so the tight calibration spends all of it: the loss is
 exactly max over |d−d'| ≤ b of ln r(d)/r(d'), which is r(0)/r(b). On the words of a model it varies
-a little; how much is bounded by proof, for the utility −d (mathematics §7).
+a little; how much is bounded by proof, for the utility −d (docs/theory/certified-calibration.md).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Exponential(DistanceWeighted):
     """The exponential mechanism, utility −d ("distance") or 1/(d + offset) ("inverse").
 
     On a Markov chain `prior="chain"` also weights words by their public probability, so that a
-    small ε gives typical trajectories instead of uniformly random ones (mathematics §6).
+    small ε gives typical trajectories instead of uniformly random ones (docs/theory/certified-calibration.md).
 
     >>> import symveil as sv
     >>> mechanism = sv.Exponential(sv.words("abc", 5), epsilon=2)

@@ -1,4 +1,4 @@
-"""Φ of permute-and-flip as a certified integral (mathematics §4), for languages beyond enumeration.
+"""Φ of permute-and-flip as a certified integral (docs/theory/tight-calibration.md), for languages beyond enumeration.
 
 B26 equation 5 is a sum over all subsets of the language. Expanding a product shows that it equals
 

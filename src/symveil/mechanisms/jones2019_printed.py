@@ -1,4 +1,4 @@
-"""J19 §V as printed. NOT PRIVATE: kept to reproduce the paper and to show its error (mathematics §12 E1).
+"""J19 §V as printed. NOT PRIVATE: kept to reproduce the paper and to show its error (docs/errata.md, E1).
 
 Equation 18 draws the distance with probability ρ(ℓ) ∝ exp(εa(b+a)/(2b(ℓ+a))) and leaves out N(ℓ), the
 number of words at that distance. So each of the N(ℓ) words gets ρ(ℓ)/N(ℓ): one word at distance 0
@@ -67,7 +67,10 @@ class Jones2019Printed(DistanceWeighted):
 
 
 def largest_log_ratio(weights: Sequence[arb], reach: int) -> arb:
-    """max ln r(d)/r(d') over all distances with |d−d'| ≤ reach: the exact loss on Σⁿ (mathematics §5)."""
+    """max ln r(d)/r(d') over all distances with |d−d'| ≤ reach: the exact loss on Σⁿ.
+
+    See docs/theory/tight-calibration.md.
+    """
     logs = [weight.log() for weight in weights]
     largest = arb(0)
     for distance, value in enumerate(logs):

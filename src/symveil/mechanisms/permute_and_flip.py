@@ -4,7 +4,7 @@ Words are looked at in random order; one at distance ℓ is accepted with probab
 the first accepted one is released. Then P(w'|w) = p_ℓ Φ(ℓ) with Φ of `flip_integral`.
 
 B26 takes η = ε/2b. On Σⁿ the loss is exactly bη + ln Φ(0)/Φ(b), the worst pair being (w, w at
-distance b), because 1/(e^{ηℓ} − t) is log-convex in ℓ (mathematics §5); it grows with η, so the
+distance b), because 1/(e^{ηℓ} − t) is log-convex in ℓ (docs/theory/tight-calibration.md); it grows with η, so the
 tight calibration takes the largest η whose certified loss is at most ε. On the words of a model
 (B26 Mechanism 2) no tight analysis is known, and the calibration is the classic one.
 """
@@ -98,7 +98,7 @@ class PermuteAndFlip(DistanceWeighted):
     # --- accuracy ------------------------------------------------------------------------------
 
     def _error_bounds(self, counts: Sequence[arb]) -> ErrorBounds:
-        """B26 Theorem 2, with its sums from ℓ = 0 (mathematics §12 E3); E_Exp[Φ] is then 1/Z."""
+        """B26 Theorem 2, with its sums from ℓ = 0 (docs/errata.md, E3); E_Exp[Φ] is then 1/Z."""
         farthest = max(distance for distance, count in enumerate(counts) if not count.is_zero())
         if farthest == 0:
             return ErrorBounds(lower=0.0, upper=0.0)

@@ -1,4 +1,4 @@
-"""What adjacency protects on a model: how many feasible words lie near a typical one (mathematics §7).
+"""What adjacency protects on a model: how many feasible words lie near a typical one (docs/models.md).
 
 Adjacency compares feasible words only. On a road network two trips can hardly differ in one link, so
 b = 1 promises little there; b should cover the detours one wants to hide. The average is over words

@@ -1,8 +1,7 @@
 """Sources of random bits: AES-256 in counter mode, keyed by the operating system.
 
-The operating system's generator gives the key, AES stretches it at memory speed (mathematics
-§11). A key serves one process only: after a fork the child asks for its own, so two workers
-never draw the same noise.
+The operating system's generator gives the key, AES stretches it at memory speed (docs/theory/exact-sampling.md). A
+key serves one process only: after a fork the child asks for its own, so two workers never draw the same noise.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def test_ten_thousand_words_take_seconds() -> None:
     assert words is not None
     begin = time.process_time()
     loss = exact_loss(words, rate=Fraction(2), adjacency=2)
-    assert 4 <= loss < 4 + Fraction(1, 10**8)  # on all words Z is constant (mathematics §5)
+    assert 4 <= loss < 4 + Fraction(1, 10**8)  # on all words Z is constant (docs/theory/tight-calibration.md)
     assert time.process_time() - begin < 20
 
 

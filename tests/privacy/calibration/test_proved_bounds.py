@@ -93,7 +93,10 @@ def test_the_cheaper_searches_are_sound_too(by_paths: bool, monkeypatch: pytest.
 
 
 def test_a_dense_graph_touches_more_than_there_is_room_for_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From every state to every other the words are Σⁿ, whose loss is η·b exactly (mathematics §5)."""
+    """From every state to every other the words are Σⁿ, whose loss is η·b exactly.
+
+    See docs/theory/tight-calibration.md.
+    """
     monkeypatch.setattr(block_bounds, "_PAIR_WORK", 0.0)
     names = [f"s{number}" for number in range(17)]  # 17·17 pairs of ends
     chain = MarkovChain.from_transitions([(one, other, Fraction(1, 17)) for one in names for other in names])

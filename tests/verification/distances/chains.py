@@ -1,4 +1,4 @@
-"""Random labelled chains for the tests here, and the two known cases of mathematics §10."""
+"""Random labelled chains for the tests here, and the two known cases of docs/theory/labelled-chains.md."""
 
 from __future__ import annotations
 

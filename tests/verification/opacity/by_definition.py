@@ -1,4 +1,4 @@
-"""Opacity from its definitions (mathematics §9), three times over; nothing of the package computes an answer here.
+"""Opacity from its definitions (docs/opacity.md), three times over; nothing of the package computes an answer here.
 
 1. **Runs, written out.** `runs_observed_as` lists paths of states, instant by instant. Unobservable
    cycles make infinitely many runs, so each state is visited at most twice within one instant. That

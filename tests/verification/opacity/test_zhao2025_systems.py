@@ -1,4 +1,4 @@
-"""The systems of Z25's examples, reconstructed from its text (mathematics §9), with the numbers that it prints."""
+"""The systems of Z25's examples, reconstructed from its text (docs/opacity.md), with the numbers that it prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the budget a rate really spends on a constrained language (mathematics §7).
+"""How much of the budget a rate really spends on a constrained language (docs/theory/certified-calibration.md).
 
 For P(w'|w) ∝ π(w')e^{−ηd(w,w')} the loss of two words is exactly η·d(w,v) + ln Z(v)/Z(w). The
 papers bound the second term by the first; here it is computed or bounded by proof.

@@ -1,5 +1,6 @@
-"""A proved bound on ln Z(v)/Z(w) over all adjacent words of a Markov chain, block by block (mathematics §7).
+"""A proved bound on ln Z(v)/Z(w) over all adjacent words of a Markov chain, block by block.
 
+See docs/theory/certified-calibration.md.
 Two feasible words of a chain differ in maximal blocks of consecutive positions. Between blocks they
 agree, so swapping one whole block keeps a word feasible, and the loss η·d + ln Z(v)/Z(w) is a sum
 over blocks, each between two feasible words that differ in that block only. `chain_bounds` bounds

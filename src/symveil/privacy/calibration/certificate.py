@@ -19,7 +19,10 @@ class CertifiedRate:
     ratio_bound: float
 
     def document(self) -> dict[str, object]:
-        """The JSON form: η, the bound U on ln Z(v)/Z(w) and the loss that is proved from them (mathematics §7)."""
+        """The JSON form: η, the bound U on ln Z(v)/Z(w) and the loss that is proved from them.
+
+        See docs/theory/certified-calibration.md.
+        """
         return {
             "rate": float(self.rate),
             "ratio_bound": self.ratio_bound,

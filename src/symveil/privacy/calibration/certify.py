@@ -1,4 +1,4 @@
-"""The largest rate whose proved loss stays within the budget (mathematics §7).
+"""The largest rate whose proved loss stays within the budget (docs/theory/certified-calibration.md).
 
 For P(w'|w) = T(w')·z^{d(w,w')}/Z(w), z = e^{−η}, the loss of two words is exactly
 η·d(w,v) + ln Z(v)/Z(w). How it is known, by what the language allows:

@@ -1,5 +1,6 @@
-"""A cheap proved bound for blocks of any length: how much Z can grow along a path (mathematics §7).
+"""A cheap proved bound for blocks of any length: how much Z can grow along a path.
 
+See docs/theory/certified-calibration.md.
 Let α(y) be the weight of everything that leads to y, the word being in p_j. Along the word
 
     α(p_{j+1}) / α(p_j) = Σ_y T(y, p_{j+1}) γ(y|p_j) = g(p_j, p_{j+1}),

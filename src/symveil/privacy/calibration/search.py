@@ -1,4 +1,7 @@
-"""Looking for the largest rate whose proved loss stays within the budget, in few evaluations (mathematics §7)."""
+"""Looking for the largest rate whose proved loss stays within the budget, in few evaluations.
+
+See docs/theory/certified-calibration.md.
+"""
 
 from __future__ import annotations
 

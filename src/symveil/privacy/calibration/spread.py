@@ -1,5 +1,6 @@
-"""A cheap proved bound on ln Z(v)/Z(w) for any graph of any size: the largest Z over the smallest (mathematics §7).
+"""A cheap proved bound on ln Z(v)/Z(w) for any graph of any size: the largest Z over the smallest.
 
+See docs/theory/certified-calibration.md.
 With k symbols left, the weight of everything that can follow is at most V_k(y) and, in the word's own
 state t, at least W_k(t):
 

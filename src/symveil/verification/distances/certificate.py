@@ -1,4 +1,4 @@
-"""A proof that a distance is an upper bound: one sweep that checks Γ(d) ≤ d (mathematics §10).
+"""A proof that a distance is an upper bound: one sweep that checks Γ(d) ≤ d (docs/theory/labelled-chains.md).
 
 Γ is monotone, so Γ(d) ≤ d everywhere makes d an upper bound on its least fixed point (Tarski). A
 certificate is such a d, and for each pair a flow: any ω ≥ 0 will do, because what it fails to take away

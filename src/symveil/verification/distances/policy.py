@@ -1,4 +1,4 @@
-"""Policy iteration in floats (mathematics §10): from above, each policy at most the one before.
+"""Policy iteration in floats (docs/theory/labelled-chains.md): from above, each policy at most the one before.
 
 Start from "ship nothing"; give a pair another flow only where that is strictly cheaper; find the
 values of the policy by an iterative solver; stop when no flow gets cheaper. Nothing is believed of the

@@ -17,7 +17,7 @@ solve = register_jitable(simplex.solve)
 lift = register_jitable(lifting.lift)
 
 # numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
-COMPILED_FROM = "1b03c6b2cee86b02"
+COMPILED_FROM = "1dc30d1170b74a32"
 
 UNSHIPPED = simplex.UNSHIPPED
 UNIT = 2.0**-52

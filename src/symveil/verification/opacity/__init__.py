@@ -1,4 +1,4 @@
-"""Opacity: what an observer of a system can be sure of, and how likely that is (Z25, mathematics §9).
+"""Opacity: what an observer of a system can be sure of, and how likely that is (Z25, docs/opacity.md).
 
 Lives here: what is asked (`notions`), what the observer keeps in mind (`estimators`), a shortest observation that gives
 a secret away (`weak_search`, `verify`), how probable such observations are (`violation`).

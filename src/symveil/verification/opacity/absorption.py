@@ -1,7 +1,7 @@
 """The probability of ever reaching the violation: the least solution of p = A·p + b.
 
 Every state of a `ViolationChain` can reach the sink, so I − A is regular and the solution unique
-(mathematics §9). Small systems, after lumping, are solved in exact rationals; large ones in floats
+(docs/opacity.md). Small systems, after lumping, are solved in exact rationals; large ones in floats
 with a proved error (`certified_floats`), and where those have too few digits, with more of them.
 """
 

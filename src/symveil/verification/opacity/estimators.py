@@ -1,7 +1,7 @@
 """What an observer keeps in mind to notice a violation as soon as it happens: deterministic estimators.
 
 An estimator reads one observation after the other. Its state is a tuple whose first entry is X, all
-states possible now; the rest depends on the notion (mathematics §9). `step` answers IMPOSSIBLE
+states possible now; the rest depends on the notion (docs/opacity.md). `step` answers IMPOSSIBLE
 where the system cannot produce the event, and VIOLATION where the observer becomes sure.
 """
 

@@ -1,7 +1,7 @@
 """Sensitive strings: the observations that give a secret away, long enough to cover the whole exposure.
 
 A sensitive string is a first-violating observation, extended until k observations after the exposed
-instant or until the run ends (mathematics §9a; Z25 Example 4: aa exposes state 2, so aab for k = 1).
+instant or until the run ends (docs/opacity.md; Z25 Example 4: aa exposes state 2, so aab for k = 1).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How probable it is that a run gives a secret away (Z25 Definition 6, mathematics §9)."""
+"""How probable it is that a run gives a secret away (Z25 Definition 6, docs/opacity.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The Markov chain of a system and its estimator, and where it notices a violation.
 
-Both move on observable events, only the system on unobservable ones (mathematics §9). The chain is
+Both move on observable events, only the system on unobservable ones (docs/opacity.md). The chain is
 built by arrays and cut down to the pairs from which a violation can still be reached; states with
 the same future can be lumped into one. Nothing is rounded and nothing is cut off, so the
 probability of ever reaching the violation is unchanged.

@@ -1,4 +1,4 @@
-"""The shortest observation that violates weak opacity, without k in the exponent (mathematics §9).
+"""The shortest observation that violates weak opacity, without k in the exponent (docs/opacity.md).
 
 A secret instant is found out when every run that was *not* secret in it has died. So for an
 estimate X with secret states, follow two things along all further observations, for at most k of

@@ -14,7 +14,7 @@ from symveil.workflows.reproduce.rows import Row
 
 PAPER = "chistikov2019"
 
-# Fig. 4b is a picture; these are its points as they can be computed (mathematics §10).
+# Fig. 4b is a picture; these are its points as they can be computed (docs/theory/labelled-chains.md).
 PIN_ALPHAS = (Fraction(1), Fraction(207, 200), Fraction(11, 10), Fraction(6, 5), Fraction(2809, 2209))
 PURE = Fraction(2809, 2209)
 
