@@ -163,8 +163,7 @@ class RunLanguage:
 
     @cached_property
     def _edge_keys(self) -> NDArray[np.int64]:
-        sources = np.repeat(np.arange(self.graph.state_count, dtype=np.int64), np.diff(self.graph.first))
-        return sources * len(self.alphabet) + self.graph.symbol
+        return self.graph.source * len(self.alphabet) + self.graph.symbol
 
     # --- enumeration ---------------------------------------------------------------------------
 
@@ -198,9 +197,8 @@ class RunLanguage:
 
 
 def _any_successor(graph: WordGraph, layer: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    source = np.repeat(np.arange(graph.state_count), np.diff(graph.first))
     found = np.zeros(graph.state_count, dtype=np.bool_)
-    found[source[layer[graph.target]]] = True
+    found[graph.source[layer[graph.target]]] = True
     return found
 
 
