@@ -64,8 +64,9 @@ class RunLanguage:
         layers = [self.graph.accepting]
         for _ in range(self.length):
             layer = _any_successor(self.graph, layers[-1])
-            # a layer that repeats repeats for ever
-            layers.append(layers[-1] if np.array_equal(layer, layers[-1]) else layer)
+            if np.array_equal(layer, layers[-1]):  # a layer that repeats repeats for ever
+                return layers + [layers[-1]] * (self.length + 1 - len(layers))
+            layers.append(layer)
         return layers
 
     @cached_property
