@@ -39,7 +39,7 @@ def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
 
 def is_compiled() -> bool:
     """Whether this process has the loop's machine code, made or read from where it is kept."""
-    return bool(getattr(_draw_part, "signatures", True))
+    return bool(getattr(_draw_part, "signatures", False))
 
 
 def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]) -> tuple[Codes, NDArray[np.bool_]]:
