@@ -85,7 +85,7 @@ def against_jones(effort: Effort) -> Iterator[Row]:
 def on_a_model(effort: Effort) -> Iterator[Row]:
     """Words of a road network of 43 segments: as many symbols at every length, enough that all batches are compiled.
 
-    (Smaller batches go word by word without the compiler: `models` has a row for what that costs.)
+    (Smaller batches do without the compiler: `models` has rows for what that costs.)
     """
     lengths = effort.of((8, 16, 32, 64, 128, 256), (8, 16, 32))
     tasks: dict[tuple[str, int], Task] = {}

@@ -13,8 +13,11 @@ from benchmarks.jones2019_grid_plain import plain_runs
 from benchmarks.measure import Effort, Task, best_times, in_a_new_process
 from benchmarks.row import Benchmark, Row
 from symveil.languages.graph import WordGraph
+from symveil.languages.run_draws import draw_rows
+from symveil.languages.run_draws_batch import draw_many
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet
+from symveil.randomness import system_bits
 from symveil.workflows.reproduce.jones2019_grid import corner_path, grid
 from symveil.workflows.reproduce.road_network import road_network
 
@@ -104,23 +107,59 @@ def road_words(effort: Effort) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def without_the_compiler(effort: Effort) -> Iterator[Row]:
-    """Batches too small to be worth compiling for (mechanisms/run_release.py), and the same words in a large batch."""
+def small_batches(effort: Effort) -> Iterator[Row]:
+    """Batches that are not worth loading a compiler for (mechanisms/run_release.py), and the same once it is there."""
     language = sv.runs(road_network(), 14)
-    few, many = random_words(language, effort.of(4_000, 200)), random_words(language, effort.of(40_000, 20_000))
+    few, many = random_words(language, effort.of(4_000, 1_000)), random_words(language, effort.of(40_000, 20_000))
     mechanism = sv.Exponential(language, epsilon=5, calibration="classic")
+    weights = mechanism._run_weights
+    singles = few[: effort.of(100, 10)]
+    draw_many(weights, few[:1], system_bits())  # from here on the compiled loop is there
     times = best_times(
         {
+            "numpy": Task(lambda: draw_rows(weights, few, system_bits()), len(few)),
+            "one by one": Task(
+                lambda: [draw_rows(weights, word[None, :], system_bits()) for word in singles], len(singles)
+            ),
             "few": Task(lambda: mechanism.release_codes(few), len(few)),
+            "single": Task(lambda: [mechanism.release_codes(word[None, :]) for word in singles], len(singles)),
             "many": Task(lambda: mechanism.release_codes(many), len(many)),
         },
-        rounds=effort.of(3, 1),
+        rounds=effort.of(7, 1),
+    )
+    name, compiled = "43 segments, n = 14", f"{len(many):,} words, compiled, all cores"
+    yield Row(
+        name=f"{name}, {len(few):,} words, no compiler", ours=times["numpy"], peer="one word after the other",
+        peer_time=times["one by one"], quantity="speed-up", limit=20,
+    )  # fmt: skip
+    yield Row(
+        name=f"{name}, {len(few):,} words, no compiler", ours=times["numpy"], peer=compiled, peer_time=times["many"],
+        quantity="cost", limit=30, note="what it costs not to load the compiler",
+    )  # fmt: skip
+    yield Row(
+        name=f"{name}, {len(few):,} words, compiler loaded", ours=times["few"], peer=compiled, peer_time=times["many"],
+        quantity="cost", limit=5, note="one core",
+    )  # fmt: skip
+    yield Row(
+        name=f"{name}, one word, compiler loaded", ours=times["single"], peer="no compiler",
+        peer_time=times["one by one"], quantity="speed-up", limit=2,
+    )  # fmt: skip
+    first = in_a_new_process(
+        "import sys\nfrom benchmarks.models import first_batch\nanswer = first_batch(int(sys.argv[1]))", str(len(few))
     )
     yield Row(
-        name=f"43 segments, n = 14, {len(few):,} words: word by word", ours=times["few"],
-        peer=f"{len(many):,} words, compiled", peer_time=times["many"], quantity="cost",
-        note="what it costs not to wait for the compiler",
+        name=f"{name}, {len(few):,} words: the first batch of a process", ours=first.answer, peer="", peer_time=None,
+        quantity="seconds", limit=0.5,
     )  # fmt: skip
+
+
+def first_batch(count: int) -> float:
+    """Seconds for a mechanism on the road network and its first batch."""
+    language = sv.runs(road_network(), 14)
+    codes = random_words(language, count)
+    begin = time.perf_counter()
+    sv.Exponential(language, epsilon=5, calibration="classic").release_codes(codes)
+    return time.perf_counter() - begin
 
 
 def random_words(language: RunLanguage, count: int) -> np.ndarray:
@@ -176,4 +215,4 @@ def city(effort: Effort) -> Iterator[Row]:
     yield Row(name=f"{name}: memory", ours=done.megabytes, peer="", peer_time=None, quantity="megabytes", limit=2000)
 
 
-BENCHMARKS: list[Benchmark] = [grid_runs, road_words, without_the_compiler, city]
+BENCHMARKS: list[Benchmark] = [grid_runs, road_words, small_batches, city]

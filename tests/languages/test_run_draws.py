@@ -9,11 +9,15 @@ import pytest
 from scipy import stats
 
 import symveil as sv
-from symveil.languages.run_draws import draw_versions
+from symveil.languages import run_draws, run_draws_batch
+from symveil.languages.graph import WordGraph
+from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_draws_batch import draw_many
 from symveil.languages.run_draws_exact import ExactDraw
 from symveil.languages.run_weights import RunWeights
+from symveil.languages.runs import RunLanguage
 from symveil.mechanisms import run_release
+from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton
 from symveil.models.markov_chain import MarkovChain
 from symveil.randomness import NotPrivateSeededBits, RecordKey
@@ -37,6 +41,18 @@ LANGUAGES = {
 FALSE_ALARM = 1e-6
 
 
+class _Given(NotPrivateSeededBits):
+    """Bits that are written down: a row of them for each row."""
+
+    def __init__(self, rows: np.ndarray) -> None:
+        super().__init__(99)
+        self._rows = rows
+
+    def word_rows(self, rows: int, columns: int) -> np.ndarray:
+        assert self._rows.shape == (rows, columns)
+        return self._rows
+
+
 def words_of(language) -> np.ndarray:
     return language.enumerate_codes(at_most=10_000)
 
@@ -56,10 +72,24 @@ def test_three_ways_to_draw_agree_bit_by_bit(name: str, with_prior: bool, rate: 
     for row, word in enumerate(codes):
         exact = ExactDraw(weights, word).draw(drawn[row].tolist(), NotPrivateSeededBits(99))
         assert exact.tolist() == compiled[row].tolist()
-    versions = draw_versions(weights, codes[0], 40, NotPrivateSeededBits(3))
-    again = NotPrivateSeededBits(3).words(versions.size).reshape(versions.shape)
+    mixed = np.random.default_rng(0).permutation(len(codes))
+    assert draw_rows(weights, codes, NotPrivateSeededBits(3)).tolist() == compiled.tolist()
+    assert draw_rows(weights, codes[mixed], _Given(drawn[mixed])).tolist() == compiled[mixed].tolist()
+    same = draw_rows(weights, codes[:40], NotPrivateSeededBits(3))  # one word, drawn many times
+    again = NotPrivateSeededBits(3).words(same.size).reshape(same.shape)
     slow = ExactDraw(weights, codes[0])
-    assert versions.tolist() == [slow.draw(bits.tolist(), NotPrivateSeededBits(99)).tolist() for bits in again]
+    assert same.tolist() == [slow.draw(bits.tolist(), NotPrivateSeededBits(99)).tolist() for bits in again]
+
+
+@pytest.mark.parametrize("table", ["_MOST_EDGE_VALUES", "_MOST_LAYER_VALUES", "_MOST_SUMS"])
+@pytest.mark.parametrize("room", [1, 100])
+def test_tables_in_pieces_change_nothing(table: str, room: int, monkeypatch) -> None:
+    language = LANGUAGES["automaton"]
+    weights = RunWeights(language=language, rate=Fraction(2, 3))
+    codes = np.random.default_rng(1).permutation(np.repeat(words_of(language), 3, axis=0))
+    whole = draw_rows(weights, codes, NotPrivateSeededBits(4))
+    monkeypatch.setattr(run_draws, table, room)
+    assert draw_rows(weights, codes, NotPrivateSeededBits(4)).tolist() == whole.tolist()
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -72,8 +102,8 @@ def test_a_wide_margin_forces_the_slow_path_and_changes_nothing(name: str, widen
     assert draw_many(narrow, codes, NotPrivateSeededBits(5)).tolist() == (
         draw_many(wide, codes, NotPrivateSeededBits(5)).tolist()
     )
-    assert draw_versions(narrow, codes[0], 60, NotPrivateSeededBits(5)).tolist() == (
-        draw_versions(wide, codes[0], 60, NotPrivateSeededBits(5)).tolist()
+    assert draw_rows(narrow, codes, NotPrivateSeededBits(5)).tolist() == (
+        draw_rows(wide, codes, NotPrivateSeededBits(5)).tolist()
     )
 
 
@@ -90,22 +120,75 @@ def test_what_floats_may_not_decide_is_drawn_exactly_and_the_same(name: str, sma
     assert draw_many(floats, codes, NotPrivateSeededBits(5)).tolist() == (
         draw_many(exact, codes, NotPrivateSeededBits(5)).tolist()
     )
+    assert draw_rows(floats, codes, NotPrivateSeededBits(5)).tolist() == (
+        draw_rows(exact, codes, NotPrivateSeededBits(5)).tolist()
+    )
 
 
-def test_a_large_batch_is_compiled_and_draws_the_same_words(monkeypatch) -> None:
-    """Bits belong to rows: where each record has its own, it does not matter which of the draws is taken."""
+def test_it_does_not_matter_which_draw_is_taken(monkeypatch) -> None:
+    """Neither where each record has bits of its own, nor where all rows share one stream."""
     language = LANGUAGES["chain"]
     mechanism = sv.Exponential(language, epsilon=1)
     codes = np.repeat(words_of(language)[:9], 20, axis=0)
     keys = RecordKey(bytes(32), "release")
     names = keys.names_of_rows(np.arange(len(codes)))
-    drawn = [mechanism.release_codes(codes, bits=keys.streams(names))]
-    monkeypatch.setattr(run_release, "_WORK_WORTH_COMPILING", 0)
-    drawn.append(mechanism.release_codes(codes, bits=keys.streams(names)))
-    assert drawn[0].tolist() == drawn[1].tolist()
-    assert drawn[0].tolist() != codes.tolist()
+    for bits in (lambda: keys.streams(names), lambda: NotPrivateSeededBits(8)):
+        drawn = []
+        for compiled in (False, True):
+            monkeypatch.setattr(run_release, "is_loop_quicker", lambda *_, compiled=compiled: compiled)
+            drawn.append(mechanism.release_codes(codes, bits=bits()))
+        assert drawn[0].tolist() == drawn[1].tolist()
+        assert drawn[0].tolist() != codes.tolist()
+
+
+def test_when_the_compiled_loop_is_taken(monkeypatch) -> None:
+    """At once where it is loaded; else once all batches together have cost what loading it would have."""
+    language = sv.runs(DEAD_END, 5)
+    weights = RunWeights(language=language, rate=Fraction(1))
+    different = words_of(language)[np.arange(20_000) % 50]
+    equal = np.repeat(different[:1], 20_000, axis=0)
+    monkeypatch.setattr(run_release, "_LOOP", "no module of this name")
+    monkeypatch.setattr(run_release, "_patience", run_release._Patience())
+    monkeypatch.setattr(run_release, "_PRICE_OF_COMPILER", 60e6)
+    taken = [run_release.is_loop_quicker(weights, different) for _ in range(6)]
+    assert taken == sorted(taken)
+    assert (taken[0], taken[-1]) == (False, True)
+    monkeypatch.undo()
+    draw_many(weights, different[:1], NotPrivateSeededBits(1))  # now it is loaded
+    assert run_release.is_loop_quicker(weights, different[:100])
+    assert run_release.is_loop_quicker(weights, different[:1])
     monkeypatch.setattr(RunWeights, "fits_batches", False)  # and where a batch has no room
-    assert mechanism.release_codes(codes, bits=keys.streams(names)).tolist() == drawn[0].tolist()
+    assert not run_release.is_loop_quicker(weights, different)
+    monkeypatch.undo()
+    large = RunWeights(language=RunLanguage(graph=circle(5_000), length=5), rate=Fraction(1))
+    assert not run_release.is_loop_quicker(large, equal * 0)  # equal words share one backward pass
+
+
+def circle(size: int) -> WordGraph:
+    """Each state leads to every one of the next four."""
+    targets = np.sort((np.arange(size)[:, None] + np.arange(1, 5)) % size, axis=1).astype(np.int32).reshape(-1)
+    return WordGraph(
+        alphabet=Alphabet(tuple(range(size))),
+        start=0,
+        first=np.arange(0, 4 * size + 1, 4),
+        symbol=targets,
+        target=targets,
+        accepting=np.ones(size, dtype=np.bool_),
+        state_is_symbol=True,
+    )
+
+
+def test_arrays_of_any_layout_are_taken_and_never_compiled_for() -> None:
+    language = LANGUAGES["chain"]
+    weights = RunWeights(language=language, rate=Fraction(1))
+    codes = words_of(language)[:8]
+    expected = draw_many(weights, codes, NotPrivateSeededBits(2)).tolist()
+    frozen = codes.copy()
+    frozen.flags.writeable = False
+    compiled_for = len(run_draws_batch._draw_part.signatures)
+    for other in (np.asfortranarray(codes), np.repeat(codes, 2, axis=0)[::2], frozen, codes.astype(np.int64)):
+        assert draw_many(weights, other, NotPrivateSeededBits(2)).tolist() == expected
+    assert len(run_draws_batch._draw_part.signatures) == compiled_for
 
 
 def chi_square(mechanism, word: np.ndarray, released: np.ndarray, words: np.ndarray) -> float:
@@ -162,11 +245,11 @@ def test_words_whose_weights_underflow_are_still_drawn() -> None:
     for rate, expected in ((Fraction(10), 2.0**-60), (Fraction(1, 10), 0.0)):
         weights = RunWeights(language=language, rate=rate)
         assert weights.smallest_total == expected
-        language.check_codes(draw_versions(weights, word, 20, NotPrivateSeededBits(1)))
+        language.check_codes(draw_rows(weights, np.repeat(word[None, :], 20, axis=0), NotPrivateSeededBits(1)))
     long = sv.runs(MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]), 1500)
     weights = RunWeights(language=long, rate=Fraction(1, 10))
     assert weights.smallest_total is None
-    long.check_codes(draw_versions(weights, long.encode("a" * 1500), 1, NotPrivateSeededBits(1)))
+    long.check_codes(draw_rows(weights, long.encode("a" * 1500)[None, :], NotPrivateSeededBits(1)))
 
 
 def test_every_word_can_be_released() -> None:

@@ -51,4 +51,6 @@ def read_omega(omega: int | None) -> int:
 
 def unsafe_rows(safe: SafeObservations, codes: Codes) -> list[int]:
     """The numbers of the rows that give a secret away."""
-    return [number for number, row in enumerate(codes.tolist()) if not safe.is_safe(tuple(row))]
+    rows = list(map(tuple, codes.tolist()))
+    is_safe = {events: safe.is_safe(events) for events in set(rows)}
+    return [number for number, events in enumerate(rows) if not is_safe[events]]

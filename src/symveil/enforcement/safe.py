@@ -42,7 +42,7 @@ class Safe:
         if events not in self._near:
             language = self._safe.language(len(events))
             codes = np.array(events, dtype=np.int32)
-            self._near[events] = None if language is None else RunNeighbours(language, codes)
+            self._near[events] = None if language is None else RunNeighbours(language, codes, farthest=self._omega)
         return self._near[events]
 
     def law(self, events: Events) -> Mapping[Events, Fraction]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from symveil.errors import WordError
+from symveil.errors import ModelError, WordError
 from symveil.languages.graph import WordGraph
 from symveil.languages.observation import Observed
 from symveil.languages.runs import RunLanguage
@@ -35,7 +36,6 @@ class SafeObservations:
         self._machine = estimator(self.seen, question)
         self._longest = longest
         self._by_length: dict[int, RunLanguage | None] = {}
-        self._reached: list[set[int]] = [{0}]  # where safe observations of each length lead
 
     @cached_property
     def explored(self) -> Explored:
@@ -68,17 +68,30 @@ class SafeObservations:
     def _language(self, length: int) -> RunLanguage | None:
         if self.graph is None:
             return None
-        while len(self._reached) <= length and self._reached[-1]:
-            following = {
-                int(self.graph.target[edge]) for state in self._reached[-1] for edge in self.graph.edges(state)
-            }
-            self._reached.append(following)
-        is_there = length < len(self._reached) and bool(self._reached[length])
-        return RunLanguage(graph=self.graph, length=length) if is_there else None
+        try:
+            return RunLanguage(graph=self.graph, length=length)
+        except ModelError:  # no safe observation is that long
+            return None
+
+    @cached_property
+    def _moves(self) -> list[dict[int, int]]:
+        """For each state of the graph where its symbols lead."""
+        if self.graph is None:
+            return []
+        first, symbol, target = (part.tolist() for part in (self.graph.first, self.graph.symbol, self.graph.target))
+        return [dict(zip(symbol[low:high], target[low:high], strict=True)) for low, high in pairwise(first)]
 
     def is_safe(self, events: Events) -> bool:
         """Whether the system could have shown this and it gives nothing away."""
-        return self.graph is not None and _leads_somewhere(self.graph, events)
+        if self.graph is None:
+            return False
+        moves, state = self._moves, self.graph.start
+        for event in events:
+            following = moves[state].get(event)
+            if following is None:
+                return False
+            state = following
+        return True
 
     def require_possible(self, events: Events) -> None:
         """Refuse an observation that the system cannot produce, at its first impossible position."""
@@ -145,10 +158,3 @@ class SafeObservations:
         if graph is None:
             raise AssertionError("without secrets every observation is safe")
         return graph
-
-
-def _leads_somewhere(graph: WordGraph, events: Events) -> bool:
-    state: int | None = graph.start
-    for event in events:
-        state = None if state is None else graph.step(state, event)
-    return state is not None

@@ -63,6 +63,16 @@ class WordGraph:
         """D: the largest number of edges from one state."""
         return int(np.diff(self.first).max(initial=0))
 
+    @property
+    def source(self) -> NDArray[np.int64]:
+        """The state that each edge leaves."""
+        return np.repeat(np.arange(self.state_count), np.diff(self.first))
+
+    def edges_by_symbol(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(first, edge): symbol σ is read by edge[first[σ]] … edge[first[σ+1] − 1], at most one from each state."""
+        counts = np.bincount(self.symbol, minlength=len(self.alphabet))
+        return np.concatenate([[0], np.cumsum(counts)]), np.argsort(self.symbol, kind="stable")
+
     def edges(self, state: int) -> range:
         """The numbers of a state's edges."""
         return range(int(self.first[state]), int(self.first[state + 1]))

@@ -1,8 +1,9 @@
 """Counting a model's words by their distance from a given word, exactly, and drawing one at a distance.
 
 V(i, ℓ, y) is the number of ways to finish from state y after i symbols with ℓ errors still to make
-(J19 Algorithm 2 and B26 Algorithm 2, with one layer per symbol). It is kept as Python integers, so a
-draw compares integers and is exactly uniform (docs/theory/exact-sampling.md).
+(J19 Algorithm 2 and B26 Algorithm 2, with one layer per symbol). It is kept as integers, of 64 bits as
+long as they hold it and then as Python's, so a draw compares integers and is exactly uniform
+(docs/theory/exact-sampling.md).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
 from symveil.languages.free import FreeLanguage
+from symveil.languages.graph import WordGraph
+from symveil.languages.run_ranks import RunRanks
 from symveil.languages.runs import RunLanguage, sum_over_edges
 from symveil.models.word import Codes
 from symveil.numerics.balls import ball
@@ -24,6 +27,8 @@ from symveil.randomness import BitSource, uniform_integer
 
 # V has n·n/2·S entries; beyond this many, counting by distance is no longer a matter of seconds.
 MOST_ENTRIES = 20_000_000
+
+_LARGEST = 2**62  # what a count of 64 bits is never beyond
 
 Layer = NDArray[Any]
 """V(i, ·, ·): a row per state, a column per number of errors still to make."""
@@ -43,10 +48,16 @@ class RunNeighbours:
     """The words of a language around one of its words, by distance.
 
     With `edge_weights` (a public prior) words are not counted but weighed; then nothing can be drawn.
+    With `farthest` only the words up to that distance are counted.
     """
 
     def __init__(
-        self, language: RunLanguage, codes: Codes, *, edge_weights: tuple[Fraction, ...] | None = None
+        self,
+        language: RunLanguage,
+        codes: Codes,
+        *,
+        edge_weights: tuple[Fraction, ...] | None = None,
+        farthest: int | None = None,
     ) -> None:
         if not can_count(language):
             entries = _entries(language)
@@ -56,14 +67,16 @@ class RunNeighbours:
             )
         self._language = language
         self._codes = codes
+        self._farthest = len(codes) if farthest is None else farthest
         self._edge_weights = None if edge_weights is None else np.array(edge_weights, dtype=object)
 
     @cached_property
     def _layers(self) -> list[Layer]:
         graph = self._language.graph
-        layers = [graph.accepting.astype(object)[:, None] * 1]
+        layers: list[Layer] = [graph.accepting.astype(np.int64)[:, None]]
         for own in self._codes[::-1]:
-            layers.append(_step_back(self._language, layers[-1], int(own), self._edge_weights))
+            layer = _step_back(graph, layers[-1], int(own), self._edge_weights)
+            layers.append(layer[:, : self._farthest + 1])
         return layers[::-1]
 
     @property
@@ -76,7 +89,7 @@ class RunNeighbours:
     @cached_property
     def _weights(self) -> list[Any]:
         position, state = self._begin
-        return list(self._layers[position][state])
+        return list(self._layers[position][state].tolist())
 
     def counts(self) -> list[int]:
         """N(0), N(1) … up to the largest possible distance."""
@@ -85,7 +98,7 @@ class RunNeighbours:
     @cached_property
     def _counts(self) -> list[int]:
         if self._edge_weights is not None:
-            return RunNeighbours(self._language, self._codes).counts()
+            return RunNeighbours(self._language, self._codes, farthest=self._farthest).counts()
         return [int(count) for count in self._weights]
 
     def count(self, distance: int) -> int:
@@ -103,30 +116,24 @@ class RunNeighbours:
 
     def draw(self, distance: int, bits: BitSource) -> Codes:
         """A uniform word at exactly this distance, which must have one."""
-        graph = self._language.graph
-        released = self._codes.copy()
         position, state = self._begin
-        errors = distance
+        released = self._codes.copy()
         # one integer decides everything: the rank of the word among all at this distance
         rank = uniform_integer(self._counts[distance], bits)
-        for place in range(position, len(released)):
-            for edge in graph.edges(state):
-                target, differs = int(graph.target[edge]), int(graph.symbol[edge] != self._codes[place])
-                following = self._layers[place + 1][target]
-                ways = following[errors - differs] if 0 <= errors - differs < len(following) else 0
-                if rank < ways:
-                    released[place] = graph.symbol[edge]
-                    state, errors = target, errors - differs
-                    break
-                rank -= ways
+        released[position:] = self._ranks.word((position, state, distance), rank)
         return released
 
+    @cached_property
+    def _ranks(self) -> RunRanks:
+        return RunRanks(self._language.graph, self._codes, self.ways)
 
-def _step_back(language: RunLanguage, layer: Layer, own: int, edge_weights: Layer | None) -> Layer:
+
+def _step_back(graph: WordGraph, layer: Layer, own: int, edge_weights: Layer | None) -> Layer:
     """V(i, ·, ·) from V(i+1, ·, ·): an edge with another symbol than the word's makes one error."""
-    graph = language.graph
+    if layer.dtype != object and (edge_weights is not None or int(layer.max(initial=0)) * graph.widest > _LARGEST):
+        layer = layer.astype(object)
     after = layer[graph.target] if edge_weights is None else layer[graph.target] * edge_weights[:, None]
-    values = np.zeros((graph.edge_count, layer.shape[1] + 1), dtype=object)
+    values = np.zeros((graph.edge_count, layer.shape[1] + 1), dtype=layer.dtype)
     match = graph.symbol == own
     values[match, :-1] = after[match]
     values[~match, 1:] = after[~match]

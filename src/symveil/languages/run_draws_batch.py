@@ -15,28 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.kernels import compiled
-from symveil.languages.run_draws_exact import ExactDraw
+from symveil.languages.run_draws_exact import draw_undecided
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
 from symveil.randomness import BitSource
 
 _LANES = 16
 _WORDS_AT_ONCE = 4096
-_LARGEST_WORKSPACE = 1 << 28  # bytes of V per thread
 
 
 def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
     """A private version of each row."""
-    count, length = codes.shape
-    words = np.ascontiguousarray(bits.word_rows(count, length))
+    # the loop is compiled for one kind of array: anything else would have it compiled again
+    codes = np.require(codes, dtype=np.int32, requirements=["C", "W"])
+    words = np.ascontiguousarray(bits.word_rows(*codes.shape))
     if weights.smallest_total is None:
-        decided = np.zeros(count, dtype=np.bool_)
-        released = codes.copy()
+        released, decided = codes.copy(), np.zeros(len(codes), dtype=np.bool_)
     else:
         released, decided = _draw_by_floats(weights, codes, words)
-    for row in np.flatnonzero(~decided):
-        released[row] = ExactDraw(weights, codes[row]).draw(words[row].tolist(), bits.of_row(int(row)))
+    draw_undecided(weights, codes, words, released, decided, bits)
     return released
+
+
+def is_compiled() -> bool:
+    """Whether this process has the loop's machine code, made or read from where it is kept."""
+    return bool(getattr(_draw_part, "signatures", False))
 
 
 def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]) -> tuple[Codes, NDArray[np.bool_]]:
@@ -44,8 +47,7 @@ def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]
     graph = language.graph
     released = codes.copy()
     decided = np.zeros(len(codes), dtype=np.bool_)
-    by_symbol = _edges_by_symbol(graph.symbol, len(graph.alphabet))
-    source = np.repeat(np.arange(graph.state_count), np.diff(graph.first))
+    by_symbol = weights.edges_by_symbol
     arguments: tuple[Any, ...] = (
         graph.first,
         graph.symbol,
@@ -54,7 +56,7 @@ def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]
         weights.with_prior,
         by_symbol[0],
         by_symbol[1],
-        source,
+        weights.edge_sources,
         graph.accepting,
         graph.start,
         language.public_start,
@@ -69,15 +71,14 @@ def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]
         _draw_part(codes[part], words[part], released[part], decided[part], *arguments)
 
     starts = range(0, len(codes), _WORDS_AT_ONCE)
+    if len(starts) <= 1:  # threads would take longer to start than a few words take
+        for start in starts:
+            run(start)
+        return released, decided
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         for _ in pool.map(run, starts):
             pass
     return released, decided
-
-
-def _edges_by_symbol(symbol: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    order = np.argsort(symbol, kind="stable")
-    return np.concatenate([[0], np.cumsum(np.bincount(symbol, minlength=size))]), order
 
 
 @compiled

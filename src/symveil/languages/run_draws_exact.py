@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from flint import arb, ctx
+from numpy.typing import NDArray
 
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
@@ -86,3 +88,23 @@ class ExactDraw:
             self._layers = backward_balls(self._weights, self._codes)
             self._at_precision = ctx.prec
         return self._layers
+
+
+def draw_undecided(
+    weights: RunWeights,
+    codes: Codes,
+    words: NDArray[np.uint64],
+    released: Codes,
+    decided: NDArray[np.bool_],
+    bits: BitSource,
+) -> None:
+    """Put exact draws into the rows of `released` that are not `decided`, from the bits that floats looked at."""
+    rows = np.flatnonzero(~decided)
+    if not len(rows):
+        return
+    # equal words one after the other: they share their weights, and only one word's are kept at a time
+    different, number = np.unique(codes[rows], axis=0, return_inverse=True)
+    for index, word in enumerate(different):
+        slow = ExactDraw(weights, word)
+        for row in rows[number.reshape(-1) == index]:
+            released[row] = slow.draw(words[row].tolist(), bits.of_row(int(row)))

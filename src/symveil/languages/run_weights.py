@@ -66,6 +66,16 @@ class RunWeights:
         return [ball(chance) for chance in graph.prior]
 
     @cached_property
+    def edge_sources(self) -> NDArray[np.int64]:
+        """The state that each edge leaves."""
+        return self.language.graph.source
+
+    @cached_property
+    def edges_by_symbol(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which edges read which symbol (see `WordGraph.edges_by_symbol`)."""
+        return self.language.graph.edges_by_symbol()
+
+    @cached_property
     def margin(self) -> float:
         """How far from a boundary, relative to the whole, a draw must lie to be decided by floats."""
         length, widest = self.language.length, self._widest

@@ -64,8 +64,9 @@ class RunLanguage:
         layers = [self.graph.accepting]
         for _ in range(self.length):
             layer = _any_successor(self.graph, layers[-1])
-            # a layer that repeats repeats for ever
-            layers.append(layers[-1] if np.array_equal(layer, layers[-1]) else layer)
+            if np.array_equal(layer, layers[-1]):  # a layer that repeats repeats for ever
+                return layers + [layers[-1]] * (self.length + 1 - len(layers))
+            layers.append(layer)
         return layers
 
     @cached_property
@@ -163,8 +164,7 @@ class RunLanguage:
 
     @cached_property
     def _edge_keys(self) -> NDArray[np.int64]:
-        sources = np.repeat(np.arange(self.graph.state_count, dtype=np.int64), np.diff(self.graph.first))
-        return sources * len(self.alphabet) + self.graph.symbol
+        return self.graph.source * len(self.alphabet) + self.graph.symbol
 
     # --- enumeration ---------------------------------------------------------------------------
 
@@ -198,9 +198,8 @@ class RunLanguage:
 
 
 def _any_successor(graph: WordGraph, layer: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    source = np.repeat(np.arange(graph.state_count), np.diff(graph.first))
     found = np.zeros(graph.state_count, dtype=np.bool_)
-    found[source[layer[graph.target]]] = True
+    found[graph.source[layer[graph.target]]] = True
     return found
 
 

@@ -1,31 +1,68 @@
-"""Releasing words of a model: which of the draws of `languages` is quickest for how many words."""
+"""Releasing words of a model: which of the draws of `languages` is quickest for how many words.
+
+All draws take the same decisions from the same bits, so the choice between them is one of time only.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+import sys
+from dataclasses import dataclass
 
-from symveil.languages.run_draws import draw_versions
+from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
 from symveil.randomness import BitSource
 
-# Below this much work (words · symbols · edges) nobody should wait for a compiler.
-_WORK_WORTH_COMPILING = 20_000_000
+# What things cost, in steps of the compiled loop: one edge for one word, about 0.7 ns (measured; only ratios matter).
+_LANES = 16  # the loop always does so many words
+_VECTORISED_CALLS = 90_000.0  # the calls into numpy for one symbol
+_VECTORISED_EDGE = 6.0  # an edge, for each different word
+_VECTORISED_ROW = 200.0  # the choice of one symbol
+_PRICE_OF_COMPILER = 700e6  # loading numba and a kept loop, half a second; the first time on a machine three times that
+
+_LOOP = "symveil.languages.run_draws_batch"
+
+
+@dataclass(slots=True)
+class _Patience:
+    """How much this process has paid for not loading the compiler; shared by all its releases."""
+
+    paid: float = 0.0
+
+
+_patience = _Patience()
 
 
 def release_runs(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
     """A private version of each row."""
-    if not len(codes) or (codes == codes[0]).all():
-        return draw_versions(weights, codes[0], len(codes), bits) if len(codes) else codes.copy()
-    work = len(codes) * weights.language.length * weights.language.graph.edge_count
-    if work > _WORK_WORTH_COMPILING and weights.fits_batches:
-        # imported when first needed: a single word must not wait for numba to load
-        from symveil.languages.run_draws_batch import draw_many  # noqa: PLC0415
+    if not len(codes) or not is_loop_quicker(weights, codes):
+        return draw_rows(weights, codes, bits)
+    # imported when first needed: a single word must not wait for numba to load
+    from symveil.languages.run_draws_batch import draw_many  # noqa: PLC0415
 
-        return draw_many(weights, codes, bits)
-    released = codes.copy()
-    different, number = np.unique(codes, axis=0, return_inverse=True)
-    for index, word in enumerate(different):
-        rows = np.flatnonzero(number.reshape(-1) == index)
-        released[rows] = draw_versions(weights, word, len(rows), bits.for_rows(rows))
-    return released
+    return draw_many(weights, codes, bits)
+
+
+def is_loop_quicker(weights: RunWeights, codes: Codes) -> bool:
+    """Whether to draw by the compiled loop: at once where it is loaded, else when waiting for it has paid off.
+
+    Nobody knows how many words are still to come. Who loads the compiler when numpy has cost as much
+    more as loading would have, in all batches so far, never takes more than twice the time of the best choice.
+    """
+    if not weights.fits_batches:
+        return False
+    length, edges, rows = weights.language.length, weights.language.graph.edge_count, len(codes)
+    different = 1 if (codes == codes[0]).all() else rows
+    vectorised = length * (_VECTORISED_CALLS + _VECTORISED_EDGE * edges * different + _VECTORISED_ROW * rows)
+    compiled = float(length * edges * _LANES * -(-rows // _LANES))
+    if compiled >= vectorised:
+        return False
+    if _is_loaded():
+        return True
+    _patience.paid += vectorised - compiled
+    return _patience.paid > _PRICE_OF_COMPILER
+
+
+def _is_loaded() -> bool:
+    loop = sys.modules.get(_LOOP)
+    return loop is not None and bool(loop.is_compiled())
