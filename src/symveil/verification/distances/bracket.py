@@ -34,10 +34,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from symveil.verification.distances.bisimulation import bisimulation
-from symveil.verification.distances.tables import ChainTable, fraction, rational
+from symveil.verification.distances.rounded_search import RoundedSearch
+from symveil.verification.distances.tables import ChainTable, Sparse, fraction, rational
+from symveil.verification.distances.upper_bounds import CompiledBound
 
 Progress = Callable[[int, int], None]
-Sparse = dict[int, fmpq]
 
 DEFAULT_WIDTH = Fraction(1, 10**4)
 DEFAULT_NODES = 20_000
@@ -102,12 +103,19 @@ class Bracketing:
     def __init__(
         self, table: ChainTable, upper_bound: UpperBound, *, alpha: Fraction, alpha_above: Fraction | None = None
     ) -> None:
+        above = alpha if alpha_above is None else alpha_above
+        classes = bisimulation(table)
         self._table = table
         self._rows = [table.row(state) for state in range(table.size)]
-        self._classes = bisimulation(table).tolist()
+        self._classes = classes.tolist()
         self._bound = upper_bound
         self._alpha = rational(alpha)
-        self._alpha_above = rational(alpha if alpha_above is None else alpha_above)
+        self._alpha_above = rational(above)
+        self._rounded = (
+            RoundedSearch(table, classes, upper_bound, alpha_above=above)
+            if isinstance(upper_bound, CompiledBound)
+            else None
+        )
 
     def bracket(
         self,
@@ -124,6 +132,13 @@ class Bracketing:
 
         With a `question`, a narrow bracket that does not say on which side of it lv lies is not narrow enough.
         """
+        if self._rounded is not None:
+            found = self._rounded.ends(
+                source, target, width=width, nodes=nodes, most_visits=_VISITS * nodes, horizon=horizon,
+                question=question, progress=progress,
+            )  # fmt: skip
+            if found is not None:
+                return Bracket(lower=found.lower, upper=found.upper, nodes=found.nodes)
         search = _Search(self, horizon)
         search.add({source: fmpq(1)}, {target: fmpq(1)})
         goal = rational(width)

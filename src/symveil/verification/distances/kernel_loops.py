@@ -8,7 +8,7 @@ from symveil.languages.kernels import compiled
 from symveil.verification.distances.sweeps import UNIT, merge, solve
 
 # as in sweeps.py
-COMPILED_FROM = "aab01d58b30329aa"
+COMPILED_FROM = "5bdce4b581a08b49"
 
 
 @compiled
