@@ -1,4 +1,4 @@
-"""The bracket of a large chain in floats that are rounded against the claim (see `search_loops` for why both ends hold).
+"""The bracket of a large chain in floats that are rounded against the claim (why both ends hold: `search_loops`).
 
 Words are extended in the same order as in `bracket`, and merged where (p; r) are proportional up to rounding. That is
 tens of times as fast as rationals and costs about 1e-12 of width, so it is for those searches that would stop
@@ -134,7 +134,7 @@ class _Store:
         )  # fmt: skip
 
     def grow(self, size: int) -> None:
-        """Make room for one more extension in each of the three kinds of arrays, and for many more in those it lacks."""
+        """Make room for one more extension everywhere, and for many more where there was none."""
         nodes, entries, shares = self.count[:3].tolist()
         self.state, self.entry = (_grown(array, entries + size) for array in (self.state, self.entry))
         self.child, self.share = (_grown(array, shares + size) for array in (self.child, self.share))

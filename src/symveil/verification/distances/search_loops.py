@@ -177,11 +177,7 @@ def advance(
             estimate[0], estimate[1], estimate[2], estimate[3] = low, high, 0.0, 0.0
         if gaps[1] <= 0.0 or count[WORK] >= budget or count[VISITS] >= most_visits:
             return DONE
-        if (
-            count[NODES] + size > len(figure)
-            or count[ENTRIES] + size > len(state)
-            or count[SHARES] + size > len(child)
-        ):
+        if count[NODES] + size > len(figure) or count[ENTRIES] + size > len(state) or count[SHARES] + size > len(child):
             return ROOM
         if count[VISITS] >= resume:
             return PAUSE
