@@ -144,7 +144,14 @@ class Bracketing:
         goal = rational(width)
         visits = 0
         asked = None if question is None else rational(question)
+        values, is_tried = None, False
         while search.is_open(goal, asked) and search.work < nodes and visits < _VISITS * nodes:
+            if search.unread == 0 and not is_tried and search.complete:
+                # no node is left that was not read further: what is asked may be the value itself, which no number
+                # of further rounds tells from the bounds
+                is_tried, values = True, search.exact_values()
+                if values is not None:
+                    break
             node = search.widest()
             if node is None:
                 break
@@ -153,10 +160,10 @@ class Bracketing:
             if progress and visits % 64 == 0:
                 progress(min(search.work, nodes), nodes)
         lower, upper = search.ends(self._alpha_above)
-        if lower != upper and search.complete:
+        if values is None and lower != upper and search.complete:
             values = search.exact_values()
-            if values is not None:
-                lower, upper = values
+        if values is not None:
+            lower, upper = values
         return Bracket(lower=fraction(lower), upper=fraction(min(upper, fmpq(1))), nodes=len(search.nodes))
 
     # --- nodes ---------------------------------------------------------------------------------
@@ -208,6 +215,7 @@ class _Search:
         self._horizon = horizon
         self.nodes: dict[object, _Node] = {}
         self.work = 0
+        self.unread = 0  # open nodes that were not extended yet
         self.lower, self.upper = fmpq(0), fmpq(0)
         self._dropped = [fmpq(0), fmpq(0)]
         self._start: list[_Share] = []
@@ -243,6 +251,7 @@ class _Search:
             lower, upper, closed = self._rules.judge(mass, other)
             node = _Node(mass, other, lower, upper, closed, depth, len(self.nodes))
             self.nodes[key] = node
+            self.unread += not closed
             self.work += 1 + ((len(mass) + len(other)) // _NARROW) ** 2
         return _Share(node, share, dropped)
 
@@ -274,6 +283,7 @@ class _Search:
         self.lower -= weight * node.lower
         self.upper -= weight * node.upper
         if node.children is None:
+            self.unread -= 1
             rules = self._rules
             mass, other = rules.step(node.mass), rules.step(node.other)
             node.children = [self._share(*part, depth=node.depth + 1) for part in rules.first_label(mass, other)]
