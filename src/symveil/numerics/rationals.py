@@ -108,4 +108,4 @@ def _shown(value: float | Fraction, digits: int, rounding: str) -> str:
     ratio = exact(value)
     with localcontext(Context(prec=digits, rounding=rounding)):
         rounded = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).normalize()
-    return f"{rounded:f}" if -5 <= rounded.adjusted() <= 15 else f"{rounded:E}"
+    return f"{rounded:f}" if -5 <= rounded.adjusted() <= 15 else f"{rounded:e}"

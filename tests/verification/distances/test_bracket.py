@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from symveil.models.labelled_chain import LabelledChain
 from symveil.verification.distances import bracket as bracket_module
 from symveil.verification.distances import distances as module
+from symveil.verification.distances import rounded_search
 from symveil.verification.verify_privacy import verify_privacy
 from symveil.workflows.reproduce.chistikov2019 import pin_checker
 
@@ -164,3 +166,43 @@ def test_wide_nodes_use_up_the_budget_sooner() -> None:
     )
     verdict = verify_privacy(chain, alpha="1.1", pairs=[("s1", "s2")], nodes=200, symmetric=False)
     assert verdict.delta.nodes <= 200
+
+
+@settings(max_examples=12, deadline=None)
+@given(chain=labelled_chains(most=6, ending=True), alpha=ALPHAS)
+def test_rounded_searches_hold_the_truth_and_stay_close_to_rational_ones(chain: LabelledChain, alpha: Fraction) -> None:
+    """Every chain made to go through floats, also where it would be left to rationals: counting and rationals agree."""
+    steps, pairs = 7, ordered_pairs(chain)
+    exact = verify_privacy(chain, alpha=alpha, pairs=pairs, nodes=400, width="1/100000000", symmetric=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_SMALL", -1)
+        patch.setattr(rounded_search, "_SHORT", 0)
+        patch.setattr(rounded_search, "_SHOWING", 1e300)
+        rounded = verify_privacy(chain, alpha=alpha, pairs=pairs, nodes=400, width="1/100000000", symmetric=False)
+    for one, other in zip(exact.pairs, rounded.pairs, strict=True):
+        seen = oracle.seen_difference(chain, one.source, one.target, alpha, steps)
+        assert other.lv.lower <= seen + Fraction(1, 2**steps)
+        assert seen <= other.lv.upper
+        # both are proved, so they meet
+        assert max(one.lv.lower, other.lv.lower) <= min(one.lv.upper, other.lv.upper)
+        assert other.lv.upper - other.lv.lower <= one.lv.upper - one.lv.lower + Fraction(1, 10**7)
+
+
+def test_a_large_search_in_floats_lies_around_the_rational_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same nodes in the same order: the ends differ by what rounding adds, on the sound side of either."""
+    draw = random.Random(3)
+    rows = []
+    for place in range(24):
+        targets = draw.sample(range(24), 3)
+        weights = [draw.randint(1, 1000) for _ in targets]
+        rows += [(f"{place}", f"{t}", Fraction(w, sum(weights))) for t, w in zip(targets, weights, strict=True)]
+    chain = LabelledChain.from_transitions(rows, labels={f"{place}": f"{place % 2}" for place in range(24)})
+    asked = {"alpha": "6/5", "pairs": [("0", "2")], "nodes": 150, "symmetric": False}
+    rounded = verify_privacy(chain, **asked).delta
+    monkeypatch.setattr(rounded_search, "_SHORT", 10**9)
+    monkeypatch.setattr(bracket_module, "_NARROW", 24)
+    rational = verify_privacy(chain, **asked).delta
+    assert rounded.lower.denominator & (rounded.lower.denominator - 1) == 0  # it was a float
+    assert rounded.nodes == rational.nodes > 64
+    assert rational.lower - Fraction(1, 10**11) <= rounded.lower <= rational.lower
+    assert rational.upper - Fraction(1, 10**12) <= rounded.upper <= rational.upper + Fraction(1, 10**11)

@@ -15,7 +15,7 @@ When no new nodes appear, the value is known exactly. The values of nodes are li
 where the nodes go round for ever, the odds |p| : |r| are a martingale that visits finitely many values
 for ever, hence stay the same, so that nothing more is learned there and the lower bound is the value.
 
-All weights are exact rationals, and so are (p; r) until they take up too much room: then they are rounded down, and
+All weights here are exact rationals (large chains: `rounded_search.py`), and so are (p; r) until they take up too much room: then they are rounded down, and
 the mass that this drops is counted against both ends (p may have had that much more, and r too). α may be known between
 two rationals only: then the lower bounds use the larger one and the upper bounds the smaller one, which is where their
 d belongs.
@@ -35,10 +35,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from symveil.verification.distances.bisimulation import bisimulation
-from symveil.verification.distances.tables import ChainTable, fraction, rational
+from symveil.verification.distances.rounded_search import RoundedSearch
+from symveil.verification.distances.tables import ChainTable, Sparse, fraction, rational
+from symveil.verification.distances.upper_bounds import CompiledBound
 
 Progress = Callable[[int, int], None]
-Sparse = dict[int, fmpq]
 
 DEFAULT_WIDTH = Fraction(1, 10**4)
 DEFAULT_NODES = 20_000
@@ -103,12 +104,19 @@ class Bracketing:
     def __init__(
         self, table: ChainTable, upper_bound: UpperBound, *, alpha: Fraction, alpha_above: Fraction | None = None
     ) -> None:
+        above = alpha if alpha_above is None else alpha_above
+        classes = bisimulation(table)
         self._table = table
         self._rows = [table.row(state) for state in range(table.size)]
-        self._classes = bisimulation(table).tolist()
+        self._classes = classes.tolist()
         self._bound = upper_bound
         self._alpha = rational(alpha)
-        self._alpha_above = rational(alpha if alpha_above is None else alpha_above)
+        self._alpha_above = rational(above)
+        self._rounded = (
+            RoundedSearch(table, classes, upper_bound, alpha_above=above)
+            if isinstance(upper_bound, CompiledBound)
+            else None
+        )
 
     def bracket(
         self,
@@ -125,12 +133,26 @@ class Bracketing:
 
         With a `question`, a narrow bracket that does not say on which side of it lv lies is not narrow enough.
         """
+        if self._rounded is not None:
+            found = self._rounded.ends(
+                source, target, width=width, nodes=nodes, most_visits=_VISITS * nodes, horizon=horizon,
+                question=question, progress=progress,
+            )  # fmt: skip
+            if found is not None:
+                return Bracket(lower=found.lower, upper=found.upper, nodes=found.nodes)
         search = _Search(self, horizon)
         search.add({source: fmpq(1)}, {target: fmpq(1)})
         goal = rational(width)
         visits = 0
         asked = None if question is None else rational(question)
+        values, is_tried = None, False
         while search.is_open(goal, asked) and search.work < nodes and visits < _VISITS * nodes:
+            if search.unread == 0 and not is_tried and search.complete:
+                # no node is left that was not read further: what is asked may be the value itself, which no number
+                # of further rounds tells from the bounds
+                is_tried, values = True, search.exact_values()
+                if values is not None:
+                    break
             node = search.widest()
             if node is None:
                 break
@@ -139,10 +161,10 @@ class Bracketing:
             if progress and visits % 64 == 0:
                 progress(min(search.work, nodes), nodes)
         lower, upper = search.ends(self._alpha_above)
-        if lower != upper and search.complete:
+        if values is None and lower != upper and search.complete:
             values = search.exact_values()
-            if values is not None:
-                lower, upper = values
+        if values is not None:
+            lower, upper = values
         return Bracket(lower=fraction(lower), upper=fraction(min(upper, fmpq(1))), nodes=len(search.nodes))
 
     # --- nodes ---------------------------------------------------------------------------------
@@ -194,6 +216,7 @@ class _Search:
         self._horizon = horizon
         self.nodes: dict[object, _Node] = {}
         self.work = 0
+        self.unread = 0  # open nodes that were not extended yet
         self.lower, self.upper = fmpq(0), fmpq(0)
         self._dropped = [fmpq(0), fmpq(0)]
         self._start: list[_Share] = []
@@ -229,6 +252,7 @@ class _Search:
             lower, upper, closed = self._rules.judge(mass, other)
             node = _Node(mass, other, lower, upper, closed, depth, len(self.nodes))
             self.nodes[key] = node
+            self.unread += not closed
             self.work += 1 + ((len(mass) + len(other)) // _NARROW) ** 2
         return _Share(node, share, dropped)
 
@@ -260,6 +284,7 @@ class _Search:
         self.lower -= weight * node.lower
         self.upper -= weight * node.upper
         if node.children is None:
+            self.unread -= 1
             rules = self._rules
             mass, other = rules.step(node.mass), rules.step(node.other)
             node.children = [self._share(*part, depth=node.depth + 1) for part in rules.first_label(mass, other)]

@@ -8,7 +8,7 @@ from symveil.languages.kernels import compiled
 from symveil.verification.distances.sweeps import UNIT, merge, solve
 
 # as in sweeps.py
-COMPILED_FROM = "784b7a3340894e1c"
+COMPILED_FROM = "93caa7c6cdddd3fa"
 
 
 @compiled

@@ -21,3 +21,8 @@ def linear_loops() -> Any:
 def kernel_loops() -> Any:
     """The loops of the kernel."""
     return importlib.import_module(f"{_HERE}.kernel_loops")
+
+
+def search_loops() -> Any:
+    """The loop of the rounded search."""
+    return importlib.import_module(f"{_HERE}.search_loops")

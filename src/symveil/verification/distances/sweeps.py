@@ -235,11 +235,11 @@ def shortfall(first, successor, chance, label, alpha, distance, pairs, start, co
 
 
 @compiled
-def flow_cost(states, need, distance, alpha, relay_first, relays, spread, tolerance, less):
+def flow_cost(states, need, scale, distance, alpha, relay_first, relays, spread, tolerance, less):
     """The cost of a cheap flow for one label, rounded upwards: at least K(d) of these needs.
 
-    `need` is the nearest float to each exact need; as in `shortfall`, what the flow fails to take away
-    counts as unshipped. `less` is the share of the flow that is shipped (see `certificate`).
+    Each `need` is off by no more than 8 units in the last place of its `scale`; as in `shortfall`, what the flow fails
+    to take away counts as unshipped. `less` is the share of the flow that is shipped (see `certificate`).
     """
     size, members = len(distance), len(states)
     room = members + (min(size, 4 * _MORE_NODES) if len(relays) else 0)
@@ -258,7 +258,7 @@ def flow_cost(states, need, distance, alpha, relay_first, relays, spread, tolera
     )  # fmt: skip
     balance, weight = np.zeros(solved), np.zeros(solved)
     balance[:members] = need
-    weight[:members] = np.abs(need)
+    weight[:members] = scale
     total, terms = 0.0, 8.0
     for row in range(solved):
         if amount[row] > 0.0 and head[row] >= 0:

@@ -15,6 +15,7 @@ from symveil.models.labelled_chain import LabelledChain
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Sparse = dict[int, fmpq]  # a measure on states
 
 # Error bounds in units of the last place hold for floats that do not underflow. What is smaller than this is left
 # to exact arithmetic; above it, products with prices and distances are far from the end of the floats.

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from flint import fmpq
 
-from symveil.verification.distances.bracket import Sparse
 from symveil.verification.distances.certificate import LESS, STEEP
 from symveil.verification.distances.distances import Distances
 from symveil.verification.distances.exact import ExactLifting
 from symveil.verification.distances.late import sweeps
 from symveil.verification.distances.policy import find_relays
-from symveil.verification.distances.tables import TINY, dyadic, needs_by_label, rational
+from symveil.verification.distances.tables import TINY, Sparse, dyadic, needs_by_label, rational
 
 _LONGEST = 400  # bits: beyond, a rounded distance is quicker to work with and nearly as good
 _SMALLEST_DISTANCE = 2.0**-200
@@ -47,12 +46,12 @@ class CompiledBound:
     def __init__(self, distances: Distances, *, relays: bool = True) -> None:
         self._table = distances.table
         upper = np.asarray(distances.upper)
-        self._distance = np.where(upper > 0.0, np.maximum(upper, _SMALLEST_DISTANCE), 0.0)
-        self._alpha = float(distances.alpha)
+        self.distance = np.where(upper > 0.0, np.maximum(upper, _SMALLEST_DISTANCE), 0.0)
+        self.alpha = float(distances.alpha)
         self._exact_alpha = rational(distances.alpha)
-        self._less = LESS if self._alpha >= STEEP else 1.0
-        found = find_relays(self._table, self._alpha, self._distance, relays=relays)
-        self._places = (found.first, found.state, found.spread)
+        self.less = LESS if self.alpha >= STEEP else 1.0
+        found = find_relays(self._table, self.alpha, self.distance, relays=relays)
+        self.relays = (found.first, found.state, found.spread)
 
     def __call__(self, mass: Sparse, other: Sparse) -> fmpq:
         """The cost of a nearly cheapest flow."""
@@ -67,7 +66,9 @@ class CompiledBound:
                 continue
             states = np.array(kept, dtype=np.int64)
             need = np.array([rounded[state] for state in kept])
-            bound = sweeps().flow_cost(states, need, self._distance, self._alpha, *self._places, 1e-13, self._less)
+            bound = sweeps().flow_cost(
+                states, need, np.abs(need), self.distance, self.alpha, *self.relays, 1e-13, self.less
+            )
             total += dyadic(float(bound))
         return total
 
