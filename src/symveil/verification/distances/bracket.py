@@ -15,10 +15,10 @@ When no new nodes appear, the value is known exactly. The values of nodes are li
 where the nodes go round for ever, the odds |p| : |r| are a martingale that visits finitely many values
 for ever, hence stay the same, so that nothing more is learned there and the lower bound is the value.
 
-All weights here are exact rationals (large chains: `rounded_search.py`), and so are (p; r) until they take up too much room: then they are rounded down, and
-the mass that this drops is counted against both ends (p may have had that much more, and r too). α may be known between
-two rationals only: then the lower bounds use the larger one and the upper bounds the smaller one, which is where their
-d belongs.
+All weights here are exact rationals, and so are (p; r) until they take up too much room: then they are rounded down,
+and the mass that this drops is counted against both ends (p may have had that much more, and r too). α may be known
+between two rationals only: then the lower bounds use the larger one and the upper bounds the smaller one, which is
+where their d belongs. Large chains are searched in floats, rounded in the same way (`rounded_search.py`).
 """
 
 from __future__ import annotations
