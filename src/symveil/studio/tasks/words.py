@@ -20,7 +20,7 @@ def factor(epsilon: float) -> str:
     """e^ε as people say it, rounded against the claim: nobody becomes surer than is said.
 
     >>> factor(2.0), factor(0.1), factor(3.0), factor(50.0), factor(0.0)
-    ('7.4', '1.11', '21', '5.2E+21', '1')
+    ('7.4', '1.11', '21', '5.2e+21', '1')
     """
     if math.isinf(epsilon):
         return "∞"
