@@ -140,7 +140,7 @@ class Bracketing:
         """lv(source, target), until the bracket is `width` wide or one of the limits is reached.
 
         With a `question`, a narrow bracket that does not say on which side of it lv lies is not narrow enough. A search
-        that goes on in floats takes up to a quarter more nodes than the limit; each takes a hundredth of the time.
+        that goes on in floats takes up to a quarter more nodes than the limit, which are tens of times as cheap.
         """
 
         def in_floats(width: Fraction, nodes: int) -> RoundedEnds | None:
