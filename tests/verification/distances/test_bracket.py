@@ -168,6 +168,12 @@ def test_wide_nodes_use_up_the_budget_sooner() -> None:
     assert verdict.delta.nodes <= 200
 
 
+def hand_over_after(patch: pytest.MonkeyPatch, nodes: int) -> None:
+    """Have searches on small chains go on in floats after so many nodes."""
+    patch.setattr(bracket_module, "_PATIENCE", nodes)
+    patch.setattr(bracket_module, "_PATIENT_VISITS", nodes)
+
+
 @settings(max_examples=12, deadline=None)
 @given(chain=labelled_chains(most=6, ending=True), alpha=ALPHAS)
 def test_rounded_searches_hold_the_truth_and_stay_close_to_rational_ones(chain: LabelledChain, alpha: Fraction) -> None:
@@ -177,9 +183,18 @@ def test_rounded_searches_hold_the_truth_and_stay_close_to_rational_ones(chain: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_SMALL", -1)
         patch.setattr(rounded_search, "_SHORT", 0)
-        patch.setattr(rounded_search, "_SHOWING", 1e300)
+        patch.setattr(rounded_search, "SHOWING", 1e300)
         rounded = verify_privacy(chain, alpha=alpha, pairs=pairs, nodes=400, width="1/100000000", symmetric=False)
-    for one, other in zip(exact.pairs, rounded.pairs, strict=True):
+    with pytest.MonkeyPatch.context() as patch:
+        hand_over_after(patch, 3)
+        patch.setattr(rounded_search, "_SHORT", 0)
+        patch.setattr(rounded_search, "SHOWING", 1e300)
+        handed = verify_privacy(chain, alpha=alpha, pairs=pairs, nodes=400, width="1/100000000", symmetric=False)
+    for one, other in zip(exact.pairs, handed.pairs, strict=True):
+        assert one.lv == other.lv or not one.lv.exact
+        assert one.lv.lower <= other.lv.lower + Fraction(1, 10**12)
+        assert other.lv.upper <= one.lv.upper + Fraction(1, 10**12)
+    for one, other in zip(exact.pairs * 2, rounded.pairs + handed.pairs, strict=True):
         seen = oracle.seen_difference(chain, one.source, one.target, alpha, steps)
         assert other.lv.lower <= seen + Fraction(1, 2**steps)
         assert seen <= other.lv.upper
@@ -188,15 +203,20 @@ def test_rounded_searches_hold_the_truth_and_stay_close_to_rational_ones(chain: 
         assert other.lv.upper - other.lv.lower <= one.lv.upper - one.lv.lower + Fraction(1, 10**7)
 
 
-def test_a_large_search_in_floats_lies_around_the_rational_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same nodes in the same order: the ends differ by what rounding adds, on the sound side of either."""
-    draw = random.Random(3)
+def random_chain(size: int, *, seed: int) -> LabelledChain:
+    """Three successors each with random weights, and two labels in turn."""
+    draw = random.Random(seed)
     rows = []
-    for place in range(24):
-        targets = draw.sample(range(24), 3)
+    for place in range(size):
+        targets = draw.sample(range(size), 3)
         weights = [draw.randint(1, 1000) for _ in targets]
         rows += [(f"{place}", f"{t}", Fraction(w, sum(weights))) for t, w in zip(targets, weights, strict=True)]
-    chain = LabelledChain.from_transitions(rows, labels={f"{place}": f"{place % 2}" for place in range(24)})
+    return LabelledChain.from_transitions(rows, labels={f"{place}": f"{place % 2}" for place in range(size)})
+
+
+def test_a_large_search_in_floats_lies_around_the_rational_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same nodes in the same order: the ends differ by what rounding adds, on the sound side of either."""
+    chain = random_chain(24, seed=3)
     asked = {"alpha": "6/5", "pairs": [("0", "2")], "nodes": 150, "symmetric": False}
     rounded = verify_privacy(chain, **asked).delta
     monkeypatch.setattr(rounded_search, "_SHORT", 10**9)
@@ -206,3 +226,46 @@ def test_a_large_search_in_floats_lies_around_the_rational_one(monkeypatch: pyte
     assert rounded.nodes == rational.nodes > 64
     assert rational.lower - Fraction(1, 10**11) <= rounded.lower <= rational.lower
     assert rational.upper - Fraction(1, 10**12) <= rounded.upper <= rational.upper + Fraction(1, 10**11)
+
+
+@pytest.mark.parametrize(("size", "seed", "level"), [(8, 2, {"alpha": "6/5"}), (12, 2, {"epsilon": "0.1"})])
+def test_a_long_search_on_a_small_chain_goes_on_in_floats(
+    size: int, seed: int, level: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never looser than rationals with the same limits, by more than rounding; and what is asked is decided alike."""
+    chain, limits = random_chain(size, seed=seed), {"pairs": [("0", "2")], "nodes": 900, "symmetric": False}
+    handed = verify_privacy(chain, **level, **limits).delta
+    closer = verify_privacy(chain, **level, **limits | {"nodes": 20_000}).delta
+    asked = [closer.lower - Fraction(1, 10**6), (handed.lower + handed.upper) / 2, handed.upper]
+    answers = [verify_privacy(chain, **level, **limits, delta=delta).holds for delta in asked]
+    hand_over_after(monkeypatch, 10**9)
+    rational = verify_privacy(chain, **level, **limits).delta
+    assert handed.upper.denominator & (handed.upper.denominator - 1) == 0  # it was a float
+    assert 500 < handed.nodes <= 900 * 5 // 4 + size
+    assert rational.lower - Fraction(1, 10**12) <= handed.lower <= closer.upper
+    assert closer.lower <= handed.upper <= rational.upper + Fraction(1, 10**12)
+    assert closer.upper - closer.lower < handed.upper - handed.lower
+    assert answers[0] is not True
+    assert answers[1:] == [None, True]
+
+
+def test_exact_values_are_kept_where_floats_are_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The PIN checker has few nodes, all of which are read: its value is solved for, and decides what is asked."""
+    value = Fraction(200, 2503)
+    hand_over_after(monkeypatch, 1)
+    monkeypatch.setattr(rounded_search, "_SHORT", 0)
+    monkeypatch.setattr(rounded_search, "SHOWING", 1e300)
+    narrow = verify_privacy(pin_checker(), alpha=1)
+    assert narrow.delta.lower == narrow.delta.upper == value
+    assert verify_privacy(pin_checker(), alpha=1, delta=value).holds is True
+    assert verify_privacy(pin_checker(), alpha=1, delta=value - Fraction(1, 10**30)).holds is False
+
+
+def test_a_question_next_to_an_end_is_left_to_rationals() -> None:
+    ends = rounded_search.RoundedEnds(lower=Fraction(1, 4), upper=Fraction(3, 4), nodes=1000, all_read=False)
+    tiny = Fraction(1, 10**12)
+    assert ends.is_close_to(ends.lower)
+    assert ends.is_close_to(ends.upper - tiny)
+    assert not ends.is_close_to(ends.upper)  # holds, whatever rounding did
+    assert not ends.is_close_to(ends.lower - tiny)
+    assert not ends.is_close_to(Fraction(1, 2))

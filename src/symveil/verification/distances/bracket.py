@@ -15,10 +15,10 @@ When no new nodes appear, the value is known exactly. The values of nodes are li
 where the nodes go round for ever, the odds |p| : |r| are a martingale that visits finitely many values
 for ever, hence stay the same, so that nothing more is learned there and the lower bound is the value.
 
-All weights here are exact rationals, and so are (p; r) until they take up too much room: then they are rounded down,
-and the mass that this drops is counted against both ends (p may have had that much more, and r too). α may be known
-between two rationals only: then the lower bounds use the larger one and the upper bounds the smaller one, which is
-where their d belongs. Large chains are searched in floats, rounded in the same way (`rounded_search.py`).
+All weights here are exact rationals (large chains, and long searches on small ones: `rounded_search.py`), and so are
+(p; r) until they take up too much room: then they are rounded down, and the mass that this drops is counted against
+both ends (p may have had that much more, and r too). α may be known between two rationals only: then the lower bounds
+use the larger one and the upper bounds the smaller one, which is where their d belongs.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -35,9 +36,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from symveil.verification.distances.bisimulation import bisimulation
-from symveil.verification.distances.rounded_search import RoundedSearch
+from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
 from symveil.verification.distances.tables import ChainTable, Sparse, fraction, rational
-from symveil.verification.distances.upper_bounds import CompiledBound
+from symveil.verification.distances.upper_bounds import CompiledBound, ExactBound
 
 Progress = Callable[[int, int], None]
 
@@ -48,6 +49,9 @@ _MOST_BITS = 100_000  # of all denominators together, before (p; r) is rounded t
 _ROUNDED = 128
 _NARROW = 12  # states: a node with k times as many counts k² times, because its flow takes that much longer
 _VISITS = 40  # extensions per allowed node
+# A search in rationals that is still open after these goes on in floats: about as long as their loops take to load.
+_PATIENCE = 500  # nodes, counted like those of the limit
+_PATIENT_VISITS = 2000
 
 
 class UpperBound(Protocol):
@@ -112,11 +116,15 @@ class Bracketing:
         self._bound = upper_bound
         self._alpha = rational(alpha)
         self._alpha_above = rational(above)
-        self._rounded = (
-            RoundedSearch(table, classes, upper_bound, alpha_above=above)
-            if isinstance(upper_bound, CompiledBound)
-            else None
-        )
+        self._bisimilar, self._fraction_above = classes, above
+
+    @cached_property
+    def _rounded(self) -> RoundedSearch | None:
+        """The search in floats; on small chains made when it is needed, because its loops take a while to load."""
+        bound = self._bound.in_floats() if isinstance(self._bound, ExactBound) else self._bound
+        if not isinstance(bound, CompiledBound):
+            return None
+        return RoundedSearch(self._table, self._bisimilar, bound, alpha_above=self._fraction_above)
 
     def bracket(
         self,
@@ -131,15 +139,22 @@ class Bracketing:
     ) -> Bracket:
         """lv(source, target), until the bracket is `width` wide or one of the limits is reached.
 
-        With a `question`, a narrow bracket that does not say on which side of it lv lies is not narrow enough.
+        With a `question`, a narrow bracket that does not say on which side of it lv lies is not narrow enough. A search
+        that goes on in floats takes up to a quarter more nodes than the limit, which are tens of times as cheap.
         """
-        if self._rounded is not None:
-            found = self._rounded.ends(
+
+        def in_floats(width: Fraction, nodes: int) -> RoundedEnds | None:
+            if width < FINEST or self._rounded is None:
+                return None
+            return self._rounded.ends(
                 source, target, width=width, nodes=nodes, most_visits=_VISITS * nodes, horizon=horizon,
                 question=question, progress=progress,
             )  # fmt: skip
-            if found is not None:
-                return Bracket(lower=found.lower, upper=found.upper, nodes=found.nodes)
+
+        are_floats_asked = isinstance(self._bound, CompiledBound)  # large chains: rationals are the second choice
+        rounded = in_floats(width, nodes) if are_floats_asked else None
+        if rounded is not None:
+            return Bracket(lower=rounded.lower, upper=rounded.upper, nodes=rounded.nodes)
         search = _Search(self, horizon)
         search.add({source: fmpq(1)}, {target: fmpq(1)})
         goal = rational(width)
@@ -153,6 +168,14 @@ class Bracketing:
                 is_tried, values = True, search.exact_values()
                 if values is not None:
                     break
+            if not are_floats_asked and (search.work >= _PATIENCE or visits >= _PATIENT_VISITS):
+                # gaps that are nearly alike come in another order in floats: they go somewhat further than
+                # rationals would, so that nothing is lost by it
+                are_floats_asked, rounded = True, in_floats(width / 2, nodes + nodes // 4)
+                if rounded is not None and question is not None and rounded.is_close_to(question):
+                    rounded = None  # rationals may decide
+            if rounded is not None and (search.unread == 0 or not rounded.all_read):
+                break  # rationals would stop with a gap as well
             node = search.widest()
             if node is None:
                 break
@@ -161,11 +184,16 @@ class Bracketing:
             if progress and visits % 64 == 0:
                 progress(min(search.work, nodes), nodes)
         lower, upper = search.ends(self._alpha_above)
-        if values is None and lower != upper and search.complete:
+        if values is None and not is_tried and lower != upper and search.complete:
             values = search.exact_values()
         if values is not None:
             lower, upper = values
-        return Bracket(lower=fraction(lower), upper=fraction(min(upper, fmpq(1))), nodes=len(search.nodes))
+        found = Bracket(lower=fraction(lower), upper=fraction(min(upper, fmpq(1))), nodes=len(search.nodes))
+        if rounded is None or values is not None:
+            return found
+        return Bracket(
+            lower=max(found.lower, rounded.lower), upper=min(found.upper, rounded.upper), nodes=rounded.nodes
+        )
 
     # --- nodes ---------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The bracket of a large chain in floats that are rounded against the claim (why both ends hold: `search_loops`).
+"""The bracket of a long search in floats that are rounded against the claim (why both ends hold: `search_loops`).
 
 Words are extended in the same order as in `bracket`, and merged where (p; r) are proportional up to rounding. That is
 tens of times as fast as rationals and costs about 1e-12 of width, so it is for those searches that would stop
@@ -23,20 +23,29 @@ from symveil.verification.distances.upper_bounds import CompiledBound
 
 Progress = Callable[[int, int], None]
 
-_FINEST = Fraction(1, 10**9)  # the narrowest bracket that is left to floats
+FINEST = Fraction(1, 10**9)  # the narrowest bracket that is left to floats
 _SHORT = 64  # nodes: rationals take milliseconds for these
-_SHOWING = 1e-3  # of the width, if what rounding adds is more than that, rationals are worth their time
+SHOWING = 1e-3  # of the width, if what rounding adds is more than that, rationals are worth their time
 _ROOM = 4096
 _PAUSE = 4096  # visits
 
 
 @dataclass(frozen=True, slots=True)
 class RoundedEnds:
-    """lower ≤ lv ≤ upper, both proved, and how many kinds of words it took."""
+    """lower ≤ lv ≤ upper, both proved, and how many kinds of words it took.
+
+    `all_read`: every node was read further, so that rationals might solve for the value itself.
+    """
 
     lower: Fraction
     upper: Fraction
     nodes: int
+    all_read: bool
+
+    def is_close_to(self, question: Fraction) -> bool:
+        """Whether what was asked lies inside, so near to one end that rounding may be why."""
+        near = Fraction(SHOWING) * (self.upper - self.lower) + FINEST
+        return self.lower <= question < self.upper and min(question - self.lower, self.upper - question) <= near
 
 
 class RoundedSearch:
@@ -70,7 +79,7 @@ class RoundedSearch:
         progress: Progress | None,
     ) -> RoundedEnds | None:
         """Both ends, or None where rationals should be asked."""
-        if width < _FINEST or source == target or self._label[source] != self._label[target]:
+        if width < FINEST or source == target or self._label[source] != self._label[target]:
             return None
         loops = search_loops()
         store = self._start(source, target)
@@ -87,10 +96,14 @@ class RoundedSearch:
         found = int(store.count[loops.NODES])
         lower, upper, more, less = loops.ends(store.figure, found, self._alpha_above)
         is_over = store.gaps[1] <= 0.0
-        shows = more + self._alpha_above * less > _SHOWING * (upper - lower)
+        shows = more + self._alpha_above * less > SHOWING * (upper - lower)
         if is_over or shows or found <= _SHORT:
             return None
-        return RoundedEnds(lower=Fraction(lower), upper=min(Fraction(upper), Fraction(1)), nodes=found)
+        is_waiting = store.gaps[len(store.gaps) // 2 :][:found] > 0.0
+        unread = is_waiting & (store.place[:found, loops.LAST_CHILD] < 0)
+        return RoundedEnds(
+            lower=Fraction(lower), upper=min(Fraction(upper), Fraction(1)), nodes=found, all_read=not unread.any()
+        )
 
     def _start(self, source: int, target: int) -> _Store:
         """One node of weight 2: half its mass in the source for p, half in the target for r."""

@@ -20,6 +20,7 @@ class ExactBound:
     """K(d) in rationals."""
 
     def __init__(self, distances: Distances, *, relays: bool = True) -> None:
+        self._distances, self._relays = distances, relays
         table = distances.table
         exact = distances.exact
         if exact is None or max(int(value.q).bit_length() for value in exact.reshape(-1)) > _LONGEST:
@@ -34,6 +35,10 @@ class ExactBound:
         """The cost of a cheapest flow."""
         needs = needs_by_label(self._label, self._alpha, list(mass.items()), list(other.items()))
         return self._lifting.ship(needs).cost(self._distance)
+
+    def in_floats(self) -> CompiledBound:
+        """The bound of the same distances rounded upwards: K(d) grows with d, so it is proved with them."""
+        return CompiledBound(self._distances, relays=self._relays)
 
 
 class CompiledBound:
