@@ -21,7 +21,9 @@ from symveil.models.word import Codes
 from symveil.randomness import BitSource
 
 _LANES = 16
+# what a thread takes at once: enough to be worth handing over, and little enough that long words are shared out too
 _WORDS_AT_ONCE = 4096
+_SYMBOLS_AT_ONCE = 1 << 16
 
 
 def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
@@ -66,11 +68,14 @@ def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]
         weights.smallest_total,
     )
 
+    fitting = _SYMBOLS_AT_ONCE // max(codes.shape[1], 1) // _LANES * _LANES
+    at_once = max(4 * _LANES, min(_WORDS_AT_ONCE, fitting))
+
     def run(start: int) -> None:
-        part = slice(start, start + _WORDS_AT_ONCE)
+        part = slice(start, start + at_once)
         _draw_part(codes[part], words[part], released[part], decided[part], *arguments)
 
-    starts = range(0, len(codes), _WORDS_AT_ONCE)
+    starts = range(0, len(codes), at_once)
     if len(starts) <= 1:  # threads would take longer to start than a few words take
         for start in starts:
             run(start)
