@@ -82,10 +82,11 @@ def against_linear_programmes(effort: Effort) -> Iterator[Row]:
         name=f"{len(chain.states)} states: ld of all pairs, proved", ours=ours, peer="linprog per pair and sweep",
         peer_time=seconds, quantity="speed-up", limit=effort.of(1000, None), unit="chain", note=f"{sweeps} sweeps",
     )  # fmt: skip
+    # no bar: ours also proves bd and a bracket on the true δ here, the peer has computed ld only
     yield Row(
         name=f"{len(chain.states)} states: verify_privacy of one pair, with ld, bd and the bracket", ours=verified,
         peer="linprog per pair and sweep, ld alone", peer_time=seconds, quantity="speed-up",
-        limit=effort.of(1000, None), unit="chain", note=f"{sweeps} sweeps",
+        limit=None, unit="chain", note=f"{sweeps} sweeps",
     )  # fmt: skip
 
 
