@@ -23,17 +23,18 @@ if TYPE_CHECKING:
     from symveil.io.model_files import load_model, save_model
     from symveil.io.networkx_graphs import from_networkx
     from symveil.io.sequences import read_sequences
-    from symveil.languages.bounded import runs_up_to, words_up_to
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
     from symveil.languages.levenshtein_automaton import LevenshteinAutomaton, levenshtein_automaton
     from symveil.languages.observation import delayed_estimate, observer
+    from symveil.languages.open import runs_up_to, words_up_to
     from symveil.languages.runs import RunLanguage, runs
+    from symveil.mechanisms.choice import MechanismChoice
     from symveil.mechanisms.edit_channel import EditChannel
     from symveil.mechanisms.exponential import Exponential
     from symveil.mechanisms.online import Online
     from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-    from symveil.mechanisms.selection import select_mechanism
+    from symveil.mechanisms.selection import choose_mechanism, select_mechanism
     from symveil.mechanisms.staircase import Staircase
     from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
     from symveil.models.alphabet import Alphabet
@@ -72,6 +73,7 @@ _HOME = {
     "LevenshteinAutomaton": "symveil.languages.levenshtein_automaton",
     "LabelledChain": "symveil.models.labelled_chain",
     "MarkovChain": "symveil.models.markov_chain",
+    "MechanismChoice": "symveil.mechanisms.choice",
     "Online": "symveil.mechanisms.online",
     "PermuteAndFlip": "symveil.mechanisms.permute_and_flip",
     "RunLanguage": "symveil.languages.runs",
@@ -80,6 +82,7 @@ _HOME = {
     "TransitionSystem": "symveil.models.automaton",
     "TruncatedLevenshtein": "symveil.mechanisms.truncated_levenshtein",
     "audit": "symveil.verification.audit",
+    "choose_mechanism": "symveil.mechanisms.selection",
     "from_networkx": "symveil.io.networkx_graphs",
     "hamming_automaton": "symveil.languages.hamming_automaton",
     "learn_chain": "symveil.workflows.learn",
@@ -89,12 +92,12 @@ _HOME = {
     "privatize_file": "symveil.workflows.privatize_file",
     "read_sequences": "symveil.io.sequences",
     "runs": "symveil.languages.runs",
-    "runs_up_to": "symveil.languages.bounded",
+    "runs_up_to": "symveil.languages.open",
     "save_model": "symveil.io.model_files",
     "select_mechanism": "symveil.mechanisms.selection",
     "verify_privacy": "symveil.verification.verify_privacy",
     "words": "symveil.languages.free",
-    "words_up_to": "symveil.languages.bounded",
+    "words_up_to": "symveil.languages.open",
 }
 
 __all__ = [
@@ -110,6 +113,7 @@ __all__ = [
     "LevenshteinAutomaton",
     "LogicalSystem",
     "MarkovChain",
+    "MechanismChoice",
     "Online",
     "PermuteAndFlip",
     "RunLanguage",
@@ -120,6 +124,7 @@ __all__ = [
     "TruncatedLevenshtein",
     "__version__",
     "audit",
+    "choose_mechanism",
     "delayed_estimate",
     "enforce_opacity",
     "from_networkx",

@@ -7,12 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
+from symveil.mechanisms.edit_mechanism import EditMechanism
 
 from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.mechanisms.edit_mechanism import EditMechanism
-from symveil.mechanisms.edit_selection import EDIT_MECHANISM_NAMES
 from symveil.mechanisms.mechanism import WordMechanism
-from symveil.mechanisms.selection import MECHANISM_NAMES
+from symveil.mechanisms.registry import names
 
 PAGES = Path(__file__).parents[2] / "docs" / "mechanisms"
 COMPARISONS = {"hiding-insertions"}
@@ -22,7 +21,7 @@ PAGE_OF = {"edit": "edit-channel"}
 
 def test_every_mechanism_and_the_policies_have_a_page() -> None:
     pages = {page.stem for page in PAGES.glob("*.md")} - COMPARISONS
-    named = {PAGE_OF.get(name, name) for name in (*MECHANISM_NAMES, *EDIT_MECHANISM_NAMES)} - {"auto"}
+    named = {PAGE_OF.get(name, name) for name in names()} - {"auto"}
     assert pages == named | {"opacity-policies"}
 
 

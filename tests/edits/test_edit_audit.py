@@ -10,7 +10,8 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ParameterError, SymveilError, TooLargeError
-from symveil.languages.bounded import words_up_to
+from symveil.languages.edit_distance import edit_distances
+from symveil.languages.open import words_up_to
 from symveil.models.alphabet import Alphabet
 
 
@@ -28,16 +29,17 @@ class GeometricChannel:
     """The edit channel as one would first write it: geometric insertions, no symbol ever substituted or deleted…"""
 
     name, metric, adjacency, epsilon = "geometric", "levenshtein", 1, Fraction(3)
-    alphabet, largest_output = Alphabet.from_symbols("a"), None
+    alphabet, length, largest_output = Alphabet.from_symbols("a"), None, None
     guarantee = sv.Guarantee(epsilon=3.0, how="classic")
 
     def __init__(self, ratio: float = 0.5, deletion: float = 0.5) -> None:
         self.ratio, self.deletion = ratio, deletion
 
     def inputs(self, length, *, at_most):
-        return words_up_to("a", length).enumerate_codes(at_most=at_most)
+        return words_up_to("a", length).by_length(at_most=at_most)
 
     outputs = inputs
+    distance = staticmethod(edit_distances)
 
     def log_probabilities(self, word, released):
         size = released.shape[1]

@@ -6,11 +6,11 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ParameterError
-from symveil.languages.bounded import EveryWord
+from symveil.languages.open import OpenWords
 from symveil.models.alphabet import Alphabet
 
 CHAIN = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
-SIGMA = EveryWord(Alphabet.from_symbols("abc"))
+SIGMA = OpenWords(Alphabet.from_symbols("abc"))
 
 
 @pytest.mark.parametrize("epsilon", [1, 3, 6, 12])

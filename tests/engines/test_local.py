@@ -9,13 +9,13 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
+from file_mechanism import file_mechanism
 from symveil.engines.batch import ReleasePlan
 from symveil.engines.local import release_batches
 from symveil.errors import WordError
-from symveil.mechanisms.ragged import MechanismOfLength
 
 PLAN = ReleasePlan(
-    mechanism=MechanismOfLength(alphabet="ab", epsilon=Fraction(1000)),
+    mechanism=file_mechanism(alphabet="ab", epsilon=Fraction(1000)),
     release_id="r", release_key=bytes(32), sequence="s", identifier="id",
 )  # fmt: skip
 

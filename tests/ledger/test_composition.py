@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 import sqlalchemy as sa
+from file_release import file_release
 
 import symveil as sv
 from symveil.errors import LedgerError, OverBudgetError, ParameterError
@@ -17,7 +18,6 @@ from symveil.ledger.accounts import account, grant
 from symveil.ledger.amounts import UNIT
 from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
 from symveil.ledger.store import Database, persons
-from symveil.mechanisms.ragged import MechanismOfLength
 from symveil.workflows.releasing.promise import price
 
 from .test_charging import charge
@@ -55,10 +55,10 @@ def test_the_loss_is_that_of_the_mechanism():
     kept, other = mechanism.probability("a", "a"), mechanism.probability("a", "b")
     z = math.exp(-1.5)
     assert kept == pytest.approx(1 / (1 + 4 * z), rel=1e-12) and other == pytest.approx(kept * z, rel=1e-12)
-    family = MechanismOfLength(alphabet="abcde", epsilon=Fraction(3, 2))
+    family = file_release(alphabet="abcde", epsilon=Fraction(3, 2))
     assert price(family).loss == symbol_loss(Fraction(3, 2), 5, 1)
     for options in ({"adjacency": 2}, {"mechanism": "permute-and-flip"}, {"utility": "inverse"}):
-        assert price(MechanismOfLength(alphabet="abcde", epsilon=Fraction(1), **options)).loss == pure_loss(Fraction(1))
+        assert price(file_release(alphabet="abcde", epsilon=Fraction(1), **options)).loss == pure_loss(Fraction(1))
 
 
 def test_never_above_adding():

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from file_mechanism import file_mechanism
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import services
 import symveil as sv
 from symveil.engines.batch import ReleasePlan, privatize_batch
 from symveil.errors import FileError, OverBudgetError, ParameterError
-from symveil.mechanisms.ragged import MechanismOfLength
 from symveil.workflows.budgets import grant_budget, ledger_status, person_status
 from symveil.workflows.check import check_manifest
 
@@ -71,7 +72,7 @@ def source(tmp_path) -> Path:
 
 
 def plan() -> ReleasePlan:
-    family = MechanismOfLength(alphabet="abc", epsilon=Fraction(1, 2))
+    family = file_mechanism(alphabet="abc", epsilon=Fraction(1, 2))
     return ReleasePlan(mechanism=family, release_id="r", release_key=bytes(32), sequence="trip", identifier="uid")
 
 

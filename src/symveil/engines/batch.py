@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
 from symveil.io.records import as_text
-from symveil.mechanisms.ragged import RaggedMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
 from symveil.randomness import RecordKey
@@ -31,7 +31,7 @@ OnUnknown = Literal["error", "drop-sequence"]
 class ReleasePlan:
     """Everything that turns records into private ones. It holds the release key: keep it off disks and logs."""
 
-    mechanism: RaggedMechanism = field(repr=False)
+    mechanism: Mechanism = field(repr=False)
     release_id: str
     release_key: bytes = field(repr=False)
     sequence: str
@@ -78,10 +78,10 @@ _NO_LENGTHS = np.empty(0, dtype=np.int64)
 def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
     """The batch with private sequences. Other columns pass as they are; refused sequences are left out.
 
-    >>> from fractions import Fraction
-    >>> from symveil.mechanisms.ragged import MechanismOfLength
-    >>> family = MechanismOfLength(alphabet=Alphabet.from_symbols("ab"), epsilon=Fraction(1))
-    >>> plan = ReleasePlan(mechanism=family, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
+    >>> import symveil as sv
+    >>> from symveil.languages.any_length import words_of_any_length
+    >>> mechanism = sv.select_mechanism(words_of_any_length("ab"), epsilon=1)
+    >>> plan = ReleasePlan(mechanism=mechanism, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
     >>> batch = pa.record_batch({"id": ["x", "y"], "s": [["a", "b", "b"], []]})
     >>> private = privatize_batch(batch, plan)
     >>> private.column("id").to_pylist(), [len(word) for word in private.column("s").to_pylist()]
@@ -94,7 +94,7 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
     codes, lengths = encode_lists(
         batch.column(plan.sequence), plan.mechanism.alphabet, where=lambda row: _where(batch, plan, row)
     )
-    wrong = plan.mechanism.first_refused(codes, lengths)
+    wrong = plan.mechanism.language.first_refused(codes, lengths)
     if wrong.any():
         if plan.on_unknown == "error":
             raise _refusal(batch, plan, wrong, lengths)
@@ -104,7 +104,7 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
         if not len(batch):
             return batch
     bits = plan.keys.streams(plan.names(batch))
-    released, new_lengths = plan.mechanism.release(codes, lengths, bits)
+    released, new_lengths = plan.mechanism.release_checked(codes, lengths, bits)
     place = batch.schema.get_field_index(plan.sequence)
     kind = batch.schema.field(place).type
     column = decode_lists(released, new_lengths, plan.mechanism.alphabet, kind)
@@ -120,7 +120,7 @@ def check_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> None:
         batch.column(plan.sequence), plan.mechanism.alphabet, where=lambda row: _where(batch, plan, row)
     )
     if plan.on_unknown == "error":
-        wrong = plan.mechanism.first_refused(codes, lengths)
+        wrong = plan.mechanism.language.first_refused(codes, lengths)
         if wrong.any():
             raise _refusal(batch, plan, wrong, lengths)
 
@@ -135,14 +135,15 @@ def _refusal(
 ) -> WordError:
     # positions, not symbols: the symbol is a secret
     row = int(np.argmax(wrong > 0))
-    bound = getattr(plan.mechanism, "max_length", None)
+    language = plan.mechanism.language
+    bound = language.max_length
     if bound is not None and wrong[row] > bound:
         return WordError(
             f"{_where(batch, plan, row)}: expected at most {bound} symbols, the public bound --max-length, found more; "
             "raise it, for all sequences",
             position=int(wrong[row]),
         )
-    length = f" of {lengths[row]}" if plan.mechanism.keeps_lengths else ""  # elsewhere it is a secret
+    length = f" of {lengths[row]}" if language.metric == "hamming" else ""  # elsewhere it is a secret
     return WordError(
         f"{_where(batch, plan, row)}: expected a sequence of the alphabet or model, found one that leaves it at "
         f"position {wrong[row]}{length}; --on-unknown drop-sequence leaves such sequences out",

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from flint import arb
 
 from symveil.errors import TooLargeError
 from symveil.languages.graph import WordGraph
 from symveil.languages.universal_levenshtein import Profile, patterns_at, universal_automaton
 from symveil.models.word import Codes
+from symveil.numerics.balls import ball
 from symveil.randomness import BitSource, uniform_integer
 
 _MOST_EDGES = 5_000_000
@@ -159,6 +161,10 @@ class EditNeighbours:
     def counts(self) -> list[int]:
         """The number of words at distance 0, 1 … `within`."""
         return [self.count(distance) for distance in range(self.within + 1)]
+
+    def count_balls(self) -> list[arb]:
+        """The counts as balls at the working precision."""
+        return [ball(count) for count in self.counts()]
 
     @property
     def state_count(self) -> int:

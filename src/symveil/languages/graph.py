@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +77,13 @@ class WordGraph:
     def edges(self, state: int) -> range:
         """The numbers of a state's edges."""
         return range(int(self.first[state]), int(self.first[state + 1]))
+
+    def sum_over_edges(self, values: NDArray[Any]) -> NDArray[Any]:
+        """For each state the sum of `values` (one, or one row, per edge) over its edges."""
+        sums = np.zeros((self.state_count, *values.shape[1:]), dtype=values.dtype)
+        filled = np.flatnonzero(np.diff(self.first))
+        sums[filled] = np.add.reduceat(values, self.first[filled], axis=0)
+        return sums
 
     def step(self, state: int, symbol: int) -> int | None:
         """Where a symbol leads, or None."""

@@ -24,9 +24,9 @@ from symveil.drawing.dot import to_dot
 from symveil.drawing.labels import superscript, symbol_label
 from symveil.drawing.svg import to_svg
 from symveil.errors import ParameterError, TooLargeError, WordError
-from symveil.languages.bounded import BoundedLanguage
 from symveil.languages.edit_distance import edit_distance
 from symveil.languages.edit_neighbours import EditNeighbours
+from symveil.languages.open import BoundedLanguage
 from symveil.models.alphabet import Alphabet, Symbol, is_hashable
 from symveil.models.automaton import Automaton, Transition
 from symveil.models.word import Word, encode
@@ -203,7 +203,7 @@ class LevenshteinAutomaton:
     def neighbours(self, language: BoundedLanguage) -> EditNeighbours:
         """The words of a language within the distance, counted and ready to be drawn: the product of both.
 
-        >>> from symveil.languages.bounded import words_up_to
+        >>> from symveil.languages.open import words_up_to
         >>> levenshtein_automaton("abc", 1).neighbours(words_up_to("abc", 3)).counts()   # none of the longer ones
         [1, 9]
         """

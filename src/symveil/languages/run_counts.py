@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
-from symveil.languages.free import FreeLanguage
 from symveil.languages.graph import WordGraph
+from symveil.languages.language import Language
 from symveil.languages.run_ranks import RunRanks
-from symveil.languages.runs import RunLanguage, sum_over_edges
 from symveil.models.word import Codes
 from symveil.numerics.balls import ball
 from symveil.randomness import BitSource, uniform_integer
+
+if TYPE_CHECKING:
+    from symveil.languages.runs import RunLanguage  # which offers these neighbours as `around`
 
 # V has n·n/2·S entries; beyond this many, counting by distance is no longer a matter of seconds.
 MOST_ENTRIES = 20_000_000
@@ -34,12 +36,12 @@ Layer = NDArray[Any]
 """V(i, ·, ·): a row per state, a column per number of errors still to make."""
 
 
-def _entries(language: FreeLanguage | RunLanguage) -> int:
-    states = language.graph.state_count if isinstance(language, RunLanguage) else 1
-    return language.length**2 // 2 * states
+def _entries(language: Language) -> int:
+    states = 1 if language.graph is None else language.graph.state_count
+    return (language.length or 0) ** 2 // 2 * states
 
 
-def can_count(language: FreeLanguage | RunLanguage) -> bool:
+def can_count(language: Language) -> bool:
     """Whether the words around a word can be counted by distance in seconds."""
     return _entries(language) <= MOST_ENTRIES
 
@@ -137,4 +139,4 @@ def _step_back(graph: WordGraph, layer: Layer, own: int, edge_weights: Layer | N
     match = graph.symbol == own
     values[match, :-1] = after[match]
     values[~match, 1:] = after[~match]
-    return sum_over_edges(graph, values)
+    return graph.sum_over_edges(values)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.privacy.calibration.edit_channel_loss import ChannelParameters, inserted_above, none_inserted
-from symveil.privacy.edit_law import EditDistanceLaw
+from symveil.privacy.law import DistanceLaw
 
 # No product that a float pass meets may come near the ends of the range of doubles, 10^±308.
 _SAFE_LOGARITHM = 600.0
@@ -119,18 +119,20 @@ class EditCounts:
     chances: list[arb]
     or_more: bool
 
-    def with_words(self, words: list[int], mean: float) -> EditDistanceLaw:
+    def with_words(self, words: list[int], mean: float, length: int) -> DistanceLaw:
         """The law, with the number of words at each distance as far as they are known."""
         values = [nearest_float(chance) for chance in self.chances]
         known: list[int | None] = [*words, *([None] * len(self.chances))]
-        return EditDistanceLaw(
+        return DistanceLaw(
             distances=np.arange(len(values)),
-            words=tuple(known[: len(values)]),
+            all_counts=lambda: known[: len(values)],
             probabilities=np.array([max(value, 0.0) for value in values]),
             log_probabilities=np.array([nearest_float(each.log()) if each > 0 else -np.inf for each in self.chances]),
             expected_error=mean,
+            length=length,
             measured="edits",
             or_more=self.or_more,
+            metric="levenshtein",
         )
 
 

@@ -21,7 +21,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
-from symveil.languages.free import FreeLanguage
+from symveil.languages.language import Language
 from symveil.languages.neighbours import resample_symbols
 from symveil.languages.run_draws_exact import total_weight
 from symveil.languages.run_weights import RunWeights
@@ -31,7 +31,7 @@ from symveil.mechanisms.run_release import release_runs
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.numerics.rationals import Number
+from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
@@ -57,11 +57,13 @@ class Exponential(DistanceWeighted):
     1.06507
     """
 
-    name: ClassVar[str] = "exponential"
+    name = "exponential"
+    label: ClassVar[str] = "exponential"
+    takes: ClassVar[frozenset[str]] = frozenset({"calibration", "prior", "utility", "offset"})
 
     def __init__(
         self,
-        language: FreeLanguage | RunLanguage,
+        language: Language,
         *,
         epsilon: Number,
         adjacency: Adjacency = 1,
@@ -76,7 +78,7 @@ class Exponential(DistanceWeighted):
         self.prior: Final = prior
         if prior not in ("uniform", "chain"):
             raise ParameterError("prior", expected="uniform or chain", found=prior)
-        if prior == "chain" and not (isinstance(language, RunLanguage) and language.graph.prior is not None):
+        if prior == "chain" and (language.graph is None or language.graph.prior is None):
             raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=prior)
         if prior == "chain" and utility != "distance":
             raise ParameterError("utility", expected="distance with prior chain", found=utility)
@@ -104,7 +106,7 @@ class Exponential(DistanceWeighted):
     def _plain_rate(self) -> Fraction:
         if self.calibration == "classic":
             return self.epsilon / 2 / self._log_ratio_per_rate(self.adjacency)
-        spent = self.epsilon if isinstance(self.language, FreeLanguage) else self.epsilon / 2
+        spent = self.epsilon if self.language.homogeneous else self.epsilon / 2
         return spent / self._log_ratio_per_rate(max(self.reach, 1))
 
     def _log_ratio_per_rate(self, distance: int) -> Fraction:
@@ -116,7 +118,7 @@ class Exponential(DistanceWeighted):
     @property
     def guarantee(self) -> Guarantee:
         """On Σⁿ ln r(0)/r(b), attained where the released word is one of the two words."""
-        if isinstance(self.language, FreeLanguage):
+        if self.language.homogeneous:
             return Guarantee.of_loss(self.rate * self._log_ratio_per_rate(self.reach), "exact")
         if self.certified:
             return Guarantee.of_loss(self.certified.loss, self.certified.how)
@@ -126,15 +128,29 @@ class Exponential(DistanceWeighted):
         """r(0), r(1), …, scaled to r(0) = 1."""
         return [(-ball(self.rate * self._log_ratio_per_rate(distance))).exp() for distance in range(len(counts))]
 
+    def parameters_document(self) -> dict[str, object]:
+        """The rate, and what the score is."""
+        return {
+            "rate": spelled(self.rate),
+            "utility": self.utility,
+            "offset": spelled(self.offset),
+            "prior": self.prior,
+        }
+
     # --- drawing -------------------------------------------------------------------------------
 
-    def _draw(self, codes: Codes, bits: BitSource) -> Codes:
+    def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
         if self.utility == "inverse" or self.language.largest_distance == 0:
-            return super()._draw(codes, bits)
+            return super()._draw_rows(rows, bits)
         if self._run_weights is not None:
-            return release_runs(self._run_weights, codes, bits)
+            return release_runs(self._run_weights, rows, bits)
         # e^{−ηd} is a product over the symbols: they are independent of each other
-        return resample_symbols(codes, len(self.language.alphabet), self.resample_choice, bits)
+        return resample_symbols(rows, len(self.alphabet), self.resample_choice, bits)
+
+    def draws_symbols_alike(self, length: int) -> bool:
+        """Whether in words of this length each symbol is drawn for itself, as in the words of this language."""
+        alike = self.language.homogeneous and self.utility == "distance"
+        return alike and min(length, self._length) >= self.adjacency
 
     @cached_property
     def _run_weights(self) -> RunWeights | None:
@@ -163,9 +179,7 @@ class Exponential(DistanceWeighted):
         with precision(STANDARD_PRECISION):
             log_total = total_weight(weights, word).log()
             eta = ball(self.rate)
-            by_distance = np.array(
-                [nearest_float(-eta * distance - log_total) for distance in range(self.language.length + 1)]
-            )
+            by_distance = np.array([nearest_float(-eta * distance - log_total) for distance in range(self._length + 1)])
         logs = by_distance[np.count_nonzero(released != word, axis=1)] + weights.log_prior(released)
         return np.where(weights.language.comparable(word, released), logs, -np.inf)
 
@@ -176,18 +190,16 @@ class Exponential(DistanceWeighted):
 
     # --- for verifiers -------------------------------------------------------------------------
 
-    def _moves(self, codes: Codes) -> tuple[State, Moves, Fraction]:
+    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
         if self.utility != "distance":
-            return super()._moves(codes)
+            return super()._moves(codes, shown)
         # powers of one rational: the symbols stay independent of how many were changed before
         with precision(WEIGHT_PRECISION):
             mismatch, error = rounded_weight((-ball(self.rate)).exp())
-        weights = [mismatch**distance for distance in range(self.language.length + 1)]
+        weights = [mismatch**distance for distance in range(self._length + 1)]
         moves = trellis_moves(self.language, codes, weights, prior=self._edge_prior)
-        return *moves, 2 * self.language.length * error
+        return *moves, 2 * self._length * error
 
     @property
     def _edge_prior(self) -> Sequence[Fraction] | None:
-        if self.prior == "chain" and isinstance(self.language, RunLanguage):
-            return self.language.graph.prior
-        return None
+        return self.language.graph.prior if self.prior == "chain" and self.language.graph is not None else None

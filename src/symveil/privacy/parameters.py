@@ -8,11 +8,11 @@ from typing import Literal, get_args
 import numpy as np
 
 from symveil.errors import ParameterError
+from symveil.languages.language import Metric
 from symveil.numerics.rationals import Number, exact
 
 Calibration = Literal["tight", "classic"]
 Utility = Literal["distance", "inverse"]
-Metric = Literal["hamming", "levenshtein"]
 Adjacency = int | Literal["all"]
 
 _LARGEST_EPSILON = 10**9

@@ -21,9 +21,8 @@ from symveil.io.model_files import load_word_model
 from symveil.io.reading import suffix
 from symveil.io.records import SYMBOLS
 from symveil.io.sequence_files import FORMATS, open_sequences
-from symveil.mechanisms.ragged_edits import Family, mechanism_for_files
-from symveil.privacy.parameters import read_epsilon
-from symveil.workflows.releasing.promise import promised
+from symveil.mechanisms.choice import MechanismChoice
+from symveil.workflows.releasing.promise import Release, promised
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +87,11 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
     told = manifest.document
     place = Path(output) if output is not None else file.parent / told["output"]["file"]
     checks = [_bytes(place, told)]
-    family = _family(told, file.parent, model, checks)
-    if family is not None:
-        checks.append(_alphabet(family, told))
-        found = _found(place, family, told) if checks[0].holds else None
-        checks.append(_guarantee(family, told, None if found is None else found.lengths))
+    release = _release(told, file.parent, model, checks)
+    if release is not None:
+        checks.append(_alphabet(release, told))
+        found = _found(place, release, told) if checks[0].holds else None
+        checks.append(_guarantee(release, told, None if found is None else found.lengths))
         if found is not None:
             checks += [
                 _counts(found, told["counts"]),
@@ -110,7 +109,7 @@ def _bytes(place: Path, told: dict[str, Any]) -> Check:
     return Check("output", same, "its SHA-256 is the manifest's" if same else "its SHA-256 is not the manifest's")
 
 
-def _family(told: dict[str, Any], folder: Path, model: str | Path | None, checks: list[Check]) -> Any:
+def _release(told: dict[str, Any], folder: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
     loaded = None
     if told["model"] is not None:
         place = Path(model) if model is not None else _model_place(told["model"]["file"], folder)
@@ -122,23 +121,10 @@ def _family(told: dict[str, Any], folder: Path, model: str | Path | None, checks
         checks.append(Check("model", same, "it is the manifest's" if same else "it is another one than the manifest's"))
         if not same:
             return None
-    chosen = told["parameters"]
     try:
-        return mechanism_for_files(
-            metric=chosen["metric"],
-            max_length=chosen["max_length"],
-            cutoff=chosen["cutoff"],
-            alphabet=told["alphabet"],
-            model=loaded,
-            public_start=chosen["public_start"],
-            epsilon=read_epsilon(told["epsilon_exact"]),
-            mechanism=chosen["mechanism"],
-            adjacency=told["b"],
-            calibration=chosen["calibration"],
-            prior=chosen["prior"],
-            utility=chosen["utility"],
-            offset=chosen["offset"],
-        )
+        # a manifest of version 0.2 has the budget and the adjacency elsewhere only
+        asked = {"epsilon": told["epsilon_exact"], "adjacency": told["b"]} | told["parameters"]
+        return Release.of(MechanismChoice.from_document(asked), alphabet=told["alphabet"], model=loaded)
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None
@@ -149,23 +135,23 @@ def _model_place(name: str | None, folder: Path) -> Path | None:
     return next((place for place in places if place.exists()), None)
 
 
-def _alphabet(family: Family, told: dict[str, Any]) -> Check:
-    same = alphabet_digest(family.alphabet) == told["digests"]["alphabet"]
+def _alphabet(release: Release, told: dict[str, Any]) -> Check:
+    same = alphabet_digest(release.alphabet) == told["digests"]["alphabet"]
     return Check("alphabet", same, "it is the manifest's" if same else "it is another one than the manifest's")
 
 
-def _guarantee(family: Family, told: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
+def _guarantee(release: Release, told: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
     """Everything that is promised, worked out anew: for the lengths in the output, else for those that are told."""
     ends = [bound for each in told["classes"] for bound in each["lengths"] if bound is not None]
     known = np.array(ends, dtype=np.int64) if lengths is None else lengths
-    promise = json.loads(json.dumps(promised(family, known, charged=told["charged"] is not None)))
+    promise = json.loads(json.dumps(promised(release, known, charged=told["charged"] is not None)))
     if lengths is None:
         del promise["protection"]  # it is that of a middle length
     for key, value in promise.items():
         if told[key] != value:
             return Check("guarantee", False, f"another {key} than what is worked out anew")
     worst = promise["guarantee"]["epsilon"]
-    if Fraction(repr(worst)) > family.epsilon:
+    if Fraction(repr(worst)) > release.choice.epsilon:
         return Check("guarantee", False, f"the loss {worst} is above epsilon")
     return Check("guarantee", True, f"at most {worst}, worked out anew")
 
@@ -182,7 +168,7 @@ class _Found:
     """None: there is no file."""
 
 
-def _found(place: Path, family: Family, told: dict[str, Any]) -> _Found:
+def _found(place: Path, release: Release, told: dict[str, Any]) -> _Found:
     names = {{"id": "identifier"}.get(key, key): value for key, value in told["output"]["columns"].items()}
     files = sorted(place.glob("*.parquet")) if place.is_dir() else [place]
     records = symbols = outside = 0
@@ -192,9 +178,9 @@ def _found(place: Path, family: Family, told: dict[str, Any]) -> _Found:
         file = open_sequences(each, ColumnOptions(**names))
         form = file.form
         for batch in file.records():
-            codes, own = encode_lists(batch.column(SYMBOLS), family.alphabet)
+            codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
             records, symbols = records + len(own), symbols + int(own.sum())
-            outside += int(np.count_nonzero(family.first_refused(codes, own)))
+            outside += int(np.count_nonzero(release.mechanism.language.first_refused(codes, own)))
             lengths = np.union1d(lengths, own)
     return _Found(records=records, symbols=symbols, outside=outside, lengths=lengths, form=form)
 

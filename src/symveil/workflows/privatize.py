@@ -8,11 +8,12 @@ import numpy as np
 
 from symveil.errors import WordError
 from symveil.languages.graph import Model
-from symveil.mechanisms.ragged_edits import mechanism_for_files
+from symveil.mechanisms.choice import read_choice
+from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Word, decode, encode_many
+from symveil.models.word import Word, decode, encode_many, split_words
 from symveil.numerics.rationals import Number
-from symveil.privacy.parameters import Adjacency, read_epsilon
+from symveil.privacy.parameters import Adjacency
 from symveil.randomness import BitSource, system_bits
 
 
@@ -50,34 +51,34 @@ def privatize(
     >>> all("bb" not in word for word in sv.privatize(["abab", "ba"] * 20, model=chain, epsilon=1))
     True
     """
-    family = mechanism_for_files(
-        metric=metric,
-        max_length=max_length,
-        cutoff=cutoff,
-        alphabet=None if alphabet is None else Alphabet.from_symbols(alphabet),
-        model=model,
-        public_start=public_start,
-        epsilon=read_epsilon(epsilon),
+    choice = read_choice(
+        epsilon,
         mechanism=mechanism,
         adjacency=adjacency,
+        metric=metric,
         calibration=calibration,
         prior=prior,
         utility=utility,
         offset=offset,
+        public_start=public_start,
+        max_length=max_length,
+        cutoff=cutoff,
     )
+    language = choice.language(alphabet=alphabet, model=model)
+    built = choose_mechanism(choice, language)
     sources = words if isinstance(words, str) else list(words)
-    rows = encode_many(sources, family.alphabet)
+    rows = encode_many(sources, language.alphabet)
     codes = np.concatenate([np.empty(0, dtype=np.int32), *rows])
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    wrong = family.first_refused(codes, lengths)
+    wrong = language.first_refused(codes, lengths)
     if wrong.any():
         number = int(np.argmax(wrong > 0))
-        length = f" of {lengths[number]}" if family.keeps_lengths else ""  # where the length may be told
+        length = f" of {lengths[number]}" if choice.metric == "hamming" else ""  # where the length may be told
         raise WordError(
             f"word {number + 1}, word: expected a word that the model can produce, found an impossible symbol at "
             f"position {wrong[number]}{length}",
             position=int(wrong[number]),
         )
-    released, new_lengths = family.release(codes, lengths, bits or system_bits())
-    parts = np.split(released, np.cumsum(new_lengths)[:-1]) if len(new_lengths) else []
-    return [decode(part, family.alphabet, like=source) for part, source in zip(parts, sources, strict=True)]
+    released, new_lengths = built.release_checked(codes, lengths, bits or system_bits()) if rows else (codes, lengths)
+    parts = zip(split_words(released, new_lengths), sources, strict=True)
+    return [decode(part, language.alphabet, like=source) for part, source in parts]

@@ -19,13 +19,13 @@ from symveil.io.symbols import check_separable
 from symveil.languages.graph import Model
 from symveil.ledger.charging import OverBudget
 from symveil.ledger.store import Database
-from symveil.mechanisms.ragged_edits import EditsOfAnyLength, Family, mechanism_for_files
+from symveil.mechanisms.choice import read_choice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import Number, spelled
-from symveil.privacy.parameters import Adjacency, read_epsilon
+from symveil.privacy.parameters import Adjacency
 from symveil.workflows.releasing.job import Job, Progress
 from symveil.workflows.releasing.local_job import LocalJob
-from symveil.workflows.releasing.promise import manifest, parameters, price
+from symveil.workflows.releasing.promise import Release, manifest, parameters, price
 from symveil.workflows.releasing.protocol import Finished, Protocol
 
 _LONGEST_ID = 100
@@ -110,23 +110,23 @@ def privatize_file(
     notes: list[str] = []
     model_file = Path(model) if isinstance(model, str | Path) else None
     loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
-    family = mechanism_for_files(
-        metric=metric,
-        max_length=max_length,
-        cutoff=cutoff,
-        alphabet=alphabet,
-        model=loaded,
-        public_start=public_start,
-        epsilon=read_epsilon(epsilon),
+    choice = read_choice(
+        epsilon,
         mechanism=mechanism,
         adjacency=adjacency,
+        metric=metric,
         calibration=calibration,
         prior=prior,
         utility=utility,
         offset=offset,
+        public_start=public_start,
+        max_length=max_length,
+        cutoff=cutoff,
+        not_private=True,  # refused below, in the words for files
     )
-    if unsafe_report_true_error and not family.keeps_lengths:
-        raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=family.metric)
+    release = Release.of(choice, alphabet=alphabet, model=loaded)
+    if unsafe_report_true_error and choice.metric == "levenshtein":
+        raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
     if over_budget not in ("error", "drop"):
         raise ParameterError("over_budget", expected="error or drop", found=over_budget)
     if engine != "spark" and master is not None:
@@ -154,15 +154,15 @@ def privatize_file(
 
         if unsafe_report_true_error:
             raise ParameterError("unsafe_report_true_error", expected="the local engine", found="spark")
-        job = SparkJob(source, target, columns, family, on_unknown=on_unknown, master=master)
+        job = SparkJob(source, target, columns, release.mechanism, on_unknown=on_unknown, master=master)
     elif engine == "local":
         file = open_sequences(source, columns, longest=longest, most_times=gzip_ratio)
         if file.separator is not None:
-            check_separable(family.alphabet, file.separator)
+            check_separable(release.alphabet, file.separator)
         job = LocalJob(
             file,
             target,
-            family,
+            release.mechanism,
             on_unknown=on_unknown,
             true_error=unsafe_report_true_error,
             progress=progress or _silent,
@@ -173,9 +173,9 @@ def privatize_file(
         job=job,
         target=target,
         manifest_text=lambda name, written: manifest(
-            family, job, name, written, model_file=model_file, charged=ledger is not None
+            release, job, name, written, model_file=model_file, charged=ledger is not None
         ).text(),
-        parameters=parameters(family, on_unknown=on_unknown, columns=str(columns), over_budget=over_budget),
+        parameters=parameters(release, on_unknown=on_unknown, columns=str(columns), over_budget=over_budget),
         release_id=release_id,
     )
     if ledger is not None and not job.has_ids and person is None:
@@ -183,12 +183,12 @@ def privatize_file(
             f"each {job.unit} counts as a person of its own, known to the ledger by its number only; name --person "
             "or --id where the same people come again"
         )
-    if isinstance(family, EditsOfAnyLength) and getattr(family.chosen, "tells_nothing", False):
+    if release.mechanism.tells_nothing:
         notes.append(
-            f"at epsilon {spelled(family.epsilon)} the release carries no information: every sequence becomes empty; "
+            f"at epsilon {spelled(choice.epsilon)} the release carries no information: every sequence becomes empty; "
             "use a larger epsilon, or a public bound --max-length where sequences are short"
         )
-    finished = _through(protocol, family, ledger, over_budget)
+    finished = _through(protocol, release, ledger, over_budget)
     return FileRelease(
         out=target,
         manifest_file=finished.manifest_file,
@@ -199,12 +199,12 @@ def privatize_file(
     )
 
 
-def _through(protocol: Protocol, family: Family, ledger: str | Path | None, over_budget: OverBudget) -> Finished:
+def _through(protocol: Protocol, release: Release, ledger: str | Path | None, over_budget: OverBudget) -> Finished:
     if ledger is None:
         return protocol.without_ledger()
     database = Database(str(ledger))
     try:
-        return protocol.with_ledger(database, price(family), over_budget)
+        return protocol.with_ledger(database, price(release), over_budget)
     finally:
         database.close()
 

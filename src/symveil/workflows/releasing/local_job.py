@@ -22,7 +22,7 @@ from symveil.io.duplicates import SeenNames
 from symveil.io.reading import suffix, wrong_suffix
 from symveil.io.records import ID, PLACE, SYMBOLS, as_text
 from symveil.io.sequence_files import FORMATS, SequenceFile, open_sequences
-from symveil.mechanisms.ragged import RaggedMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.workflows.releasing.job import Ask, Job, Output, Progress, Written
 
 
@@ -33,14 +33,14 @@ class LocalJob(Job):
         self,
         file: SequenceFile,
         target: Path,
-        mechanism: RaggedMechanism,
+        mechanism: Mechanism,
         *,
         on_unknown: OnUnknown,
         true_error: bool,
         progress: Progress,
     ) -> None:
         _check_target(file.file, target)
-        if not mechanism.keeps_lengths:
+        if mechanism.metric == "levenshtein":
             file.check_lengths_may_change()
         self._file, self._target, self._mechanism = file, target, mechanism
         self._on_unknown, self._true_error, self._progress = on_unknown, true_error, progress
@@ -105,7 +105,7 @@ class LocalJob(Job):
         for batch in file.records():
             ids = as_text(batch.column(ID)).to_pylist() if self.has_ids else [None] * len(batch)
             lengths = pc.list_value_length(batch.column(SYMBOLS)).to_pylist()
-            yield from zip(ids, lengths if self._mechanism.keeps_lengths else [None] * len(batch), strict=True)
+            yield from zip(ids, lengths if self._mechanism.metric == "hamming" else [None] * len(batch), strict=True)
 
     def digest_in_place(self) -> str | None:
         """The digest of the file in the output's place."""

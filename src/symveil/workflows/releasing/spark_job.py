@@ -19,7 +19,7 @@ from symveil.io.aside import AsideFile, aside_of, sync_folder
 from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns, secret_lengths_in_long_form
 from symveil.io.folder_digest import digest_of_folder
 from symveil.io.symbols import check_separable
-from symveil.mechanisms.ragged import RaggedMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.workflows.releasing.job import Ask, Job, Output, Written
 
 TABLE = "table:"
@@ -39,7 +39,7 @@ class SparkJob(Job):
         source: Path,
         target: Path,
         columns: ColumnOptions,
-        mechanism: RaggedMechanism,
+        mechanism: Mechanism,
         *,
         on_unknown: OnUnknown,
         master: str | None,
@@ -85,7 +85,7 @@ class SparkJob(Job):
             person = F.col(_quoted(columns.person or columns.identifier)).cast("string").alias(_PERSON)
             self._records = frame.select(*map(_quoted, chosen), person)
             return
-        if not self._mechanism.keeps_lengths:
+        if self._mechanism.metric == "levenshtein":
             raise secret_lengths_in_long_form()
         if columns.order is None or columns.keep:
             raise FileError(

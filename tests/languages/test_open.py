@@ -7,8 +7,8 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
-from symveil.languages import bounded
-from symveil.languages.bounded import EveryWord
+from symveil.languages import open as open_languages
+from symveil.languages.open import OpenWords
 from symveil.models.alphabet import Alphabet
 from symveil.randomness import NotPrivateSeededBits
 
@@ -16,7 +16,7 @@ CHAIN = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), (
 
 
 def words_of(language) -> list[tuple[int, ...]]:
-    return [tuple(row) for rows in language.enumerate_codes(at_most=10_000) for row in rows.tolist()]
+    return [tuple(row) for rows in language.by_length(at_most=10_000) for row in rows.tolist()]
 
 
 @pytest.mark.parametrize(("symbols", "longest"), [("a", 0), ("a", 5), ("ab", 0), ("ab", 6), ("abc", 4)])
@@ -32,11 +32,11 @@ def test_uniform_words_hit_every_word(language, monkeypatch):
     """On a model one integer decides: every rank is another word. On Σ^{≤N} the length is decided by it."""
     drawn = []
     for rank in range(language.size):
-        monkeypatch.setattr(bounded, "uniform_integer", lambda bound, bits, rank=rank: rank)
+        monkeypatch.setattr(open_languages, "uniform_integer", lambda bound, bits, rank=rank: rank)
         drawn.append(tuple(language.uniform(NotPrivateSeededBits(rank)).tolist()))
     lengths = sorted(map(len, drawn))
     assert lengths == sorted(map(len, words_of(language)))
-    if isinstance(language, bounded.BoundedRuns):
+    if isinstance(language, open_languages.OpenRuns):
         assert sorted(drawn) == sorted(words_of(language))
 
 
@@ -65,12 +65,12 @@ def test_errors_do_not_tell_how_long_a_word_is():
         language.encode("abcabcabc")
     assert "at most 4 symbols" in str(long.value)
     assert "9" not in str(long.value)
-    for other in (language, EveryWord(Alphabet.from_symbols("abc"))):
+    for other in (language, OpenWords(Alphabet.from_symbols("abc"))):
         with pytest.raises(WordError) as wrong:
             other.encode("abX")
         assert str(wrong.value).endswith("position 3")
         with pytest.raises(WordError, match="position 2"):
-            other.check(np.array([0, 7], dtype=np.int32))
+            other.check(np.array([0, 7], dtype=np.int32), np.array([2]))
 
 
 @pytest.mark.parametrize("bound", [-1, 2.5, True, "3", None])
@@ -81,6 +81,6 @@ def test_bad_bounds_are_refused(bound):
 
 def test_large_languages_are_not_enumerated():
     with pytest.raises(TooLargeError):
-        sv.words_up_to("abc", 10**6).enumerate_codes(at_most=1000)
+        sv.words_up_to("abc", 10**6).by_length(at_most=1000)
     with pytest.raises(TooLargeError):
-        sv.runs_up_to(CHAIN, 50).enumerate_codes(at_most=10)
+        sv.runs_up_to(CHAIN, 50).by_length(at_most=10)
