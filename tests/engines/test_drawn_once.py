@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,7 @@ from symveil.engines.local import release_batches
 from symveil.languages.run_weights import RunWeights
 from symveil.mechanisms import run_release
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.selection import choose_mechanism
 from symveil.randomness import choices
 
 CHAIN = sv.MarkovChain.from_transitions(
@@ -94,11 +96,8 @@ def test_also_where_the_first_bits_decide_nothing(mechanism, monkeypatch):
     """With filters of a few bits most draws ask for more, from their own record's stream."""
     monkeypatch.setattr(choices, "FILTER_BITS", 2)
     monkeypatch.setattr(RunWeights, "margin", property(lambda _: 0.2))
-    narrow = file_mechanism(**{
-        name: getattr(mechanism, name)
-        for name in ("model", "public_start", "epsilon", "mechanism", "adjacency", "prior", "utility")
-    } | ({} if mechanism.model else {"alphabet": mechanism.alphabet}))  # fmt: skip
-    batch = records(9 if mechanism.mechanism == "permute-and-flip" else 40)
+    narrow = choose_mechanism(mechanism.choice, replace(mechanism.language))  # nothing that was computed before
+    batch = records(9 if mechanism.name == "permute-and-flip" else 40)
     whole = words_by_id([privatize_batch(batch, plan(narrow))])
     assert words_by_id(privatize_batch(piece, plan(narrow)) for piece in pieces(batch, 3)) == whole
 

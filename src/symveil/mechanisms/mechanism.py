@@ -78,8 +78,12 @@ class Mechanism(ABC):
             adjacency, length=FAR - 1 if farthest is None else language.max_length or 0
         )
         self.calibration: Final = read_calibration(calibration)
-        # No two words are farther apart than this, so a larger adjacency asks for no more.
-        self.reach: Final = self.adjacency if farthest is None else min(self.adjacency, farthest)
+
+    @property
+    def reach(self) -> int:
+        """b, or the largest distance between two words where that is smaller: a larger b asks for no more."""
+        farthest = self.language.largest_distance
+        return self.adjacency if farthest is None else min(self.adjacency, farthest)
 
     @classmethod
     def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:

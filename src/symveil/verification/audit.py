@@ -92,9 +92,13 @@ def audit(
             f"audit: expected at most {_MOST_COMPARISONS} comparisons, found {pairs * outputs}; use a shorter "
             "length, a smaller alphabet or a smaller adjacency",
         )
-    done = progress or _silent
-    log_law = _log_law_table(law, listed, lambda index: done(index + 1, 2 * len(words)))
-    worst, place = _worst(log_law, near, lambda index: done(len(words) + index + 1, 2 * len(words)))
+
+    def half_done(step: int) -> None:  # half of the work on a word is its row of the table, half are its comparisons
+        if progress and step % 2:
+            progress(step // 2 + 1, len(words))
+
+    log_law = _log_law_table(law, listed, half_done)
+    worst, place = _worst(log_law, near, lambda index: half_done(len(words) + index))
     # A difference of two rounded logarithms may be this much too large: what is reported was really attained.
     finite = np.abs(log_law[np.isfinite(log_law)])
     worst -= 4 * float(finite.max(initial=0.0)) * 2.0**-52
@@ -192,7 +196,3 @@ def _witness(law: Law, listed: _Enumerated, place: Place) -> Witness:
     words, released = listed.words, listed.released
     chosen = (words[place[0]], words[place[1]], released[place[2]])
     return Witness(*(tuple(symbols[code] for code in word) for word in chosen))
-
-
-def _silent(_done: int, _of: int) -> None:
-    return
