@@ -146,7 +146,7 @@ class DistanceLaw:
         return [
             {
                 "distance": distance,
-                "or_more": self.or_more and index == last,
+                **({} if self.metric == "hamming" else {"or_more": self.or_more and index == last}),
                 "words": None if count is None else decimal(count),
                 "probability": probability,
                 "log_probability": log_probability if math.isfinite(log_probability) else None,
