@@ -1,17 +1,88 @@
-"""However the studio is ended, dropped files go with it."""
+"""However the studio is ended, dropped files go with it, and so does the file that told the browser the address."""
 
 from __future__ import annotations
 
+import os
 import signal
+import stat
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
+from playwright.sync_api import Browser
 
-from .running import running_studio
+from .running import Running, running_studio
 from .test_guard import ask, own
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+pytestmark = [
+    pytest.mark.xdist_group("studio"),
+    pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix"),
+]
+
+
+def recording_browser(folder: Path) -> Path:
+    """A browser that writes down its command line, as `ps` would show it to everybody."""
+    program = folder / "browser"
+    program.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$0" "$@" > {folder}/called.new && mv {folder}/called.new {folder}/called\n'
+    )
+    program.chmod(0o755)
+    return program
+
+
+def called(folder: Path) -> str:
+    deadline = time.monotonic() + 60
+    while not (folder / "called").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return (folder / "called").read_text()
+
+
+def command_lines(studio: Running) -> Iterator[str]:
+    """Of the studio and of every process below it."""
+    parents = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            after_name = (process / "stat").read_text().rpartition(")")[2].split()
+            parents[int(process.name)] = int(after_name[1])
+        except OSError:
+            continue  # it has ended
+    family = {studio.process.pid}
+    while more := {child for child, parent in parents.items() if parent in family} - family:
+        family |= more
+    for number in family:
+        yield Path(f"/proc/{number}/cmdline").read_bytes().decode()
+
+
+def test_nothing_is_left_and_no_other_account_learns_the_token(tmp_path: Path, browser: Browser) -> None:
+    dead = tmp_path / "symveil-studio-dead"  # left by one that was killed
+    dead.mkdir(mode=0o700)
+    (dead / "symveil-studio.lock").touch(mode=0o600)
+    (dead / "secret.json").touch(mode=0o600)
+    with running_studio(tmp_path, browser=recording_browser(tmp_path)) as studio:
+        opened = called(tmp_path)
+        secrets = (studio.token, studio.cookie, studio.root)
+        assert not any(secret in opened for secret in secrets)
+        if Path("/proc").exists():
+            told = list(command_lines(studio))
+            assert len(told) > 2 and not any(secret in each for each in told for secret in secrets)
+        file = Path(unquote(urlsplit(opened.splitlines()[1]).path))
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600 and file.stat().st_uid == os.geteuid()
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700 and file.parent.parent == tmp_path
+        assert studio.printed in file.read_text()
+        # and a browser gets from there to the page, although a file is another site
+        page = browser.new_context().new_page()
+        page.goto(file.as_uri())
+        page.wait_for_url(f"{studio.address}release", timeout=60_000)
+        page.wait_for_function("window.did_handshake", timeout=60_000)
+        page.context.close()
+        assert not dead.exists() and len(list(tmp_path.glob("symveil-studio-*"))) == 1
+        studio.process.send_signal(signal.SIGINT)
+        assert studio.process.wait(20) == 0
+        assert list(tmp_path.glob("symveil-studio-*")) == []
+        assert studio.log.read_text().count(studio.token) == 1
 
 
 @pytest.mark.parametrize("sent", ["SIGTERM", "SIGHUP"])

@@ -18,7 +18,7 @@ window.studio = (() => {
       if ("public" in field.dataset && !field.closest("[hidden]")) told.set(field.name, valueOf(field));
     }
     const query = told.toString();
-    return `/${panel}${query ? `?${query}` : ""}`;
+    return `${panel}${query ? `?${query}` : ""}`;
   };
 
   const showFields = (panel) => {
@@ -81,7 +81,7 @@ window.studio = (() => {
     name.textContent = `Reading ${file.name} …`;
     let answer;
     try {
-      const response = await fetch("/upload", {
+      const response = await fetch("upload", {
         method: "POST",
         body: file,
         headers: { "X-File-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream" },
@@ -184,7 +184,7 @@ window.studio = (() => {
     if (remember) history.pushState(null, "", address(panel));
     emitEvent("studio_open", { panel });
   };
-  addEventListener("popstate", () => open(location.pathname.slice(1) || "release", false));
+  addEventListener("popstate", () => open(location.pathname.split("/").pop() || "release", false));
 
   const save = (content, name) => {
     const link = document.createElement("a");
@@ -223,7 +223,7 @@ window.studio = (() => {
     } else if (at("[data-save]")) {
       picture(at("[data-save]"));
     } else if (at("[data-link]")) {
-      const button = at("[data-link]"), link = location.origin + address(button.dataset.link);
+      const button = at("[data-link]"), link = new URL(address(button.dataset.link), location.href).href;
       const done = (told) => { button.textContent = told; setTimeout(() => { button.textContent = "Copy link"; }, 1500); };
       navigator.clipboard.writeText(link).then(() => done("Copied"), () => prompt("The link:", link));
     } else if (at("[data-act]")) {
