@@ -12,7 +12,8 @@ from .running import symveil
 
 
 @pytest.mark.parametrize("port", ["70000", "-1"])
-def test_an_impossible_port_is_refused(port: str) -> None:
+def test_an_impossible_port_is_refused(port: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NICEGUI_REDIS_URL", "redis://127.0.0.1:1")  # of another program: nothing is kept elsewhere
     line = symveil("studio", "--no-browser", "--port", port).assert_one_error_line()
     assert "port: expected a whole number from 0 to 65535" in line
 

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from playwright.sync_api import Browser, Request
 from symveil.studio.access import Access
 from symveil.studio.guard import CLOSED, OnlyThisMachine
 
-from .running import Running, running_studio, watched
+from .running import Running, watched
 from .test_guard import POLLING_PATH, own, upgrade
 from .test_worker import in_a_loop
 
@@ -247,17 +246,3 @@ def test_a_page_at_another_port_gets_neither_the_cookie_nor_an_answer(browser: B
             [studio.root, studio.port],
         )
         assert set(answers) == {"refused"} and len(answers) == 12
-
-
-def test_two_studios_in_one_browser(browser: Browser, studio: Running, tmp_path: Path) -> None:
-    with running_studio(tmp_path, cache=studio.log.parent / "cache") as other:
-        assert {studio.token, studio.cookie, studio.root}.isdisjoint({other.token, other.cookie, other.root})
-        with watched(browser, studio) as tab:
-            tab.page.goto(other.printed)
-            tab.page.wait_for_url(f"{other.address}release")
-            tab.page.wait_for_function("window.did_handshake")
-            tab.open("/ledger")  # and the first one is still open
-        for method, path in EVERYTHING:
-            answer = raw(other, method, studio.root + path, Cookie=studio.cookie_header)
-            assert_closed(answer, head=method == "HEAD")
-        assert_closed(raw(other, "GET", f"/?token={studio.token}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -29,6 +30,7 @@ def studio_command(port: int | None, no_browser: bool, ledger: str | None, as_js
 
     The panel Ledger looks at --ledger and changes nothing. With --json the document tells the address.
     """
+    os.environ.pop("NICEGUI_REDIS_URL", None)  # meant for other programs: it would send pages' state to a server
     try:
         import nicegui  # noqa: F401
     except ImportError:

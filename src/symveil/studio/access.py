@@ -76,4 +76,4 @@ class Access:
 
 def _same(given: str, secret: str) -> bool:
     """Compare in a time that does not tell how much of it was right."""
-    return hmac.compare_digest(given.encode(), secret.encode())
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode())

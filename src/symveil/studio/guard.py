@@ -32,7 +32,7 @@ CLOSED = "The studio answers only to who opened it by the address that `symveil 
 
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' {sockets}; object-src 'none'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' {socket}; object-src 'none'; "
     "worker-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _NOTHING = "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -73,10 +73,9 @@ class OnlyThisMachine:
         hosts = [f"{name}:{access.port}" for name in ("127.0.0.1", "localhost")]
         if access.port == 80:
             hosts += ["127.0.0.1", "localhost"]
-        self._hosts = {host.encode() for host in hosts}
         self._origins = {f"http://{host}".encode() for host in hosts}
-        policy = _POLICY.format(sockets=" ".join(f"ws://{host}" for host in hosts))
-        self._headers: Headers = [(b"content-security-policy", policy.encode()), *_ALWAYS]
+        # the page's own socket only: a page at 127.0.0.1 has nothing to do at localhost, where another may listen
+        self._policies = {host.encode(): _POLICY.format(socket=f"ws://{host}").encode() for host in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or say why not."""
@@ -98,11 +97,12 @@ class OnlyThisMachine:
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
             return
-        await self._app(scope, self._limited(receive), self._with_headers(send))
+        policy = self._policies[_values(scope, b"host")[0].lower()]
+        await self._app(scope, self._limited(receive), _with_headers(send, policy))
 
     def _foreign(self, scope: Scope) -> tuple[int, str] | None:
         hosts = [value.lower() for value in _values(scope, b"host")]
-        if len(hosts) != 1 or hosts[0] not in self._hosts:
+        if len(hosts) != 1 or hosts[0] not in self._policies:
             return 421, "The studio answers only at the address it was opened at, on this machine.\n"
         origins = [value.lower() for value in _values(scope, b"origin")]
         if any(origin not in self._origins for origin in origins):
@@ -147,16 +147,19 @@ class OnlyThisMachine:
 
         return counted
 
-    def _with_headers(self, send: Send) -> Send:
-        ours = {name for name, _ in self._headers}
 
-        async def decorated(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                kept = [(name, value) for name, value in message.get("headers", []) if name.lower() not in ours]
-                message["headers"] = [*kept, *self._headers]
-            await send(message)
+def _with_headers(send: Send, policy: bytes) -> Send:
+    """Answers with our headers instead of theirs of the same names, and without marks to recognise content by."""
+    ours: Headers = [(b"content-security-policy", policy), *_ALWAYS]
+    replaced = {b"etag", b"last-modified", b"expires", *(name for name, _ in ours)}
 
-        return decorated
+    async def decorated(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            kept = [(name, value) for name, value in message.get("headers", []) if name.lower() not in replaced]
+            message["headers"] = [*kept, *ours]
+        await send(message)
+
+    return decorated
 
 
 def _values(scope: Scope, name: bytes) -> list[bytes]:

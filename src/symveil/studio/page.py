@@ -69,6 +69,7 @@ class Page:
             f'<script src="assets/theme.js?{__version__}"></script>'
             f'<script defer src="assets/studio.js?{__version__}"></script>'
             '<meta name="description" content="symveil studio: a local page">'
+            '<meta name="google" content="notranslate">'  # a service that translates would be sent the page
         )
         ui.html(_header(shown), sanitize=False).classes("top")
         # NiceGUI's own layout is the page's main landmark already

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import signal
 import sys
@@ -20,6 +19,7 @@ from symveil.studio.access import Access
 from symveil.studio.browser import open_in_browser
 from symveil.studio.folder import session_folder
 from symveil.studio.guard import OnlyThisMachine
+from symveil.studio.mistakes import only_places
 from symveil.studio.page import build_pages
 from symveil.studio.port import listening_socket
 from symveil.studio.studio import Studio
@@ -48,12 +48,10 @@ def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, list
             # nothing is to be kept: calibrations are shared between the workers and go with the session
             os.environ["SYMVEIL_CACHE"] = str(folder / "calibrations")
         studio = Studio(folder, ledger=ledger)
-        # neither requests nor their addresses are logged, and unknown ones are not either: they may be mistyped secrets
-        logging.getLogger("nicegui").setLevel(logging.ERROR)
         config = uvicorn.Config(
             _application(studio, access),
             access_log=False,
-            log_level="error",
+            log_config=None,
             lifespan="on",
             server_header=False,
             proxy_headers=False,
@@ -65,7 +63,9 @@ def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, list
         if open_browser:
             open_in_browser(access.address, folder)
         try:
-            server.run(sockets=[bound])
+            # neither requests nor their addresses are logged: unknown ones may be mistyped secrets
+            with only_places():
+                server.run(sockets=[bound])
         finally:
             on_signal.clear()
             studio.close()

@@ -41,6 +41,9 @@ def add_upload_route(app: FastAPI, studio: Studio) -> None:
         except ClientDisconnect:  # it went away, or the guard cut it off
             shutil.rmtree(place)  # what is not there does not count
             return JSONResponse({"error": f"the file is too large: at most {LARGEST_UPLOAD >> 20} MiB"}, 413)
+        except OSError as error:
+            shutil.rmtree(place, ignore_errors=True)
+            return JSONResponse({"error": f"the file could not be kept: {error.strerror or 'no place'}"}, 507)
         return JSONResponse({"handle": handle, "name": name})
 
 

@@ -11,14 +11,13 @@ import asyncio
 import contextlib
 import multiprocessing
 import signal
-import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import Any
 
 from symveil.errors import SymveilError
+from symveil.studio.mistakes import place_of
 
 Progress = Callable[[int, int, str], None]
 """(done, of, what is being done)."""
@@ -157,10 +156,5 @@ def serve_jobs(pipe: Connection[Any, Any]) -> None:
             except MemoryError:
                 answer = ("broken", "there is not enough memory for this; use a shorter word or a smaller model")
             except Exception as error:
-                answer = ("broken", _place(error))
+                answer = ("broken", place_of(error))
             pipe.send(answer)
-
-
-def _place(error: Exception) -> str:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}: this is a mistake in symveil"

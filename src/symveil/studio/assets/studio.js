@@ -78,6 +78,10 @@ window.studio = (() => {
   const upload = async (input, file) => {
     if (!file) return;
     const panel = panelOf(input), name = $(`${input.id}-name`), before = name.textContent;
+    if (!window.socket?.connected) {
+      wrong(panel, $(`${input.id}-handle`).name, "the studio has ended, or is not there yet: reload the page");
+      return;
+    }
     name.textContent = `Reading ${file.name} …`;
     let answer;
     try {
@@ -235,8 +239,21 @@ window.studio = (() => {
     }
   });
 
+  // --- the end ----------------------------------------------------------------------------------------
+  // When the studio has ended, anybody may listen at its port. So a page that has lost its socket does not try again:
+  // it would send what is typed to a stranger, and run what it is told from there.
+
+  const end = () => {
+    window.socket.io.reconnection(false);
+    window.socket.disconnect();
+    const notice = $("popup");
+    notice.setAttribute("role", "alert");
+    notice.textContent = "The studio has ended, or the connection is lost. Nothing is sent any more: start it again, or reload the page.";
+  };
+
   const start = () => {
-    if (!$("main")) { requestAnimationFrame(start); return; }
+    if (!$("main") || !window.socket) { requestAnimationFrame(start); return; }
+    window.socket.on("disconnect", end);
     for (const section of document.querySelectorAll("section.panel")) showFields(section.id.replace("panel-", ""));
   };
   start();

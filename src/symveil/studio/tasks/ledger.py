@@ -61,8 +61,12 @@ def _none() -> Answer:
 
 
 def _plain(ledger: str) -> str:
-    """A name for the page: no folder, and no password."""
-    return ledger.rpartition("@")[2] if "://" in ledger else Path(ledger).name
+    """A name for the page: no folder, and no password, which may also stand behind a question mark.
+
+    >>> _plain("postgresql://ada:secret@host/budgets?sslpassword=secret"), _plain("/home/ada/budgets.db")
+    ('host/budgets', 'budgets.db')
+    """
+    return ledger.rpartition("@")[2].partition("?")[0] if "://" in ledger else Path(ledger).name
 
 
 def _totals(totals: Totals, name: str) -> Section:
