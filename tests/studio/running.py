@@ -89,7 +89,7 @@ def running_studio(
 def _printed(log: Path, process: subprocess.Popen[bytes]) -> str:
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline and process.poll() is None:
-        found = re.search(r"http://127\.0\.0\.1:\d+/\?token=[\w-]+(?=\s)", log.read_text())
+        found = re.search(r"http://127\.0\.0\.1:\d+/\?token=[\w-]+(?=[\"\s])", log.read_text())
         if found:
             return found[0]
         time.sleep(0.05)

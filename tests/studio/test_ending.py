@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import stat
@@ -92,12 +93,14 @@ def test_a_second_studio_is_opened_by_a_file_and_leaves_nothing(
         assert second.log.read_text().count(second.token) == 1
 
 
-@pytest.mark.parametrize("sent", ["SIGTERM", "SIGHUP"])
-def test_dropped_files_go_with_the_studio(tmp_path: Path, sent: str) -> None:
-    with running_studio(tmp_path) as studio:
+@pytest.mark.parametrize(("sent", "options"), [("SIGTERM", []), ("SIGHUP", ["--json"])])
+def test_dropped_files_go_with_the_studio(tmp_path: Path, sent: str, options: list[str]) -> None:
+    with running_studio(tmp_path, *options) as studio:
         assert ask(studio, "POST", "/upload", {"Host": own(studio), "X-File-Name": "roads.json"}, b"{}").status == 200
         assert len(list(tmp_path.rglob("roads.json"))) == 1
         studio.process.send_signal(getattr(signal, sent))
         assert studio.process.wait(20) == 0
         assert list(tmp_path.glob("symveil-studio-*")) == []
-        assert len(studio.log.read_text().splitlines()) == 1
+        (line,) = studio.log.read_text().splitlines()
+        if options:
+            assert json.loads(line) == {"address": studio.printed}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -93,6 +94,32 @@ def test_links_in_a_dead_one_are_not_followed(place: Path) -> None:
     (dead / "link").symlink_to(kept)
     with session_folder():
         assert not dead.exists() and (kept / "file").exists()
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_what_an_interrupted_end_leaves_is_removed_by_the_next(
+    place: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    """Whenever it is interrupted: the lock is the last thing that goes."""
+    real, left = shutil.rmtree, steps
+
+    def interrupted(path: Path) -> None:
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        real(path)
+
+    with pytest.raises(KeyboardInterrupt), monkeypatch.context() as patched, session_folder() as folder:
+        for name in ("a", "uploads", "z"):
+            (folder / name).mkdir()
+            (folder / name / "roads.json").touch()
+        (folder / "open.html").touch()
+        patched.setattr(shutil, "rmtree", interrupted)
+    assert len([each for each in folder.iterdir() if each.is_dir()]) == 3 - steps
+    assert (folder / "symveil-studio.lock").exists()
+    with session_folder():
+        assert not folder.exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")

@@ -41,9 +41,12 @@ def session_folder() -> Iterator[Path]:
     finally:
         if sys.platform == "win32":  # which does not remove what is open
             os.close(lock)
-        shutil.rmtree(folder, ignore_errors=True)
-        if sys.platform != "win32":  # while the folder is there, its lock is held
-            os.close(lock)
+        try:
+            with contextlib.suppress(OSError):
+                _remove(folder)
+        finally:
+            if sys.platform != "win32":  # while the folder is there, its lock is held
+                os.close(lock)
 
 
 def _new_folder() -> tuple[Path, int]:
@@ -70,9 +73,19 @@ def _remove_those_of_dead_studios(place: Path) -> None:
             number = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
             try:
                 if _locked(number):
-                    shutil.rmtree(folder)
+                    _remove(folder)
             finally:
                 os.close(number)
+
+
+def _remove(folder: Path) -> None:
+    """The lock last: what is left when this is interrupted is removed by the next studio."""
+    for each in folder.iterdir():
+        if each.is_dir() and not each.is_symlink():
+            shutil.rmtree(each)
+        elif each.name != _LOCK:
+            each.unlink()
+    shutil.rmtree(folder)
 
 
 def _locked(number: int) -> bool:
