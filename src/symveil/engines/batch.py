@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -22,6 +22,7 @@ from symveil.io.records import as_text
 from symveil.mechanisms.ragged import RaggedMechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
+from symveil.numerics.once import computed_once
 from symveil.randomness import RecordKey
 
 OnUnknown = Literal["error", "drop-sequence"]
@@ -49,7 +50,7 @@ class ReleasePlan:
         if self.identifier is None and self.place is None:
             raise ParameterError("identifier", expected="a column of ids or of places", found="neither")
 
-    @cached_property
+    @computed_once
     def keys(self) -> RecordKey:
         """What names records and gives them their bits."""
         return RecordKey(self.release_key, self.release_id)

@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from functools import cached_property
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from symveil.io.csv_blocks import Block, CsvBlocks
 from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_delimiter, csv_rows
 from symveil.io.records import PLACE
 from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
+from symveil.numerics.once import computed_once
 
 
 class CsvRows(RowSource):
@@ -23,7 +23,7 @@ class CsvRows(RowSource):
 
     unit = "line"
 
-    @cached_property
+    @computed_once
     def names(self) -> list[str]:
         """The header."""
         with closing(

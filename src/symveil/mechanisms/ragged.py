@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from threading import Lock
 from typing import Any, ClassVar, Protocol
 
@@ -27,6 +26,7 @@ from symveil.mechanisms.mechanism import WordMechanism
 from symveil.mechanisms.selection import select_mechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_epsilon
@@ -158,16 +158,16 @@ class MechanismOfLength(MechanismParameters):
                 return language
         raise ModelError("model", expected="at least one word, so that one can be released", found="none")
 
-    @cached_property
+    @computed_once
     def _graph(self) -> WordGraph:
         assert self.model is not None  # noqa: S101 - asked only then
         return word_graph(self.model)
 
-    @cached_property
+    @computed_once
     def _made(self) -> dict[int, WordMechanism | None]:
         return {}
 
-    @cached_property
+    @computed_once
     def _lock(self) -> Lock:
         return Lock()
 

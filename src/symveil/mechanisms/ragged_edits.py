@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from symveil.mechanisms.ragged import LengthClass, Lengths, MechanismOfLength, M
 from symveil.mechanisms.selection import select_mechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
+from symveil.numerics.once import computed_once
 from symveil.privacy.parameters import read_metric
 from symveil.randomness import BitSource
 
@@ -46,7 +46,7 @@ class EditsOfAnyLength(MechanismParameters):
         object.__setattr__(self, "alphabet", self._language.alphabet)
         object.__setattr__(self, "mechanism", self.chosen.name)  # parameters are checked even where there is no word
 
-    @cached_property
+    @computed_once
     def _language(self) -> OpenLanguage:
         if self.model is not None:
             if self.max_length is None:
@@ -55,7 +55,7 @@ class EditsOfAnyLength(MechanismParameters):
         symbols = Alphabet.from_symbols(self.alphabet)
         return EveryWord(symbols) if self.max_length is None else BoundedWords(symbols, self.max_length)
 
-    @cached_property
+    @computed_once
     def chosen(self) -> EditMechanism:
         """The mechanism that all words go through."""
         return select_mechanism(self._language, **self.chosen_by, cutoff=self.cutoff)
