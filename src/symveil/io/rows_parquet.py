@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from symveil.errors import FileError, SymveilError
+from symveil.errors import FileError, SymveilError, reason
 from symveil.io.parquet_footer import ColumnSize, column_sizes
 from symveil.io.reading import MOST_TIMES, open_bytes
 from symveil.io.records import LONGEST, PLACE, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
@@ -136,7 +136,7 @@ class ParquetRows(RowSource):
         except (MemoryError, KeyboardInterrupt):
             raise
         except Exception as error:  # a damaged file makes pyarrow raise almost anything; the file is to blame
-            found = getattr(error, "strerror", None) or "a file that Parquet cannot read"
+            found = reason(error, otherwise="a file that Parquet cannot read")
             raise FileError(str(self.file), expected="a Parquet file", found=found) from None
 
 

@@ -188,7 +188,8 @@ def privatize_file(
             f"at epsilon {spelled(family.epsilon)} the release carries no information: every sequence becomes empty; "
             "use a larger epsilon, or a public bound --max-length where sequences are short"
         )
-    finished = _through(protocol, family, ledger, over_budget)
+    with job.explained():
+        finished = _through(protocol, family, ledger, over_budget)
     return FileRelease(
         out=target,
         manifest_file=finished.manifest_file,
