@@ -19,7 +19,6 @@ from types import ModuleType
 import numpy as np
 import pytest
 from flint import arb, ctx
-from tests.mechanisms.every_mechanism import EVERY_MECHANISM, ROADS, AnyMechanism, Case, Word, inputs, law
 
 import symveil as sv
 from symveil.languages.run_weights import RunWeights
@@ -32,6 +31,8 @@ from symveil.numerics.once import LastFew, computed_once
 from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration import certify
 from symveil.randomness import RecordKey
+
+from .every_mechanism import EVERY_MECHANISM, ROADS, AnyMechanism, Case, Word, inputs, law
 
 THREADS = 16
 PATIENCE = 60

@@ -71,7 +71,7 @@ class AsideFile(io.RawIOBase):
                 ) from None
             except FileNotFoundError:
                 pass
-            except FileError:
+            except BaseException:
                 os.close(number)
                 raise
             os.close(number)

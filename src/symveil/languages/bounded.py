@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
-from symveil.languages.graph import Model, WordGraph, word_graph
+from symveil.languages.graph import NOT_ACCEPTED, Model, WordGraph, word_graph
 from symveil.languages.runs import sum_over_edges
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, encode
@@ -218,7 +218,7 @@ class BoundedRuns:
                 )
             state = following
         if not self.graph.accepting[state]:
-            raise WordError("word: expected a word that the model accepts, found one that ends too early for it")
+            raise WordError(f"word: {NOT_ACCEPTED}")
 
     def enumerate_codes(self, *, at_most: int) -> list[Codes]:
         """All words by their length, in alphabetical order; refused beyond `at_most` words."""

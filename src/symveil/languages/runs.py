@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
-from symveil.languages.graph import AnyModel, Model, WordGraph, require_words, word_graph
+from symveil.languages.graph import (
+    NOT_ACCEPTED,
+    AnyModel,
+    Model,
+    WordGraph,
+    ends_unaccepted,
+    require_words,
+    word_graph,
+)
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Word, check_code_range, encode, read_length
 from symveil.numerics.once import computed_once
@@ -119,6 +127,8 @@ class RunLanguage:
             position = int(impossible[impossible > 0].min())
             row = int(np.argmax(impossible == position))
             which = f"word {row + 1}, " if len(codes) > 1 else ""
+            if ends_unaccepted(self.graph, codes[row].tolist()):
+                raise WordError(f"{which}word: {NOT_ACCEPTED}")
             raise WordError(
                 f"{which}word: expected a word that the model can produce, found an impossible symbol at position "
                 f"{position} of {self.length}",

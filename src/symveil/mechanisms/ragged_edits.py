@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, WordError
 from symveil.languages.bounded import BoundedWords, EveryWord, runs_up_to
 from symveil.mechanisms.edit_mechanism import EditMechanism, OpenLanguage
-from symveil.mechanisms.ragged import LengthClass, Lengths, MechanismOfLength, MechanismParameters
+from symveil.mechanisms.ragged import LengthClass, Lengths, MechanismOfLength, MechanismParameters, Refusal
 from symveil.mechanisms.selection import select_mechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
@@ -77,8 +77,19 @@ class EditsOfAnyLength(MechanismParameters):
             try:
                 self._language.check(codes[ends[row] - lengths[row] : ends[row]])
             except WordError as error:
-                wrong[row] = error.position or (self.max_length or 0) + 1
+                # a word is too long from the bound on, and one that may not end there goes wrong after its end
+                bound = lengths[row] if self.max_length is None else self.max_length
+                wrong[row] = error.position or min(lengths[row], bound) + 1
         return wrong
+
+    def refusal(self, codes: Codes) -> Refusal:
+        """Why a word that `first_refused` found is refused."""
+        try:
+            self._language.check(codes)
+        except WordError as error:
+            if error.position is not None:
+                return Refusal("symbol", error.position)
+        return Refusal("length" if self.max_length is not None and len(codes) > self.max_length else "end")
 
     def release(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         """A private word for each word. Where each record has its own bits, what it becomes depends on it only."""
