@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
 import threading
 import warnings
@@ -167,3 +169,94 @@ def test_no_planted_value_is_told_by_any_function(
     command: Command, first: int, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert plant_everywhere(command, folder, capsys, 10**6, first) >= 20
+
+
+# --- in a process of its own -------------------------------------------------------------------------
+
+RELEASE = ["release", "abcab", "--alphabet", "abc", "--epsilon", "2"]
+
+
+def process(prepared: str, *arguments: str, errors: int | None = subprocess.PIPE) -> tuple[int, str, str]:
+    """Status and streams of the script, after some preparations that quote a secret."""
+    program = f"secret = {MARKER!r}\n{prepared}\nfrom symveil.cli.entry import main\nmain()\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=errors, text=True, check=False
+    )
+    assert MARKER not in f"{done.stdout}{done.stderr}"
+    return done.returncode, done.stdout, done.stderr or ""
+
+
+MISTAKE = (
+    "from symveil.mechanisms.exponential import Exponential\n"
+    "def wrong(*_, **__):\n"
+    "    raise {error}\n"
+    "Exponential.{method} = wrong\n"
+)
+
+
+def test_the_last_resort_is_one_line() -> None:
+    status, out, err = process(MISTAKE.format(error="KeyError(secret)", method="_draw"), *RELEASE)
+    assert (status, out) == (2, "")
+    line = r"symveil: error: internal error: KeyError at symveil\.[a-z_.]+:\d+ \(raised in __main__\); this is"
+    assert re.match(line, err) and err.count("\n") == 1
+
+
+def test_a_mistake_in_a_thread_of_the_engine(folder: Path) -> None:
+    mistake = (
+        "import symveil.engines.local as local, threading\n"
+        "def wrong(*_):\n"
+        "    assert threading.current_thread() is not threading.main_thread()\n"
+        "    raise KeyError(secret)\n"
+        "local.privatize_batch = wrong\n"
+    )
+    files = sorted(path.name for path in folder.iterdir())
+    command = f"privatize {folder}/in.csv --out {folder}/out.csv --alphabet abc --epsilon 2"
+    status, out, err = process(mistake, *command.split())
+    assert (status, out) == (2, "")
+    assert err.startswith("symveil: error: internal error: KeyError at symveil.engines.local:") and err.count("\n") == 1
+    assert sorted(path.name for path in folder.iterdir()) == files
+
+
+def test_what_cannot_be_imported_is_one_line() -> None:
+    status, out, err = process("import sys\nsys.modules['symveil.cli.main'] = None", *RELEASE)
+    assert (status, out) == (2, "")
+    assert err.startswith("symveil: error: internal error: ModuleNotFoundError at symveil.cli.entry:")
+    assert err.count("\n") == 1
+
+
+def test_what_python_prints_by_itself_has_no_value() -> None:
+    """A warning that quotes data, an error that ends a thread, an error in a destructor: a line each, no traceback."""
+    noisy = (
+        "import threading, warnings\n"
+        "from symveil.mechanisms.exponential import Exponential\n"
+        "class Left:\n"
+        "    def __del__(self):\n"
+        "        raise RuntimeError(secret)\n"
+        "def wrong():\n"
+        "    raise KeyError(secret)\n"
+        "real = Exponential._draw\n"
+        "def drawn(*given):\n"
+        "    warnings.warn(secret, RuntimeWarning)\n"
+        "    thread = threading.Thread(target=wrong)\n"
+        "    thread.start()\n"
+        "    thread.join()\n"
+        "    Left()\n"
+        "    return real(*given)\n"
+        "Exponential._draw = drawn\n"
+    )
+    status, out, err = process(noisy, *RELEASE)
+    assert (status, len(out.split())) == (0, 1)
+    told = [line for line in err.splitlines() if not line.startswith("symveil: note: ")]
+    assert [line.partition(" at ")[0] for line in told] == [
+        "symveil: warning: RuntimeWarning",
+        "symveil: warning: internal error: KeyError",
+        "symveil: warning: internal error: RuntimeError",
+    ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_where_nothing_can_be_said_the_status_says_it() -> None:
+    """0.2.0 ended with status 1, which is a property that does not hold."""
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a stream for the process
+        status, out, _ = process("", "release", "abX", "--alphabet", "abc", "--epsilon", "1", errors=full)  # type: ignore[arg-type]
+    assert (status, out) == (2, "")

@@ -79,9 +79,7 @@ def test_a_planted_link_is_not_followed(tmp_path, leads_to):
     elif leads_to == "a folder":
         victim.mkdir()
     aside_of(out, "r1").symlink_to(victim)
-    with pytest.raises(
-        FileError, match=r"r1.aside: expected a name that is free.*found a symbolic link; remove"
-    ):
+    with pytest.raises(FileError, match=r"r1.aside: expected a name that is free.*found a symbolic link; remove"):
         AsideFile(out, "r1")
     assert not out.exists() and aside_of(out, "r1").is_symlink()
     assert victim.exists() == (leads_to != "nothing")

@@ -189,7 +189,8 @@ def _found(place: Path, family: Family, told: dict[str, Any]) -> _Found:
     lengths = np.empty(0, dtype=np.int64)
     form = None
     for each in files:
-        file = open_sequences(each, ColumnOptions(**names))
+        guarded = told["output"].get("spreadsheet_safe") is True
+        file = open_sequences(each, ColumnOptions(**names), apostrophes="read" if guarded else "none")
         form = file.form
         for batch in file.records():
             codes, own = encode_lists(batch.column(SYMBOLS), family.alphabet)
