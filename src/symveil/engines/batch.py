@@ -22,7 +22,6 @@ from symveil.io.records import as_text
 from symveil.mechanisms.ragged import RaggedMechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
-from symveil.numerics.once import computed_once
 from symveil.randomness import RecordKey
 
 OnUnknown = Literal["error", "drop-sequence"]
@@ -50,7 +49,7 @@ class ReleasePlan:
         if self.identifier is None and self.place is None:
             raise ParameterError("identifier", expected="a column of ids or of places", found="neither")
 
-    @computed_once
+    @property
     def keys(self) -> RecordKey:
         """What names records and gives them their bits."""
         return RecordKey(self.release_key, self.release_id)
