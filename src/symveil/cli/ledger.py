@@ -8,7 +8,7 @@ import click
 
 from symveil.cli.command import command, group
 from symveil.cli.output import print_facts, print_json, print_table
-from symveil.cli.single_options import json_option, ledger_option, out_option
+from symveil.cli.single_options import json_option, ledger_option, out_option, spreadsheet_option
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
@@ -99,12 +99,13 @@ def history_command(ledger: str, person: str | None, as_json: bool) -> None:
 @command("export", example="symveil ledger export --ledger budgets.db --out budgets.csv")
 @ledger_option(required=True)
 @out_option("Everybody's budget, as CSV")
+@spreadsheet_option
 @json_option
-def export_command(ledger: str, out: Path, as_json: bool) -> None:
+def export_command(ledger: str, out: Path, spreadsheet_safe: bool, as_json: bool) -> None:
     """Write everybody's budget as CSV: person, granted, spent, left."""
     from symveil.workflows.budgets import export_ledger
 
-    count = export_ledger(ledger, out)
+    count = export_ledger(ledger, out, spreadsheet_safe=spreadsheet_safe)
     if as_json:
         print_json({"out": str(out), "persons": count})
         return

@@ -10,7 +10,7 @@ import click
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
 from symveil.cli.output import print_facts, print_json, print_notes, rate_bar, thin_protection
-from symveil.cli.single_options import column_options, json_option, ledger_option, out_option
+from symveil.cli.single_options import column_options, json_option, ledger_option, out_option, spreadsheet_option
 from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 from symveil.errors import InputError
 
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Refuse gzip files that unpack to more.",
 )
+@spreadsheet_option
 @json_option
 def privatize_command(
     source_file: Path,

@@ -21,6 +21,12 @@ k_option = click.option(
     "--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now."
 )
 
+spreadsheet_option = click.option(
+    "--spreadsheet-safe",
+    is_flag=True,
+    help="CSV: an apostrophe before cells that a spreadsheet takes for formulas, such as =1+1. It changes values.",
+)
+
 secret_option = click.option(
     "--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable."
 )

@@ -10,17 +10,17 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
-from symveil.languages.graph import Model, WordGraph, word_graph
+from symveil.languages.graph import NOT_ACCEPTED, Model, WordGraph, word_graph
 from symveil.languages.runs import sum_over_edges
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, encode
+from symveil.numerics.once import computed_once
 from symveil.randomness import BitSource, uniform_below, uniform_integer
 
 _MOST_BYTES = 2 * 10**9
@@ -175,7 +175,7 @@ class BoundedRuns:
         """The symbols of the model."""
         return self.graph.alphabet
 
-    @cached_property
+    @computed_once
     def ways(self) -> list[NDArray[Any]]:
         """ways[k][s]: exactly how many words complete from s with exactly k more symbols (Python integers)."""
         layers = [self.graph.accepting.astype(object) * 1]
@@ -183,7 +183,7 @@ class BoundedRuns:
             layers.append(sum_over_edges(self.graph, layers[-1][self.graph.target]))
         return layers
 
-    @cached_property
+    @computed_once
     def sizes(self) -> list[int]:
         """How many words there are of each length."""
         return [int(layer[self.graph.start]) for layer in self.ways]
@@ -218,7 +218,7 @@ class BoundedRuns:
                 )
             state = following
         if not self.graph.accepting[state]:
-            raise WordError("word: expected a word that the model accepts, found one that ends too early for it")
+            raise WordError(f"word: {NOT_ACCEPTED}")
 
     def enumerate_codes(self, *, at_most: int) -> list[Codes]:
         """All words by their length, in alphabetical order; refused beyond `at_most` words."""
@@ -240,7 +240,7 @@ class BoundedRuns:
                 ]
         return by_length
 
-    @cached_property
+    @computed_once
     def _completable(self) -> list[NDArray[np.bool_]]:
         """[k][s]: whether a word can be completed from s with at most k more symbols."""
         layers = [self.ways[0] > 0]

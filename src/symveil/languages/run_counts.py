@@ -9,7 +9,6 @@ long as they hold it and then as Python's, so a draw compares integers and is ex
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from symveil.languages.run_ranks import RunRanks
 from symveil.languages.runs import RunLanguage, sum_over_edges
 from symveil.models.word import Codes
 from symveil.numerics.balls import ball
+from symveil.numerics.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
 
 # V has n·n/2·S entries; beyond this many, counting by distance is no longer a matter of seconds.
@@ -70,7 +70,7 @@ class RunNeighbours:
         self._farthest = len(codes) if farthest is None else farthest
         self._edge_weights = None if edge_weights is None else np.array(edge_weights, dtype=object)
 
-    @cached_property
+    @computed_once
     def _layers(self) -> list[Layer]:
         graph = self._language.graph
         layers: list[Layer] = [graph.accepting.astype(np.int64)[:, None]]
@@ -86,7 +86,7 @@ class RunNeighbours:
             return 1, int(self._codes[0])
         return 0, self._language.graph.start
 
-    @cached_property
+    @computed_once
     def _weights(self) -> list[Any]:
         position, state = self._begin
         return list(self._layers[position][state].tolist())
@@ -95,7 +95,7 @@ class RunNeighbours:
         """N(0), N(1) … up to the largest possible distance."""
         return self._counts
 
-    @cached_property
+    @computed_once
     def _counts(self) -> list[int]:
         if self._edge_weights is not None:
             return RunNeighbours(self._language, self._codes, farthest=self._farthest).counts()
@@ -123,7 +123,7 @@ class RunNeighbours:
         released[position:] = self._ranks.word((position, state, distance), rank)
         return released
 
-    @cached_property
+    @computed_once
     def _ranks(self) -> RunRanks:
         return RunRanks(self._language.graph, self._codes, self.ways)
 

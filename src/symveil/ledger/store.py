@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from symveil.errors import LedgerError, SymveilError
+from symveil.errors import LedgerError, SymveilError, reason
 
 VERSION = "1"
 _PATIENCE = 600  # seconds that a transaction waits for another one to finish
@@ -163,7 +163,7 @@ def _engine(url: str, *, create: bool) -> sa.Engine:
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
     try:
-        return sa.create_engine(parsed)
+        return sa.create_engine(parsed, hide_parameters=True)
     except (ModuleNotFoundError, NoSuchModuleError):
         raise LedgerError(
             "ledger: expected a PostgreSQL driver to be installed (pip install symveil[postgres]), found none"
@@ -182,9 +182,11 @@ def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
             # it names people, and for a while it holds keys: for its owner only
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
-            raise LedgerError(f"{path}: expected a place for a ledger, found {error.strerror}") from None
+            raise LedgerError(f"{path}: expected a place for a ledger, found {reason(error)}") from None
     # SQLAlchemy sees autocommit, and transactions are begun by hand: the driver would begin them too late
-    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": _PATIENCE})
+    engine = sa.create_engine(
+        url, isolation_level="AUTOCOMMIT", connect_args={"timeout": _PATIENCE}, hide_parameters=True
+    )
 
     @sa.event.listens_for(engine, "connect")
     def _connected(connection: sqlite3.Connection, _record: object) -> None:
@@ -203,10 +205,30 @@ def _explained(url: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        cause = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
-        raise LedgerError(f"{shown(url)}: expected a working ledger database, found {cause[0]}") from None
+        raise LedgerError(f"{shown(url)}: expected a working ledger database, found {_cause(error)}") from None
     except SQLAlchemyError as error:
         raise LedgerError(f"{shown(url)}: expected a working ledger database, found {type(error).__name__}") from None
+
+
+# what PostgreSQL says about connections, rights, tables, resources and the like; other classes are about values
+_ABOUT_NO_VALUE = ("08", "25", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58")
+
+
+def _cause(error: DBAPIError) -> str:
+    """What the database says is wrong, where it cannot be quoting a value: the ledger's values are people's names."""
+    driver = error.orig
+    state = getattr(driver, "sqlstate", None)
+    if isinstance(driver, sqlite3.Error):
+        # SQLite itself names tables and columns; Python's module around it shows the text that it could not decode
+        quotes_nothing = getattr(driver, "sqlite_errorcode", None) is not None
+    elif state is None:
+        quotes_nothing = error.connection_invalidated or type(driver).__name__ == "OperationalError"
+    else:
+        quotes_nothing = str(state).startswith(_ABOUT_NO_VALUE)
+    lines = str(driver).strip().splitlines()
+    if quotes_nothing and lines:
+        return lines[0]
+    return f"{type(driver).__name__}{f' {state}' if state else ''}"
 
 
 @contextmanager
@@ -216,8 +238,8 @@ def _meaningful(url: str) -> Iterator[None]:
         yield
     except (SymveilError, SQLAlchemyError):
         raise
-    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
-        raise LedgerError(f"{shown(url)}: expected what symveil writes into a ledger, found something else") from error
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
+        raise LedgerError(f"{shown(url)}: expected what symveil writes into a ledger, found something else") from None
 
 
 def shown(url: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from flint import arb
@@ -23,6 +22,7 @@ from symveil.mechanisms.mechanism import WordMechanism
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, nearest_float, precision
+from symveil.numerics.once import computed_once
 from symveil.privacy.law import DistanceLaw, ErrorBounds
 from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.randomness import BitSource, Boundaries
@@ -57,7 +57,7 @@ class DistanceWeighted(WordMechanism):
         distances = self._free_choice.pick(bits.words(len(codes)), bits)
         return at_distance(codes, distances, len(self.language.alphabet), bits)
 
-    @cached_property
+    @computed_once
     def _free_choice(self) -> Boundaries:
         return self._distance_choice(self._around(ANY_WORD).count_balls)
 
@@ -92,7 +92,7 @@ class DistanceWeighted(WordMechanism):
         possible = self.language.comparable(word, released)
         return np.where(possible, by_distance[np.minimum(distances, len(by_distance) - 1)], -np.inf)
 
-    @cached_property
+    @computed_once
     def _free_log_weights(self) -> NDArray[np.float64]:
         return self._log_weights(self._around(ANY_WORD).count_balls)
 
@@ -109,7 +109,7 @@ class DistanceWeighted(WordMechanism):
             return self._free_law
         return self._law_around(self._around(codes))
 
-    @cached_property
+    @computed_once
     def _free_law(self) -> DistanceLaw:
         return self._law_around(self._around(ANY_WORD))
 
@@ -146,7 +146,7 @@ class DistanceWeighted(WordMechanism):
             rounded = [rounded_weight(weight) for weight in self.weight_balls(near.count_balls())]
         return [weight for weight, _ in rounded], max(error for _, error in rounded)
 
-    @cached_property
+    @computed_once
     def _free_rational_weights(self) -> tuple[list[Fraction], Fraction]:
         return self._rational_weights(self._around(ANY_WORD))
 

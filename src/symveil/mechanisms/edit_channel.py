@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -29,7 +28,9 @@ from symveil.mechanisms.edit_mechanism import EditMechanism, Lengths
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, read_length
 from symveil.numerics.balls import ball, nearest_float, precision
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
+from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.edit_channel_loss import (
     ChannelLoss,
     ChannelParameters,
@@ -94,7 +95,7 @@ class EditChannel(EditMechanism):
 
     # --- parameters and guarantee --------------------------------------------------------------
 
-    @cached_property
+    @searched_once
     def _chosen(self) -> tuple[ChannelParameters, ChannelLoss]:
         symbols = len(self.alphabet)
         if self._own_parameters is not None:
@@ -195,11 +196,10 @@ class EditChannel(EditMechanism):
 
     def _gap_choice(self, start: int) -> Boundaries:
         """Piece i: exactly start + i symbols, given at least `start`; the last piece: more than those."""
-        if start not in self._gap_choices:
-            self._gap_choices[start] = Boundaries(lambda: self._gap_cuts(start), width=32)
-        return self._gap_choices[start]
+        found = self._gap_choices.get(start)  # threads share it: nothing is ever taken out
+        return found or self._gap_choices.setdefault(start, Boundaries(lambda: self._gap_cuts(start), width=32))
 
-    @cached_property
+    @computed_once
     def _gap_choices(self) -> dict[int, Boundaries]:
         return {}
 
@@ -210,14 +210,14 @@ class EditChannel(EditMechanism):
             sums.append(sums[-1] + weight)
         return [partial / total for partial in sums]
 
-    @cached_property
+    @computed_once
     def _fate(self) -> Boundaries:
         keep, substitution = self.parameters.keep, self.parameters.substitution
         return Boundaries(lambda: [ball(keep), ball(keep + substitution)], width=32)
 
     # --- the law -------------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _forward(self) -> ChannelForward:
         return ChannelForward(self.parameters, len(self.alphabet))
 

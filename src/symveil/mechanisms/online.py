@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -31,6 +30,7 @@ from symveil.mechanisms.mechanism import WordMechanism
 from symveil.models.alphabet import Symbol, is_hashable
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
@@ -126,22 +126,21 @@ class Online(WordMechanism):
                 return place
         if not self.steering:
             return None
-        if own not in self._steps_to:
-            self._steps_to[own] = steps_to(graph, own)
-        steps = self._steps_to[own]
+        steps = self._steps_to.get(own)
+        if steps is None:
+            steps = self._steps_to.setdefault(own, steps_to(graph, own))
         return min(range(len(options)), key=lambda place: steps[graph.target[options[place]]])
 
-    @cached_property
+    @computed_once
     def _steps_to(self) -> dict[int, NDArray[np.int64]]:
         return {}
 
     def keep_choice(self, options: int) -> Boundaries:
         """Piece 0: the preferred successor, with probability e^η/(e^η+D−1)."""
-        if options not in self._keep_choices:
-            self._keep_choices[options] = Boundaries(lambda: [self._keep_chance(options)])
-        return self._keep_choices[options]
+        found = self._keep_choices.get(options)  # threads share it: nothing is ever taken out
+        return found or self._keep_choices.setdefault(options, Boundaries(lambda: [self._keep_chance(options)]))
 
-    @cached_property
+    @computed_once
     def _keep_choices(self) -> dict[int, Boundaries]:
         return {}
 
@@ -190,7 +189,7 @@ class Online(WordMechanism):
                 self._log_step_table[key] = nearest_float(chance.log())
         return self._log_step_table[key]
 
-    @cached_property
+    @computed_once
     def _log_step_table(self) -> dict[tuple[int, bool | None], float]:
         return {}
 

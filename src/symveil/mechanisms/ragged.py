@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from threading import Lock
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError
 from symveil.languages.free import FreeLanguage
-from symveil.languages.graph import Model, WordGraph, word_graph
+from symveil.languages.graph import Model, WordGraph, ends_unaccepted, word_graph
 from symveil.languages.neighbours import resample_ragged
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.exponential import Exponential
@@ -27,6 +26,7 @@ from symveil.mechanisms.mechanism import WordMechanism
 from symveil.mechanisms.selection import select_mechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_epsilon
@@ -43,6 +43,15 @@ class LengthClass:
     mechanism: str
     rate: Fraction | None
     guarantee: Guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a word cannot be released: of one symbol, of its length, or of where it ends."""
+
+    because: Literal["symbol", "length", "end"]
+    position: int | None = None
+    """Where the first wrong symbol stands, counted from 1."""
 
 
 class RaggedMechanism(Protocol):
@@ -62,6 +71,9 @@ class RaggedMechanism(Protocol):
 
     def first_refused(self, codes: Codes, lengths: Lengths) -> NDArray[np.int64]:
         """Where each word leaves the language, counted from 1; 0 for the words that can be released."""
+
+    def refusal(self, codes: Codes) -> Refusal:
+        """Why a word that `first_refused` found is refused."""
 
     def release(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         """A private word for each word; row by row from `bits`."""
@@ -158,16 +170,16 @@ class MechanismOfLength(MechanismParameters):
                 return language
         raise ModelError("model", expected="at least one word, so that one can be released", found="none")
 
-    @cached_property
+    @computed_once
     def _graph(self) -> WordGraph:
         assert self.model is not None  # noqa: S101 - asked only then
         return word_graph(self.model)
 
-    @cached_property
+    @computed_once
     def _made(self) -> dict[int, WordMechanism | None]:
         return {}
 
-    @cached_property
+    @computed_once
     def _lock(self) -> Lock:
         return Lock()
 
@@ -198,6 +210,17 @@ class MechanismOfLength(MechanismParameters):
             elif isinstance(mechanism.language, RunLanguage):
                 wrong[rows] = mechanism.language.first_impossible(_gathered(codes, ends, lengths, rows, length))
         return wrong
+
+    def refusal(self, codes: Codes) -> Refusal:
+        """Why a word that `first_refused` found is refused."""
+        position = int(self.first_refused(codes, np.array([len(codes)]))[0])
+        if self.model is None or (codes < 0).any():
+            return Refusal("symbol", position)
+        if ends_unaccepted(self._graph, codes.tolist()):
+            return Refusal("end")
+        if self.of_length(len(codes)) is None:  # no word has that length: the step that does not exist is to blame
+            position = len(self._graph.states_of(codes.tolist()))
+        return Refusal("symbol", position)
 
     def release(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         """A private word for each word, of the same length. What a row becomes depends on that row only."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,10 +11,11 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, WordError
 from symveil.languages.bounded import BoundedWords, EveryWord, runs_up_to
 from symveil.mechanisms.edit_mechanism import EditMechanism, OpenLanguage
-from symveil.mechanisms.ragged import LengthClass, Lengths, MechanismOfLength, MechanismParameters
+from symveil.mechanisms.ragged import LengthClass, Lengths, MechanismOfLength, MechanismParameters, Refusal
 from symveil.mechanisms.selection import select_mechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
+from symveil.numerics.once import computed_once
 from symveil.privacy.parameters import read_metric
 from symveil.randomness import BitSource
 
@@ -46,7 +46,7 @@ class EditsOfAnyLength(MechanismParameters):
         object.__setattr__(self, "alphabet", self._language.alphabet)
         object.__setattr__(self, "mechanism", self.chosen.name)  # parameters are checked even where there is no word
 
-    @cached_property
+    @computed_once
     def _language(self) -> OpenLanguage:
         if self.model is not None:
             if self.max_length is None:
@@ -55,7 +55,7 @@ class EditsOfAnyLength(MechanismParameters):
         symbols = Alphabet.from_symbols(self.alphabet)
         return EveryWord(symbols) if self.max_length is None else BoundedWords(symbols, self.max_length)
 
-    @cached_property
+    @computed_once
     def chosen(self) -> EditMechanism:
         """The mechanism that all words go through."""
         return select_mechanism(self._language, **self.chosen_by, cutoff=self.cutoff)
@@ -77,8 +77,19 @@ class EditsOfAnyLength(MechanismParameters):
             try:
                 self._language.check(codes[ends[row] - lengths[row] : ends[row]])
             except WordError as error:
-                wrong[row] = error.position or (self.max_length or 0) + 1
+                # a word is too long from the bound on, and one that may not end there goes wrong after its end
+                bound = lengths[row] if self.max_length is None else self.max_length
+                wrong[row] = error.position or min(lengths[row], bound) + 1
         return wrong
+
+    def refusal(self, codes: Codes) -> Refusal:
+        """Why a word that `first_refused` found is refused."""
+        try:
+            self._language.check(codes)
+        except WordError as error:
+            if error.position is not None:
+                return Refusal("symbol", error.position)
+        return Refusal("length" if self.max_length is not None and len(codes) > self.max_length else "end")
 
     def release(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         """A private word for each word. Where each record has its own bits, what it becomes depends on it only."""

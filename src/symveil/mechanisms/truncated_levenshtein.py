@@ -11,10 +11,8 @@ on the whole language, with weight Tz, and of words at distance ℓ ≤ k, with 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -30,7 +28,9 @@ from symveil.mechanisms.truncated_chain import truncated_moves
 from symveil.mechanisms.truncated_limits import default_cutoff, read_cutoff
 from symveil.models.word import Codes, Word
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import LastFew, computed_once
 from symveil.numerics.rationals import Number
+from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.truncated_loss import truncated_rate
 from symveil.privacy.edit_law import EditDistanceLaw
@@ -87,7 +87,7 @@ class TruncatedLevenshtein(EditMechanism):
         """By how much min(d, k+1) can change between adjacent words."""
         return max(min(self.reach, self.cutoff + 1), 1)
 
-    @cached_property
+    @searched_once
     def certified(self) -> CertifiedRate | None:
         """The proof behind the rate; None where it is the classic ε/2b."""
         if self.calibration == "classic":
@@ -124,25 +124,21 @@ class TruncatedLevenshtein(EditMechanism):
 
     def _around(self, word: Codes) -> _Around:
         """The words around a word, counted once for as long as it is one of the last few words asked for."""
-        key = word.tobytes()
-        if key not in self._remembered:
-            near = EditNeighbours(
-                word.tolist(),
-                symbols=len(self.alphabet),
-                within=self.cutoff,
-                max_length=self._bounded.max_length,
-                graph=self._bounded.graph,
-                at_most=None,  # whether there is an answer must not depend on the word: the constructor has decided
-            )
-            self._remembered[key] = _Around(self, near)
-            if len(self._remembered) > _WORDS_REMEMBERED:
-                self._remembered.popitem(last=False)
-        self._remembered.move_to_end(key)
-        return self._remembered[key]
+        return self._remembered.of(word.tobytes(), lambda: _Around(self, self._near(word)))
 
-    @cached_property
-    def _remembered(self) -> OrderedDict[bytes, _Around]:
-        return OrderedDict()
+    def _near(self, word: Codes) -> EditNeighbours:
+        return EditNeighbours(
+            word.tolist(),
+            symbols=len(self.alphabet),
+            within=self.cutoff,
+            max_length=self._bounded.max_length,
+            graph=self._bounded.graph,
+            at_most=None,  # whether there is an answer must not depend on the word: the constructor has decided
+        )
+
+    @computed_once
+    def _remembered(self) -> LastFew[bytes, _Around]:
+        return LastFew(_WORDS_REMEMBERED)
 
     # --- the law -------------------------------------------------------------------------------
 
@@ -150,7 +146,7 @@ class TruncatedLevenshtein(EditMechanism):
         """e^{−ηℓ} for ℓ = 0 … k+1, at the working precision."""
         return [(-ball(self.rate * distance)).exp() for distance in range(self.cutoff + 2)]
 
-    @cached_property
+    @computed_once
     def size(self) -> int:
         """T: how many words can be released."""
         return self._bounded.size
@@ -224,7 +220,7 @@ class _Around:
         self.near = near
         self._mechanism = mechanism
 
-    @cached_property
+    @computed_once
     def choice(self) -> Boundaries:
         """Piece ℓ ≤ k: a word at distance ℓ; the last piece: any word of the language."""
         return Boundaries(self._cut_points)

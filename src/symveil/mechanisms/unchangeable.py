@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from symveil.numerics.once import computed_once
 
 
 class Unchangeable:
@@ -23,5 +23,5 @@ class Unchangeable:
         return {
             name: value
             for name, value in self.__dict__.items()
-            if not isinstance(getattr(kind, name, None), cached_property)
+            if not isinstance(getattr(kind, name, None), computed_once)
         }

@@ -9,29 +9,11 @@ import contextlib
 import logging
 import sys
 import threading
-import traceback
 from collections.abc import Iterator
-from pathlib import Path
+
+from symveil.errors import InternalError
 
 _TALKATIVE = ("nicegui", "uvicorn", "uvicorn.error", "uvicorn.asgi", "engineio.server", "socketio.server", "asyncio")
-
-
-def place_of(error: BaseException) -> str:
-    """The kind of an error and where it was raised.
-
-    Parameters
-    ----------
-    error
-        One that was raised, or not yet.
-
-    Examples
-    --------
-    >>> place_of(KeyError("a secret"))
-    'KeyError: this is a mistake in symveil'
-    """
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{where}: this is a mistake in symveil"
 
 
 class _PlacesOnly(logging.Handler):
@@ -43,7 +25,9 @@ class _PlacesOnly(logging.Handler):
         if error is None and isinstance(record.msg, BaseException):
             error = record.msg
         _tell(
-            f"an error in {record.name}, {record.filename}, line {record.lineno}" if error is None else place_of(error)
+            f"an error in {record.name}, {record.filename}, line {record.lineno}"
+            if error is None
+            else str(InternalError.of(error))
         )
 
 
@@ -70,7 +54,7 @@ def only_places() -> Iterator[None]:
 
 def _tell_error(error: BaseException | None) -> None:
     if error is not None and not isinstance(error, SystemExit):
-        _tell(place_of(error))
+        _tell(str(InternalError.of(error)))
 
 
 def _tell(line: str) -> None:

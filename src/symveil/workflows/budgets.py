@@ -12,6 +12,7 @@ from typing import BinaryIO, cast
 
 from symveil.errors import FileError
 from symveil.io.aside import AsideFile
+from symveil.io.formulas import guarded
 from symveil.io.reading import read_lines
 from symveil.ledger.accounts import Account, Entry, Totals, account, accounts, grant, history, totals
 from symveil.ledger.amounts import granted_units
@@ -75,8 +76,26 @@ def ledger_history(ledger: str | Path, person: str | None = None) -> list[Entry]
         return history(database, person)
 
 
-def export_ledger(ledger: str | Path, out: str | Path) -> int:
-    """Everybody's budget as a CSV file, for its owner only; how many persons there are."""
+def export_ledger(ledger: str | Path, out: str | Path, *, spreadsheet_safe: bool = False) -> int:
+    """Everybody's budget as a CSV file, for its owner only; how many persons there are.
+
+    Parameters
+    ----------
+    ledger
+        A file, or postgresql://user@host/database.
+    out
+        The CSV file; one of that name is replaced.
+    spreadsheet_safe
+        Put an apostrophe before names that a spreadsheet would take for formulas (`io.formulas`).
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger, out = Path(folder, "budgets.db"), Path(folder, "budgets.csv")
+    ...     _ = grant_budget(ledger, 2, persons=["=1+1"])
+    ...     _ = export_ledger(ledger, out, spreadsheet_safe=True)
+    ...     print(out.read_text().splitlines()[1])
+    "'=1+1","2","0","2"
+    """
     with (
         _open(ledger) as database,
         AsideFile(Path(out), "export") as file,
@@ -84,10 +103,11 @@ def export_ledger(ledger: str | Path, out: str | Path) -> int:
     ):
         count = 0
         text = io.TextIOWrapper(cast("BinaryIO", file), encoding="utf-8", newline="")
-        writer = csv.writer(text, lineterminator="\n")
+        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if spreadsheet_safe else csv.QUOTE_MINIMAL)
         writer.writerow(["person", "granted", "spent", "left"])
         for each in everybody:
-            writer.writerow([each.person, each.granted, each.spent, each.left])
+            person = guarded(each.person) if spreadsheet_safe else each.person
+            writer.writerow([person, each.granted, each.spent, each.left])
             count += 1
         text.flush()
         text.detach()

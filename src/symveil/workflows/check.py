@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.engines.batch import encode_lists
-from symveil.errors import FileError, SymveilError
+from symveil.errors import FileError, SymveilError, reason
 from symveil.io.aside import digest_of
 from symveil.io.columns import ColumnOptions
 from symveil.io.folder_digest import digest_of_folder
@@ -78,10 +78,10 @@ def check_manifest(
         raise
     except OSError as error:  # a name that no file can have
         raise FileError(
-            str(file), expected="a manifest that names files", found=error.strerror or "other names"
+            str(file), expected="a manifest that names files", found=reason(error, otherwise="other names")
         ) from None
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from error
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
+        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from None
 
 
 def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
@@ -189,7 +189,8 @@ def _found(place: Path, family: Family, told: dict[str, Any]) -> _Found:
     lengths = np.empty(0, dtype=np.int64)
     form = None
     for each in files:
-        file = open_sequences(each, ColumnOptions(**names))
+        guarded = told["output"].get("spreadsheet_safe") is True
+        file = open_sequences(each, ColumnOptions(**names), apostrophes="read" if guarded else "none")
         form = file.form
         for batch in file.records():
             codes, own = encode_lists(batch.column(SYMBOLS), family.alphabet)

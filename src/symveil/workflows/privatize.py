@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from symveil.errors import WordError
-from symveil.languages.graph import Model
-from symveil.mechanisms.ragged_edits import mechanism_for_files
+from symveil.languages.graph import NOT_ACCEPTED, Model
+from symveil.mechanisms.ragged_edits import Family, mechanism_for_files
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Word, decode, encode_many
+from symveil.models.word import Codes, Word, decode, encode_many
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import Adjacency, read_epsilon
 from symveil.randomness import BitSource, system_bits
@@ -72,12 +72,24 @@ def privatize(
     wrong = family.first_refused(codes, lengths)
     if wrong.any():
         number = int(np.argmax(wrong > 0))
-        length = f" of {lengths[number]}" if family.keeps_lengths else ""  # where the length may be told
-        raise WordError(
-            f"word {number + 1}, word: expected a word that the model can produce, found an impossible symbol at "
-            f"position {wrong[number]}{length}",
-            position=int(wrong[number]),
-        )
+        raise _refused(number, rows[number], family)
     released, new_lengths = family.release(codes, lengths, bits or system_bits())
     parts = np.split(released, np.cumsum(new_lengths)[:-1]) if len(new_lengths) else []
     return [decode(part, family.alphabet, like=source) for part, source in zip(parts, sources, strict=True)]
+
+
+def _refused(number: int, row: Codes, family: Family) -> WordError:
+    """Why a word cannot be released, without telling a symbol, or a length that is secret."""
+    which, refusal = f"word {number + 1}, word", family.refusal(row)
+    if refusal.because == "length":
+        return WordError(
+            f"{which}: expected at most {family.max_length} symbols, which is the public bound, found more"
+        )
+    if refusal.because == "end":
+        return WordError(f"{which}: {NOT_ACCEPTED}")
+    length = f" of {len(row)}" if family.keeps_lengths else ""
+    return WordError(
+        f"{which}: expected a word that the model can produce, found an impossible symbol at position "
+        f"{refusal.position}{length}",
+        position=refusal.position,
+    )

@@ -20,10 +20,11 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import get_args
 
 from symveil.languages.runs import RunLanguage, endless
+from symveil.numerics.once import computed_once
 from symveil.privacy.calibration import kept
 from symveil.privacy.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
 from symveil.privacy.calibration.certificate import CertifiedRate
@@ -77,19 +78,19 @@ class _Question:
     language: RunLanguage = field(compare=False, repr=False)
     for_shorter_words_too: bool = False
 
-    @cached_property
+    @computed_once
     def farthest(self) -> int:
         """No two adjacent words are farther apart than this."""
         return min(self.adjacency, self.language.largest_distance)
 
-    @cached_property
+    @computed_once
     def words(self) -> WrittenOut | None:
         """Every word, where they are few."""
         if not self.language.has_at_most(MOST_WORDS):
             return None
         return written_out(self.language, with_prior=self.with_prior)
 
-    @cached_property
+    @computed_once
     def windows(self) -> WindowSearch | None:
         """Windows, where they are affordable and, for a chain, wide enough to beat blocks."""
         found = window_search(self.language, adjacency=self.adjacency, with_prior=self.with_prior)
@@ -97,7 +98,7 @@ class _Question:
             return None
         return found
 
-    @cached_property
+    @computed_once
     def blocks(self) -> ChainSearch | None:
         """Boxes and blocks, where the language is that of a chain and they are affordable."""
         return chain_search(self.language, adjacency=self.adjacency, with_prior=self.with_prior)
@@ -187,9 +188,9 @@ def _answered(question: _Question, epsilon: Fraction, progress: Callable[[str], 
         answer = _searched(question, epsilon, progress)
         if question.words is None:
             kept.keep(key, _written(answer))
-    while len(_answers) >= 512:
-        _answers.pop(next(iter(_answers)), None)
     _answers[key] = answer
+    for oldest in list(_answers)[:-512]:  # in one step each: other threads add and take out too
+        _answers.pop(oldest, None)
     return answer
 
 

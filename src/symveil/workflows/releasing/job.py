@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -85,6 +85,10 @@ class Job(ABC):
         """Whether the output in its place can have come from this input, as far as public things tell: how many
         records there were, which of them are in the output, and, where lengths are public, how long each is.
         """
+
+    def explained(self) -> AbstractContextManager[None]:
+        """A block in which what the engine says is wrong becomes one line of ours, without a value."""
+        return nullcontext()
 
     @abstractmethod
     def digest_in_place(self) -> str | None:

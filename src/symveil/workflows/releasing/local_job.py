@@ -19,6 +19,7 @@ from symveil.errors import FileError, ParameterError
 from symveil.io.aside import AsideFile, digest_of
 from symveil.io.columns import ColumnOptions
 from symveil.io.duplicates import SeenNames
+from symveil.io.formulas import Apostrophes
 from symveil.io.reading import suffix, wrong_suffix
 from symveil.io.records import ID, PLACE, SYMBOLS, as_text
 from symveil.io.sequence_files import FORMATS, SequenceFile, open_sequences
@@ -38,6 +39,7 @@ class LocalJob(Job):
         on_unknown: OnUnknown,
         true_error: bool,
         progress: Progress,
+        spreadsheet_safe: bool = False,
     ) -> None:
         _check_target(file.file, target)
         if not mechanism.keeps_lengths:
@@ -51,6 +53,9 @@ class LocalJob(Job):
             "form": file.form,
             "columns": file.names(),
         }
+        self._apostrophes: Apostrophes = "read" if spreadsheet_safe else "none"
+        if spreadsheet_safe:
+            self.facts["spreadsheet_safe"] = True
 
     def plan(self, release_id: str, key: bytes) -> ReleasePlan:
         """How this release is drawn."""
@@ -91,7 +96,8 @@ class LocalJob(Job):
         """Record by record: what is in the output stands in the input, in this order, and nothing but what was left
         out stands between.
         """
-        made = self._outline(open_sequences(self._target, ColumnOptions(**self._file.options())))
+        options = ColumnOptions(**self._file.options())
+        made = self._outline(open_sequences(self._target, options, apostrophes=self._apostrophes))
         awaited = next(made, None)
         records = 0
         for record in self._outline(self._file):
