@@ -46,6 +46,16 @@ def ledger_option(*, required: bool) -> Option:
     )
 
 
+def release_id_option(*, required: bool) -> Option:
+    """Which release is meant."""
+    return click.option(
+        "--release-id",
+        metavar="ID",
+        required=required,
+        help="The release's name; the same name is never charged twice.",
+    )
+
+
 def out_option(what: str, *, required: bool = True) -> Option:
     """Where a result goes. Every command writes it whole or not at all, and replaces what is there."""
     return click.option(

@@ -28,6 +28,7 @@ from symveil.workflows.releasing.job import Job, Progress
 from symveil.workflows.releasing.local_job import LocalJob
 from symveil.workflows.releasing.promise import manifest, parameters, price
 from symveil.workflows.releasing.protocol import Finished, Protocol
+from symveil.workflows.releasing.settings import Settings, made_by, spelled_columns, worked_out
 
 _LONGEST_ID = 100
 
@@ -179,14 +180,18 @@ def privatize_file(
         manifest_text=lambda name, written: manifest(
             family, job, name, written, model_file=model_file, charged=ledger is not None
         ).text(),
-        parameters=parameters(
-            family,
-            on_unknown=on_unknown,
-            columns=str(columns),
-            over_budget=over_budget,
-            # only where it is asked for: the parameters of other releases stay what they were
-            **({"spreadsheet_safe": True} if spreadsheet_safe else {}),
+        settings=Settings(
+            asked=parameters(
+                family,
+                on_unknown=on_unknown,
+                columns=spelled_columns(columns),
+                over_budget=over_budget,
+                # only where it is asked for: the parameters of other releases stay what they were
+                **({"spreadsheet_safe": True} if spreadsheet_safe else {}),
+            ),
+            made_by=made_by(engine=engine, facts=job.facts),
         ),
+        worked_out=lambda job: worked_out(family, job.lengths),
         release_id=release_id,
     )
     if ledger is not None and not job.has_ids and person is None:

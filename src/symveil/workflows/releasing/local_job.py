@@ -77,14 +77,18 @@ class LocalJob(Job):
     def survey(self, plan: ReleasePlan, ask: Ask) -> None:
         """Read the file once: what is wrong with it, and whose it is."""
         ids, records = _Ids(self._file, plan), 0
+        # of records that are left out the lengths decide nothing; who they are is found when the others are drawn
+        seen = np.empty(0, dtype=np.int64) if self._mechanism.keeps_lengths and self._on_unknown == "error" else None
         for batch in self._file.records():
             check_batch(batch, plan)
+            seen = None if seen is None else np.union1d(seen, _lengths(batch))
             ids.add(batch)
             counted = self._file.persons(batch).value_counts()
             ask(counted.field(0).to_pylist(), counted.field(1).to_pylist())
             records += len(batch)
             self._progress("charging", self._file.done(), records)
         ids.check()
+        self.lengths = seen
 
     @contextmanager
     def output(self, tag: str) -> Iterator[Output]:
@@ -188,7 +192,7 @@ class _Told:
         self._changed = self._compared = 0
 
     def add(self, source: pa.RecordBatch, released: pa.RecordBatch) -> None:
-        lengths = pc.list_value_length(released.column(SYMBOLS)).to_numpy(zero_copy_only=False).astype(np.int64)
+        lengths = _lengths(released)
         self._released += len(released)
         self._symbols += int(lengths.sum())
         self._lengths = np.union1d(self._lengths, lengths)
@@ -218,6 +222,12 @@ class _Told:
             if self._true_error
             else None,
         )
+
+
+def _lengths(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    """How long each record is."""
+    lengths = pc.list_value_length(batch.column(SYMBOLS)).to_numpy(zero_copy_only=False)
+    return np.asarray(lengths, dtype=np.int64)
 
 
 def _values(batch: pa.RecordBatch) -> Any:

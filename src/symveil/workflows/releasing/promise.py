@@ -13,10 +13,12 @@ from symveil.io.manifest import FORMAT, Manifest, alphabet_digest, model_digest
 from symveil.languages.runs import RunLanguage
 from symveil.ledger.amounts import charged_units, shown_units
 from symveil.ledger.composition import pure_loss, symbol_loss
+from symveil.ledger.units import Unit
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.ragged import LengthClass
 from symveil.mechanisms.ragged_edits import Family
 from symveil.numerics.rationals import at_least, spelled
+from symveil.privacy.parameters import read_metric
 from symveil.privacy.protection import Protection, protection
 from symveil.workflows.releasing.job import Job, Written
 from symveil.workflows.releasing.protocol import Price
@@ -28,18 +30,19 @@ _WEAKNESS = {"exact": 0, "certified": 1, "classic": 2}
 
 
 def price(family: Family) -> Price:
-    """ε for each sequence; the loss itself where it is known exactly for words of every length."""
+    """ε for each sequence and what it is an ε of; the loss itself where it is known for words of every length."""
     epsilon = family.epsilon
     loss = pure_loss(epsilon)
     if family.model is None and family.adjacency == 1 and len(family.alphabet) > 1:
         chosen = family.of_length(1)
         if isinstance(chosen, Exponential) and chosen.utility == "distance":
             loss = symbol_loss(chosen.rate, len(family.alphabet), 1)
-    return Price(charge=charged_units(epsilon), loss=loss)
+    unit = Unit(adjacency=family.adjacency, metric=read_metric(family.metric), public_start=family.public_start)
+    return Price(charge=charged_units(epsilon), loss=loss, unit=unit)
 
 
 def parameters(family: Family, **others: object) -> dict[str, Any]:
-    """Everything public that decides what is released."""
+    """The public parameters as they were asked for: what makes two runs the same command."""
     return {
         "epsilon": spelled(family.epsilon),
         "adjacency": family.adjacency,

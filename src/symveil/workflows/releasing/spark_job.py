@@ -266,11 +266,15 @@ class SparkJob(Job):
             over_budget=over,
             symbols=sum(length * count for length, count in lengths.items()),
             lengths=np.array(sorted(lengths), dtype=np.int64),
+            drawn=self._rows_digest(frame),  # files are cut and named anew by every run; the rows are the same
         )
 
     def table_digest(self, name: str) -> str:
         """A table's rows as a sum that does not depend on their order."""
-        return "rows:" + ":".join(map(str, self._sum(self._session.table(name))))
+        return self._rows_digest(self._session.table(name))
+
+    def _rows_digest(self, frame: Any) -> str:
+        return "rows:" + ":".join(map(str, self._sum(frame)))
 
     def _sum(self, frame: Any) -> tuple[Any, ...]:
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
