@@ -65,7 +65,7 @@ def doubts(mechanism: WordMechanism | EditMechanism) -> list[str]:
     found = []
     if getattr(mechanism, "tells_nothing", False):
         found.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
-    if mechanism.guarantee.epsilon > mechanism.epsilon:
+    if not mechanism.guarantee.within(mechanism.epsilon):
         found.append("this mechanism loses more than was asked for: it is not private")
     return found
 

@@ -7,6 +7,7 @@ mechanism that is not made for one length (`ragged_edits`) implements `RaggedMec
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
@@ -29,7 +30,7 @@ from symveil.models.word import Codes
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number
 from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.parameters import Adjacency, read_epsilon
+from symveil.privacy.parameters import Adjacency, read_epsilon, read_offset, require_spellable
 from symveil.randomness import BitSource
 
 Lengths = NDArray[np.int64]
@@ -98,7 +99,8 @@ class MechanismParameters:
     offset: Number = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon))
+        object.__setattr__(self, "epsilon", require_spellable(read_epsilon(self.epsilon), "epsilon"))
+        require_spellable(read_offset(self.offset), "offset")
         if (self.alphabet is None) == (self.model is None):
             found = "none" if self.model is None else "both"
             raise ParameterError("alphabet", expected="an alphabet or a model", found=found)
@@ -263,7 +265,9 @@ class MechanismOfLength(MechanismParameters):
                 new.rate,
                 new.guarantee,
             ):
-                found[-1] = LengthClass((found[-1].lengths[0], length), new.mechanism, new.rate, new.guarantee)
+                # they print alike; what is proved for all of them is the larger loss
+                worst = max(found[-1].guarantee, new.guarantee, key=_exact_loss)
+                found[-1] = LengthClass((found[-1].lengths[0], length), new.mechanism, new.rate, worst)
             else:
                 found.append(new)
         return found
@@ -275,6 +279,10 @@ class MechanismOfLength(MechanismParameters):
             if length >= self.adjacency and isinstance(shared, Exponential) and shared.utility == "distance":
                 return shared
         return self.of_length(length)
+
+
+def _exact_loss(guarantee: Guarantee) -> Fraction | float:
+    return math.inf if guarantee.loss is None else guarantee.loss
 
 
 def _resampled(mechanism: Exponential, codes: Codes, lengths: Lengths, bits: BitSource) -> Codes:
