@@ -269,6 +269,9 @@ def test_what_is_inserted_far_out_adds_up_close_to_one(power):
         {"ratio": "half", "power": "2", "deletion": "1/2", "substitution": "1/10"},
         {"ratio": "1/2", "power": "2", "deletion": "2", "substitution": "1/10"},
         {"ratio": "1/2", "power": "2", "deletion": "1/10000", "substitution": "1/10000"},  # its loss is far above ε
+        {"ratio": "0.999999999999", "power": "2", "deletion": "1/2", "substitution": "1/10"},  # inserts without end
+        {"ratio": "1e-999999999", "power": "2", "deletion": "1/2", "substitution": "1/10"},
+        {"ratio": "1/2", "power": "9" * 90_000, "deletion": "1/2", "substitution": "1/10"},
     ],
 )
 def test_what_was_kept_is_believed_only_if_its_loss_is_proved_again(tmp_path, monkeypatch, entry):

@@ -34,10 +34,12 @@ from symveil.io.model_json import model_text, parse_model
 from symveil.io.sequence_files import open_sequences
 from symveil.io.sequences import read_sequences
 from symveil.io.symbols import check_separable, join_word, read_alphabet, split_word
+from symveil.ledger.units import Unit
 from symveil.models.word import encode
 from symveil.numerics.rationals import exact, spelled
 from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
 from symveil.workflows.budgets import (
+    abandon_release,
     export_ledger,
     grant_budget,
     ledger_accounts,
@@ -250,9 +252,10 @@ def _prepare_ledger(folder: Path) -> tuple[bytes, ...]:
     privatize_file(folder / "trips.csv", folder / "private.csv", epsilon="3/2", alphabet="ab", ledger=str(file))
     global _ledger_file  # noqa: PLW0603 - the structure-aware maker starts from it
     _ledger_file = file
-    return (file.read_bytes(),)
+    return (file.read_bytes(), _OLD_LEDGER.read_bytes())
 
 
+_OLD_LEDGER = Path(__file__).parents[1] / "fixtures" / "ledger_0_2_0" / "ledger.sqlite"
 _ledger_file: Path | None = None
 
 _STORED: list[object] = [
@@ -299,7 +302,10 @@ def _ledger(content: bytes, folder: Path) -> object:
         lambda: [entry.document() for entry in ledger_history(file, "1")],
         lambda: ledger_accounts(file, most=2),
         lambda: export_ledger(file, folder / "l.csv"),
-        lambda: grant_budget(file, "1/2", persons=["1"]),
+        lambda: grant_budget(file, "1/2", persons=["1"], unit=Unit()),
+        lambda: [
+            abandon_release(file, str(entry.release_id)) for entry in ledger_history(file) if entry.state == "pending"
+        ],
         lambda: privatize_file(
             folder / "trips.csv", folder / "l-out.csv", epsilon=1, alphabet="ab", ledger=str(file), release_id=None
         ),

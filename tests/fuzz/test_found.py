@@ -163,7 +163,11 @@ def ledger(tmp_path):
         "UPDATE symveil_persons SET granted = 'much', spent = 'more'",
         "UPDATE symveil_releases SET loss = '{}'",
         "UPDATE symveil_releases SET charge = '" + "9" * 400 + "'",
-        "UPDATE symveil_charges SET sequences = 1000000000000000000",
+        "UPDATE symveil_charges SET sequences = -1",
+        "UPDATE symveil_releases SET unit = '{}'",
+        'UPDATE symveil_releases SET unit = \'{"adjacency": 0, "metric": "hamming", "public_start": false}\'',
+        "INSERT INTO symveil_settings VALUES ('unit', 'x')",
+        'UPDATE symveil_releases SET loss = \'{"kind": "pure", "epsilon": "1e9999999999"}\'',
         "UPDATE symveil_grants SET created = x'ff'",
         "DROP TABLE symveil_persons",
         "ALTER TABLE symveil_releases DROP COLUMN loss",
@@ -188,6 +192,13 @@ def test_a_ledger_with_values_that_nobody_wrote(ledger, statement) -> None:
     assert refused
 
 
+def test_more_sequences_than_anybody_composes(ledger) -> None:
+    """Their losses are added: nothing runs for ever, and nothing is refused."""
+    change(ledger, "UPDATE symveil_charges SET sequences = 1000000000000000000")
+    assert person_status(ledger, "1").composed_epsilon == 2e18
+    assert ledger_status(ledger).persons == 2 and len(ledger_history(ledger, "1")) == 2
+
+
 def test_a_failed_look_leaves_no_lock_behind(ledger) -> None:
     """Even while the error is kept, and with it everything that its frames hold."""
     change(
@@ -204,12 +215,12 @@ def test_a_failed_look_leaves_no_lock_behind(ledger) -> None:
 
 @pytest.mark.parametrize(
     ("version", "message"),
-    [("2", "made by a later symveil"), ("0", "damaged"), ("x", "damaged"), ("9" * 300, "made by a later symveil")],
+    [("3", "made by a later symveil"), ("0", "damaged"), ("x", "damaged"), ("9" * 300, "made by a later symveil")],
 )
 def test_a_ledger_of_another_version_is_not_touched(ledger, version, message) -> None:
     change(ledger, f"UPDATE symveil_settings SET value = '{version}' WHERE name = 'version'")  # noqa: S608
     before = ledger.read_bytes()
-    with pytest.raises(LedgerError, match=f"expected a ledger of version 1, found .*{message}") as caught:
+    with pytest.raises(LedgerError, match=f"expected a ledger of version 2, found .*{message}") as caught:
         grant_budget(ledger, 1, everyone=True)
     assert len(str(caught.value).splitlines()) == 1
     assert ledger.read_bytes() == before

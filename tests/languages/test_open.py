@@ -53,7 +53,7 @@ def test_an_automaton_accepts_where_it_says():
     model = sv.Automaton.from_transitions([("p", "a", "q"), ("q", "b", "p")], initial="p", accepting=["q"])
     language = sv.runs_up_to(model, 4)
     assert [language.sizes[length] for length in range(5)] == [0, 1, 0, 1, 0]
-    with pytest.raises(WordError, match="ends too early"):
+    with pytest.raises(WordError, match="ends in a state that is not accepting"):
         language.encode(())
     with pytest.raises(ModelError, match="at least one word of up to 0 symbols"):
         sv.runs_up_to(model, 0)

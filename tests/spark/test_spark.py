@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +19,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import services
 import symveil as sv
 from symveil.engines.batch import ReleasePlan, privatize_batch
-from symveil.errors import FileError, OverBudgetError, ParameterError
+from symveil.errors import FileError, InternalError, OverBudgetError, ParameterError
+from symveil.languages.any_length import AnyLength
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.workflows.budgets import grant_budget, ledger_status, person_status
 from symveil.workflows.check import check_manifest
 
@@ -224,3 +227,36 @@ def test_names_that_are_syntax_elsewhere(spark, tmp_path):
         identifier="a.b`c",
     )  # fmt: skip
     assert pq.read_table(tmp_path / "o").sort_by("a.b`c").to_pylist() == table.to_pylist()
+
+
+SECRET = "MARKER-of-a-secret-word"
+
+
+def faulty() -> Mechanism:
+    """A mechanism with a mistake that quotes a word; its class travels to the tasks by value."""
+
+    class Faulty(AnyLength):
+        def first_refused(self, codes, lengths):
+            try:
+                int(SECRET)
+            except ValueError as error:  # as libraries do: both messages are printed
+                raise RuntimeError(f"cannot read {SECRET}") from error
+
+    return sv.select_mechanism(Faulty(alphabet=sv.Alphabet.from_symbols("abc")), epsilon=1)
+
+
+def test_a_mistake_in_a_task_tells_no_value(spark, tmp_path, monkeypatch):
+    """In 0.2.0 the task's traceback, with the value, went through the JVM into the logs of executors and driver."""
+    from symveil.engines.spark import release_frame
+
+    pq.write_table(pa.table({"uid": ["u"], "trip": [["a"]]}), tmp_path / "in.parquet")
+    frame = spark.read.parquet(str(tmp_path / "in.parquet"))
+    with pytest.raises(Exception, match="symveil.errors.InternalError: internal error: RuntimeError at") as raised:
+        release_frame(frame, ReleasePlan(**{**vars(plan()), "mechanism": faulty()})).collect()
+    assert SECRET not in "".join(traceback.format_exception(raised.value)) + str(raised.value)
+    monkeypatch.setattr("symveil.workflows.releasing.promise.choose_mechanism", lambda *_: faulty())
+    names = {"identifier": "uid", "sequence": "trip"}
+    with pytest.raises(InternalError, match="^internal error: RuntimeError at symveil") as told:
+        sv.privatize_file(tmp_path / "in.parquet", tmp_path / "o", alphabet="abc", epsilon=1, engine="spark", **names)
+    assert SECRET not in "".join(traceback.format_exception(told.value))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet"]

@@ -64,7 +64,7 @@ def doubts(mechanism: Mechanism) -> list[str]:
     found = []
     if mechanism.tells_nothing:
         found.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
-    if mechanism.guarantee.epsilon > mechanism.epsilon:
+    if not mechanism.guarantee.within(mechanism.epsilon):
         found.append("this mechanism loses more than was asked for: it is not private")
     return found
 

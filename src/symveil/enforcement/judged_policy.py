@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import islice
 
 from symveil.enforcement.losses import policy_loss
@@ -16,6 +15,7 @@ from symveil.enforcement.safe_observations import Events, SafeObservations
 from symveil.enforcement.substitution import Substitution
 from symveil.errors import TooLargeError
 from symveil.models.stochastic_system import StochasticSystem
+from symveil.numerics.once import computed_once
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_adjacency
 from symveil.verification.opacity.notions import Question
@@ -75,7 +75,7 @@ class JudgedPolicy:
 
     # --- can it be done ------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def unenforceable(self) -> tuple[str, ...] | None:
         """An observation for which there is nothing to show; None where there is none."""
         for events in self._to_replace():
@@ -96,17 +96,17 @@ class JudgedPolicy:
 
     # --- what runs show ------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _sensitive(self) -> tuple[Shown, ...]:
         return _few(self._shown.sensitive())
 
-    @cached_property
+    @computed_once
     def _inputs(self) -> tuple[Shown, ...]:
         """What goes into the policy: whole observations, or sensitive strings and whole safe observations."""
         everything = self._policy.changes_everything
         return _few(self._shown.complete() if everything else self._shown.cut_when_exposed())
 
-    @cached_property
+    @computed_once
     def sensitive(self) -> tuple[Sensitive, ...]:
         """The sensitive strings with their substitutes."""
         found, outcomes = [], 0
@@ -137,18 +137,18 @@ class JudgedPolicy:
     def _spelled(self, events: Events) -> tuple[str, ...]:
         return self._safe.seen.spelled(events)
 
-    @cached_property
+    @computed_once
     def _sensitive_strings(self) -> frozenset[Events]:
         return frozenset(each.events for each in self._sensitive)
 
     # --- what it achieves ----------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def violation_before(self) -> Fraction:
         """The probability that an observation gives a secret away, within the horizon."""
         return sum((each.probability for each in self._sensitive), start=Fraction(0))
 
-    @cached_property
+    @computed_once
     def violation_after(self) -> Fraction | None:
         """The probability that what is shown gives a secret away, or is no observation of the system; None: cannot be.
 
@@ -165,7 +165,7 @@ class JudgedPolicy:
             total += each.probability * Fraction(unsafe, len(law))
         return total
 
-    @cached_property
+    @computed_once
     def guarantee(self) -> Guarantee | None:
         """The largest loss over adjacent observations of one length; infinite where a policy has no bound."""
         if not self.enforceable:
@@ -202,7 +202,7 @@ class JudgedPolicy:
         """The true ε, rounded up; infinite where it is."""
         return None if self.guarantee is None else self.guarantee.epsilon
 
-    @cached_property
+    @computed_once
     def expected_distance(self) -> float | None:
         """How many events are changed on average."""
         if not self.enforceable:
@@ -213,7 +213,7 @@ class JudgedPolicy:
         law = self._outcomes(events)
         return sum((_times(chance, _distance(events, shown)) for shown, chance in law.items()), start=Fraction(0))
 
-    @cached_property
+    @computed_once
     def posterior_of_secret(self) -> Fraction | float | None:
         """The largest Pr(a secret state was visited | what is shown), for an observer who knows the policy."""
         if not self.enforceable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +14,7 @@ from symveil.languages.state_sets import StateSet, set_of
 from symveil.languages.strong_components import strong_components
 from symveil.models.alphabet import Alphabet
 from symveil.models.stochastic_system import StochasticSystem
+from symveil.numerics.once import computed_once
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.exploration import Explored, explore
 from symveil.verification.opacity.notions import Question
@@ -37,12 +37,12 @@ class SafeObservations:
         self._longest = longest
         self._by_length: dict[int, RunLanguage | None] = {}
 
-    @cached_property
+    @computed_once
     def explored(self) -> Explored:
         """The estimates that safe observations lead to."""
         return explore(self.seen, self._machine, within=self._longest)
 
-    @cached_property
+    @computed_once
     def graph(self) -> WordGraph | None:
         """Its paths are the safe observations; None where not even the empty one is safe."""
         table = self.explored.table
@@ -73,7 +73,7 @@ class SafeObservations:
         except ModelError:  # no safe observation is that long
             return None
 
-    @cached_property
+    @computed_once
     def _moves(self) -> list[dict[int, int]]:
         """For each state of the graph where its symbols lead."""
         if self.graph is None:
@@ -149,7 +149,7 @@ class SafeObservations:
         """All observations of one length, safe or not, of which there must be one."""
         return RunLanguage(graph=self._everything, length=length)
 
-    @cached_property
+    @computed_once
     def _everything(self) -> WordGraph:
         """The observer as a graph of words, to the depth that is needed."""
         question = Question("weak", 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
 from symveil.io.records import as_text
+from symveil.languages.language import refusal
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
@@ -49,7 +50,7 @@ class ReleasePlan:
         if self.identifier is None and self.place is None:
             raise ParameterError("identifier", expected="a column of ids or of places", found="neither")
 
-    @cached_property
+    @property
     def keys(self) -> RecordKey:
         """What names records and gives them their bits."""
         return RecordKey(self.release_key, self.release_id)
@@ -97,7 +98,7 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
     wrong = plan.mechanism.language.first_refused(codes, lengths)
     if wrong.any():
         if plan.on_unknown == "error":
-            raise _refusal(batch, plan, wrong, lengths)
+            raise _refusal(batch, plan, wrong, codes, lengths)
         stays = wrong == 0
         batch = batch.filter(pa.array(stays))
         codes, lengths = codes[np.repeat(stays, lengths)], lengths[stays]
@@ -122,7 +123,7 @@ def check_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> None:
     if plan.on_unknown == "error":
         wrong = plan.mechanism.language.first_refused(codes, lengths)
         if wrong.any():
-            raise _refusal(batch, plan, wrong, lengths)
+            raise _refusal(batch, plan, wrong, codes, lengths)
 
 
 def _where(batch: pa.RecordBatch, plan: ReleasePlan, row: int) -> str:
@@ -131,23 +132,31 @@ def _where(batch: pa.RecordBatch, plan: ReleasePlan, row: int) -> str:
 
 
 def _refusal(
-    batch: pa.RecordBatch, plan: ReleasePlan, wrong: NDArray[np.int64], lengths: NDArray[np.int64]
+    batch: pa.RecordBatch, plan: ReleasePlan, wrong: NDArray[np.int64], codes: Codes, lengths: NDArray[np.int64]
 ) -> WordError:
     # positions, not symbols: the symbol is a secret
     row = int(np.argmax(wrong > 0))
     language = plan.mechanism.language
-    bound = language.max_length
-    if bound is not None and wrong[row] > bound:
+    end = int(lengths[: row + 1].sum())
+    why = refusal(language, codes[end - lengths[row] : end])
+    if why.because == "length":
+        bound = language.max_length
         return WordError(
             f"{_where(batch, plan, row)}: expected at most {bound} symbols, the public bound --max-length, found more; "
             "raise it, for all sequences",
             position=int(wrong[row]),
         )
+    out = "--on-unknown drop-sequence leaves such sequences out"
+    if why.because == "end":
+        return WordError(
+            f"{_where(batch, plan, row)}: expected a sequence that the model accepts, found one that ends in a state "
+            f"that is not accepting; {out}"
+        )
     length = f" of {lengths[row]}" if language.metric == "hamming" else ""  # elsewhere it is a secret
     return WordError(
         f"{_where(batch, plan, row)}: expected a sequence of the alphabet or model, found one that leaves it at "
-        f"position {wrong[row]}{length}; --on-unknown drop-sequence leaves such sequences out",
-        position=int(wrong[row]),
+        f"position {why.position}{length}; {out}",
+        position=why.position,
     )
 
 

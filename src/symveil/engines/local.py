@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pyarrow as pa
 
 from symveil.engines.batch import ReleasePlan, privatize_batch
+from symveil.errors import only_our_errors
 
 # Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
 pa.enable_signal_handlers(False)
@@ -28,7 +29,7 @@ def release_batches(
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="symveil") as pool:
         try:
             for batch in batches:
-                waiting.append((batch, pool.submit(privatize_batch, batch, plan)))
+                waiting.append((batch, pool.submit(_privatized, batch, plan)))
                 if len(waiting) > workers:
                     source, future = waiting.popleft()
                     yield source, future.result()
@@ -38,3 +39,9 @@ def release_batches(
         finally:
             for _, future in waiting:
                 future.cancel()
+
+
+def _privatized(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
+    """The same in a thread, whose errors are told without a value."""
+    with only_our_errors():
+        return privatize_batch(batch, plan)

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from symveil.engines.batch import ReleasePlan, check_batch, privatize_batch
-from symveil.errors import ParameterError
+from symveil.errors import ParameterError, only_our_errors
 from symveil.io.records import is_list
 from symveil.io.sequence_text import join_column, split_column
 
@@ -29,14 +29,14 @@ def release_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None
     The columns are those of `frame`; `plan.sequence` holds lists, or text that is split at `separator`.
     """
     plain, own = _plainly_named(frame, plan)
-    private = plain.mapInArrow(partial(_released, plan=own, separator=separator), plain.schema)
+    private = plain.mapInArrow(partial(_in_task, _released, plan=own, separator=separator), plain.schema)
     return private.toDF(*frame.columns)
 
 
 def check_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None) -> None:
     """Look at every row before anybody is charged; whatever the core would refuse is refused here."""
     plain, own = _plainly_named(frame, plan)
-    checked = plain.mapInArrow(partial(_checked, plan=own, separator=separator), "rows long")
+    checked = plain.mapInArrow(partial(_in_task, _checked, plan=own, separator=separator), "rows long")
     checked.groupBy().sum("rows").collect()
 
 
@@ -45,6 +45,14 @@ def _plainly_named(frame: Any, plan: ReleasePlan) -> tuple[Any, ReleasePlan]:
     names = {name: f"c{place}" for place, name in enumerate(frame.columns)}
     identifier = None if plan.identifier is None else names[plan.identifier]
     return frame.toDF(*names.values()), replace(plan, sequence=names[plan.sequence], identifier=identifier)
+
+
+def _in_task(
+    function: Callable[..., Iterator[pa.RecordBatch]], batches: Iterable[pa.RecordBatch], **named: Any
+) -> Iterator[pa.RecordBatch]:
+    """What a task does. Its errors end in the logs of executors and of the driver: they are told without a value."""
+    with only_our_errors():
+        yield from function(batches, **named)
 
 
 def _released(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from symveil.errors import FileError, SymveilError
+from symveil.errors import FileError, SymveilError, reason
 from symveil.io.reading import read_bytes
 
 _LARGEST_PACKED = 1024 * 1024 * 1024
@@ -28,7 +28,7 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     except SymveilError:
         raise
     except Exception as error:  # a damaged file makes pyarrow raise almost anything; the file is to blame
-        found = getattr(error, "strerror", None) or "a file that Parquet cannot read"
+        found = reason(error, otherwise="a file that Parquet cannot read")
         raise FileError(str(path), expected="a Parquet file", found=found) from None
 
 

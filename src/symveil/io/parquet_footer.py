@@ -74,8 +74,8 @@ def column_sizes(file: BinaryIO) -> Iterator[ColumnSize]:
                     bytes=int(told[_BYTES]),
                     packed_texts=told[_TYPE] == _BYTE_ARRAY and _DICTIONARY in told,
                 )
-    except (LookupError, TypeError, AttributeError, struct.error) as error:
-        raise ValueError("a damaged footer") from error
+    except (LookupError, TypeError, AttributeError, struct.error):
+        raise ValueError("a damaged footer") from None
 
 
 class _Compact:

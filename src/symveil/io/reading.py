@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from symveil.errors import FileError, either
+from symveil.errors import FileError, either, reason
 
 _GZIP = b"\x1f\x8b"
 _MEBIBYTE = 1024 * 1024
@@ -81,7 +81,7 @@ def open_bytes(
     try:
         file = path.open("rb")
     except OSError as error:
-        raise FileError(str(path), expected=expected, found=error.strerror or "none") from None
+        raise FileError(str(path), expected=expected, found=reason(error, otherwise="none")) from None
     except ValueError:  # a path that the system cannot spell
         raise FileError(repr(str(path)), expected=expected, found="an impossible file name") from None
     with file:
@@ -97,7 +97,7 @@ def open_bytes(
         except (EOFError, zlib.error, gzip.BadGzipFile):
             raise FileError(str(path), expected=expected, found="a damaged gzip file") from None
         except OSError as error:
-            raise FileError(str(path), expected=expected, found=error.strerror or "an unreadable file") from None
+            raise FileError(str(path), expected=expected, found=reason(error, otherwise="an unreadable file")) from None
 
 
 def read_bytes(path: Path, *, what: str, at_most: int) -> bytes:
@@ -209,7 +209,7 @@ def rows_of(
             elif width:
                 blank = blank or line
             line = before + reader.line_num + 1
-    except csv.Error as error:
+    except csv.Error as error:  # its complaints are about form, and quote nothing but delimiters
         raise FileError(f"{path}: line {line}", expected="comma-separated values", found=str(error)) from None
 
 

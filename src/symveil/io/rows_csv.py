@@ -6,16 +6,18 @@ import csv
 import io
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from functools import cached_property
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from symveil.io.csv_blocks import Block, CsvBlocks
-from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_delimiter, csv_rows
+from symveil.io.formulas import Apostrophes, guarded, unguarded
+from symveil.io.reading import LONGEST_SEQUENCE_CELL, MOST_TIMES, csv_delimiter, csv_rows
 from symveil.io.records import PLACE
 from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
+from symveil.numerics.once import computed_once
 
 
 class CsvRows(RowSource):
@@ -23,17 +25,26 @@ class CsvRows(RowSource):
 
     unit = "line"
 
-    @cached_property
+    def __init__(self, file: Path, *, most_times: int = MOST_TIMES, apostrophes: Apostrophes = "none") -> None:
+        super().__init__(file, most_times=most_times)
+        self._apostrophes = apostrophes
+
+    @computed_once
     def names(self) -> list[str]:
         """The header."""
         with closing(
             csv_rows(self.file, what=WHAT, most_times=self._most_times, longest_cell=LONGEST_SEQUENCE_CELL)
         ) as rows:
-            return next(rows)[1]
+            header = next(rows)[1]
+        return [unguarded(name) for name in header] if self._apostrophes == "read" else header
 
     def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
         """The rows, as strings."""
         del symbols
+        with closing(self._batches(columns)) as found:
+            yield from map(_unguarded_batch, found) if self._apostrophes == "read" else found
+
+    def _batches(self, columns: Sequence[str]) -> Generator[pa.RecordBatch]:
         places = [self.names.index(name) for name in columns]
         gathered = Gathered()
         blocks = CsvBlocks(self.file, self.names, most_times=self._most_times, opened=self._opened)
@@ -52,7 +63,13 @@ class CsvRows(RowSource):
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A CSV writer with the same delimiter."""
-        return _CsvWriter(out, schema.names, csv_delimiter(self.file))
+        return _CsvWriter(out, schema.names, csv_delimiter(self.file), guard=self._apostrophes == "written")
+
+
+def _unguarded_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    place, *cells = batch.columns
+    plain = [pc.replace_substring_regex(column, pattern="\\A'", replacement="") for column in cells]
+    return pa.record_batch([place, *plain], names=batch.schema.names)
 
 
 def _batch(gathered: Gathered, columns: Sequence[str], places: list[int]) -> pa.RecordBatch:
@@ -60,17 +77,31 @@ def _batch(gathered: Gathered, columns: Sequence[str], places: list[int]) -> pa.
     return pa.record_batch([pa.array(gathered.places, type=pa.int64()), *cells], names=[PLACE, *columns])
 
 
+def _guarded_column(column: Any) -> Any:
+    """`formulas.guarded` for every cell."""
+    signs = pc.match_substring_regex(column, pattern="\\A[=+\\-@\t\r\n＝＋－＠']")
+    return pc.if_else(signs, pc.binary_join_element_wise("'", column, ""), column)
+
+
 class _CsvWriter(RowWriter):
-    def __init__(self, out: BinaryIO, names: Sequence[str], delimiter: str) -> None:
+    def __init__(self, out: BinaryIO, names: Sequence[str], delimiter: str, *, guard: bool) -> None:
         self._text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
-        self._csv = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
-        self._csv.writerow(names)
-        self._delimiter = delimiter
+        # quoted throughout, a cell stays one cell for a spreadsheet that expects another delimiter
+        self._csv = csv.writer(
+            self._text,
+            delimiter=delimiter,
+            lineterminator="\n",
+            quoting=csv.QUOTE_ALL if guard else csv.QUOTE_MINIMAL,
+        )
+        self._csv.writerow(map(guarded, names) if guard else names)
+        self._delimiter, self._guard = delimiter, guard
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Some more rows."""
         texts = [column if pa.types.is_string(column.type) else column.cast(pa.string()) for column in batch.columns]
-        if len(texts) > 1 and not any(map(self._needs_quotes, texts)):
+        if self._guard:
+            texts = [_guarded_column(column) for column in texts]
+        elif len(texts) > 1 and not any(map(self._needs_quotes, texts)):
             lines = pc.binary_join_element_wise(*texts, self._delimiter)
             self._text.write("\n".join([*lines.to_pylist(), ""]))
             return

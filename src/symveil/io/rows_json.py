@@ -6,7 +6,6 @@ import io
 import json
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from functools import cached_property
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from symveil.io.json_text import Numeral
 from symveil.io.reading import read_lines
 from symveil.io.records import PLACE
 from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
+from symveil.numerics.once import computed_once
 
 RAW = b"raw"
 """Marks a column, in its field's metadata, whose cells are JSON already."""
@@ -29,7 +29,7 @@ class JsonRows(RowSource):
 
     unit = "line"
 
-    @cached_property
+    @computed_once
     def _first(self) -> dict[str, object]:
         with closing(read_lines(self.file, what=WHAT, most_times=self._most_times)) as lines:
             for number, text in enumerate(lines, start=1):

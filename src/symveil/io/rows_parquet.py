@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -15,11 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from symveil.errors import FileError, SymveilError
+from symveil.errors import FileError, SymveilError, reason
 from symveil.io.parquet_footer import ColumnSize, column_sizes
 from symveil.io.reading import MOST_TIMES, open_bytes
 from symveil.io.records import LONGEST, PLACE, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
 from symveil.io.rows import WHAT, RowSource, RowWriter
+from symveil.numerics.once import computed_once
 
 _MOST_VALUES = 1 << 28
 """A row group with more values is a bomb: run lengths pack thousands of millions of them into a few bytes."""
@@ -36,7 +36,7 @@ class ParquetRows(RowSource):
         self._longest = longest
         self._rows_done, self._rows_all = 0, 0
 
-    @cached_property
+    @computed_once
     def _schema(self) -> pa.Schema:
         with self._file() as (file, _):
             return file.schema_arrow
@@ -136,7 +136,7 @@ class ParquetRows(RowSource):
         except (MemoryError, KeyboardInterrupt):
             raise
         except Exception as error:  # a damaged file makes pyarrow raise almost anything; the file is to blame
-            found = getattr(error, "strerror", None) or "a file that Parquet cannot read"
+            found = reason(error, otherwise="a file that Parquet cannot read")
             raise FileError(str(self.file), expected="a Parquet file", found=found) from None
 
 

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from symveil.errors import FileError
+from symveil.errors import FileError, ParameterError
 from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns, secret_lengths_in_long_form
 from symveil.io.event_groups import Grouping
+from symveil.io.formulas import Apostrophes
 from symveil.io.reading import MOST_TIMES, suffix, wrong_suffix
 from symveil.io.records import (
     ID,
@@ -127,6 +128,7 @@ def open_sequences(
     *,
     longest: int = LONGEST,
     most_times: int = MOST_TIMES,
+    apostrophes: Apostrophes = "none",
 ) -> SequenceFile:
     """The sequences in a file: CSV, JSON Lines, Parquet or XES by its name, each also gzipped.
 
@@ -142,11 +144,13 @@ def open_sequences(
     kind = FORMATS.get(suffix(file))
     if kind is None:
         raise wrong_suffix(file, tuple(FORMATS))
+    if kind != "CSV" and apostrophes != "none":
+        raise ParameterError("spreadsheet_safe", expected="CSV, which spreadsheets open, with it", found=kind)
     if kind == "XES":
         return _XesFile(XesReader(file, options, longest=longest, most_times=most_times))
     source: RowSource
     if kind == "CSV":
-        source = CsvRows(file, most_times=most_times)
+        source = CsvRows(file, most_times=most_times, apostrophes=apostrophes)
     elif kind == "JSON Lines":
         source = JsonRows(file, most_times=most_times)
     else:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -18,10 +17,10 @@ from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.graph import AnyModel, Model, WordGraph, require_words, word_graph
 from symveil.languages.language import FAR, Metric, Neighbours, first_unknown
-from symveil.languages.memo import Memo
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Lengths, Word, encode
+from symveil.numerics.once import Memo, computed_once
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +51,7 @@ class AnyLength:
         """The words of this length; None where the model has none."""
         return self._languages[length]
 
-    @cached_property
+    @computed_once
     def _languages(self) -> Memo[int, FreeLanguage | RunLanguage | None]:
         return Memo(self._make)
 
@@ -64,7 +63,7 @@ class AnyLength:
         except ModelError:
             return None
 
-    @cached_property
+    @computed_once
     def shortest(self) -> FreeLanguage | RunLanguage:
         """Its shortest words; a model without any word is refused."""
         for length in range(1 if self.graph is None else self.graph.state_count + 1):

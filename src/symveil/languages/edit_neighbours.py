@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from flint import arb
@@ -20,6 +19,7 @@ from symveil.languages.graph import WordGraph
 from symveil.languages.universal_levenshtein import Profile, patterns_at, universal_automaton
 from symveil.models.word import Codes
 from symveil.numerics.balls import ball
+from symveil.numerics.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
 
 _MOST_EDGES = 5_000_000
@@ -73,7 +73,7 @@ class EditNeighbours:
 
     # --- the pass ------------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _layers(self) -> list[_Layer]:
         start = (self._universal.start, 0 if self._graph is None else self._graph.start)
         layers = [_Layer([start], [1], [[]])]
@@ -130,7 +130,7 @@ class EditNeighbours:
 
     # --- counting ------------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _ends(self) -> dict[tuple[int, int], list[int]]:
         """(distance, length) → the nodes of that layer where words at that distance end."""
         ends: dict[tuple[int, int], list[int]] = {}
@@ -141,7 +141,7 @@ class EditNeighbours:
                     ends.setdefault((distance, length), []).append(index)
         return ends
 
-    @cached_property
+    @computed_once
     def _table(self) -> dict[tuple[int, int], int]:
         return {
             (distance, length): sum(self._layers[length].words[index] for index in nodes)

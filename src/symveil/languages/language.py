@@ -9,13 +9,14 @@ Everything that differs between Σⁿ, a model, and words of secret lengths is a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from symveil.languages.graph import Model, WordGraph
+from symveil.languages.graph import Model, WordGraph, ends_unaccepted
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word
 from symveil.randomness import BitSource
@@ -24,6 +25,15 @@ Metric = Literal["hamming", "levenshtein"]
 
 FAR = int(np.iinfo(np.int64).max)
 """The distance between two words that are never adjacent, because what is public about them differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a word is not one of a language: because of one symbol, of its length, or of where it ends."""
+
+    because: Literal["symbol", "length", "end"]
+    position: int | None = None
+    """Where the first wrong symbol stands, counted from 1."""
 
 
 class Neighbours(Protocol):
@@ -117,3 +127,19 @@ def first_unknown(codes: Codes, lengths: Lengths, alphabet: Alphabet) -> NDArray
     # from the last to the first, so that the first one stays
     wrong[row_of[::-1]] = unknown[::-1] - (ends - lengths)[row_of[::-1]] + 1
     return wrong
+
+
+def refusal(language: Language, codes: Codes) -> Refusal:
+    """Why a word that `language.first_refused` found is none of its words."""
+    lengths = np.array([len(codes)])
+    unknown = int(first_unknown(codes, lengths, language.alphabet)[0])
+    if unknown:
+        return Refusal("symbol", unknown)
+    graph, bound = language.graph, language.max_length
+    if graph is None or (bound is not None and len(codes) > bound):
+        return Refusal("length")
+    if ends_unaccepted(graph, codes.tolist()):
+        return Refusal("end")
+    # the step that does not exist is to blame, or an earlier one from which no word can be completed
+    position = int(language.first_refused(codes, lengths)[0])
+    return Refusal("symbol", min(position, len(graph.states_of(codes.tolist()))))

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal, cast
 
 import numpy as np
@@ -30,6 +29,7 @@ from symveil.languages.open import BoundedLanguage
 from symveil.models.alphabet import Alphabet, Symbol, is_hashable
 from symveil.models.automaton import Automaton, Transition
 from symveil.models.word import Word, encode
+from symveil.numerics.once import computed_once
 
 State = tuple[int, int]
 """(position, edits): how many symbols of the word have been dealt with, and at which price."""
@@ -178,7 +178,7 @@ class LevenshteinAutomaton:
 
     # --- counting ------------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _neighbours(self) -> EditNeighbours:
         if self.printed:
             raise ParameterError(

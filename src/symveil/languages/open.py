@@ -10,7 +10,6 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -19,10 +18,11 @@ from numpy.typing import NDArray
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.edit_distance import edit_distances
 from symveil.languages.edit_neighbours import EditNeighbours
-from symveil.languages.graph import Model, WordGraph, word_graph
+from symveil.languages.graph import NOT_ACCEPTED, Model, WordGraph, word_graph
 from symveil.languages.language import Language, Metric, first_unknown
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Lengths, Word, encode, read_length, split_words
+from symveil.numerics.once import computed_once
 from symveil.randomness import BitSource, uniform_below, uniform_integer
 
 _MOST_BYTES = 2 * 10**9
@@ -238,7 +238,7 @@ class OpenRuns(_SecretLengths):
         """The symbols of the model."""
         return self.graph.alphabet
 
-    @cached_property
+    @computed_once
     def ways(self) -> list[NDArray[Any]]:
         """ways[k][s]: exactly how many words complete from s with exactly k more symbols (Python integers)."""
         layers = [self.graph.accepting.astype(object) * 1]
@@ -246,7 +246,7 @@ class OpenRuns(_SecretLengths):
             layers.append(self.graph.sum_over_edges(layers[-1][self.graph.target]))
         return layers
 
-    @cached_property
+    @computed_once
     def sizes(self) -> list[int]:
         """How many words there are of each length."""
         return [int(layer[self.graph.start]) for layer in self.ways]
@@ -265,7 +265,7 @@ class OpenRuns(_SecretLengths):
         super().check_word(codes)
         refused = self._leaves_at(codes)
         if refused > len(codes):
-            raise WordError("word: expected a word that the model accepts, found one that ends too early for it")
+            raise WordError(f"word: {NOT_ACCEPTED}")
         if refused:
             raise WordError(
                 f"word: expected a word that the model can produce, found an impossible symbol at position {refused}",
@@ -310,7 +310,7 @@ class OpenRuns(_SecretLengths):
                 ]
         return by_length if longest is None else by_length[: longest + 1]
 
-    @cached_property
+    @computed_once
     def _completable(self) -> list[NDArray[np.bool_]]:
         """[k][s]: whether a word can be completed from s with at most k more symbols."""
         layers = [self.ways[0] > 0]

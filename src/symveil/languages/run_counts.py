@@ -9,7 +9,6 @@ long as they hold it and then as Python's, so a draw compares integers and is ex
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from symveil.languages.language import Language
 from symveil.languages.run_ranks import RunRanks
 from symveil.models.word import Codes
 from symveil.numerics.balls import ball
+from symveil.numerics.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class RunNeighbours:
         self._farthest = len(codes) if farthest is None else farthest
         self._edge_weights = None if edge_weights is None else np.array(edge_weights, dtype=object)
 
-    @cached_property
+    @computed_once
     def _layers(self) -> list[Layer]:
         graph = self._language.graph
         layers: list[Layer] = [graph.accepting.astype(np.int64)[:, None]]
@@ -88,7 +88,7 @@ class RunNeighbours:
             return 1, int(self._codes[0])
         return 0, self._language.graph.start
 
-    @cached_property
+    @computed_once
     def _weights(self) -> list[Any]:
         position, state = self._begin
         return list(self._layers[position][state].tolist())
@@ -97,7 +97,7 @@ class RunNeighbours:
         """N(0), N(1) … up to the largest possible distance."""
         return self._counts
 
-    @cached_property
+    @computed_once
     def _counts(self) -> list[int]:
         if self._edge_weights is not None:
             return RunNeighbours(self._language, self._codes, farthest=self._farthest).counts()
@@ -125,7 +125,7 @@ class RunNeighbours:
         released[position:] = self._ranks.word((position, state, distance), rank)
         return released
 
-    @cached_property
+    @computed_once
     def _ranks(self) -> RunRanks:
         return RunRanks(self._language.graph, self._codes, self.ways)
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
-from symveil.languages.graph import AnyModel, Model, WordGraph, require_words, word_graph
+from symveil.languages.graph import (
+    NOT_ACCEPTED,
+    AnyModel,
+    Model,
+    WordGraph,
+    ends_unaccepted,
+    require_words,
+    word_graph,
+)
 from symveil.languages.language import FAR, Metric, first_unknown
 from symveil.languages.run_counts import RunNeighbours
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word, as_rows, check_code_range, encode, read_length
+from symveil.numerics.once import computed_once
 
 States = NDArray[np.int32]
 
@@ -67,7 +75,7 @@ class RunLanguage:
         """No two words are farther apart than their altered symbols are many."""
         return max(self.length - 1, 0) if self.public_start else self.length
 
-    @cached_property
+    @computed_once
     def alive(self) -> list[NDArray[np.bool_]]:
         """`alive[k][s]`: from s a word can still be completed with k more symbols."""
         layers = [self.graph.accepting]
@@ -78,7 +86,7 @@ class RunLanguage:
             layers.append(layer)
         return layers
 
-    @cached_property
+    @computed_once
     def ways(self) -> list[NDArray[Any]]:
         """`ways[k][s]`: exactly how many words complete from s with k more symbols (Python integers)."""
         layers = [self.graph.accepting.astype(object) * 1]
@@ -141,6 +149,8 @@ class RunLanguage:
             position = int(impossible[impossible > 0].min())
             row = int(np.argmax(impossible == position))
             which = f"word {row + 1}, " if len(codes) > 1 else ""
+            if ends_unaccepted(self.graph, codes[row].tolist()):
+                raise WordError(f"{which}word: {NOT_ACCEPTED}")
             raise WordError(
                 f"{which}word: expected a word that the model can produce, found an impossible symbol at position "
                 f"{position} of {self.length}",
@@ -174,7 +184,7 @@ class RunLanguage:
         edge = np.minimum(np.searchsorted(self._edge_keys, keys), self.graph.edge_count - 1)
         return np.where(self._edge_keys[edge] == keys, edge, -1)
 
-    @cached_property
+    @computed_once
     def _edge_table(self) -> NDArray[np.int64] | None:
         """The edges as a table, where states × symbols are few enough to write all of them down."""
         entries = self.graph.state_count * len(self.alphabet)
@@ -184,7 +194,7 @@ class RunLanguage:
         table[self._edge_keys] = np.arange(self.graph.edge_count)
         return table
 
-    @cached_property
+    @computed_once
     def _edge_keys(self) -> NDArray[np.int64]:
         return self.graph.source * len(self.alphabet) + self.graph.symbol
 

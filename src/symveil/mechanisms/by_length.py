@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -17,11 +16,11 @@ from numpy.typing import NDArray
 from symveil.errors import ModelError, ParameterError
 from symveil.languages.any_length import AnyLength, gathered
 from symveil.languages.language import Language
-from symveil.languages.memo import Memo
 from symveil.languages.neighbours import resample_ragged
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
 from symveil.models.word import Codes, Lengths
+from symveil.numerics.once import Memo, computed_once
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.release_chain import ReleaseChain
@@ -60,13 +59,13 @@ class ByLength(Mechanism):
         """The mechanism for words of this length; None where the model has no such word."""
         return self._made[length]
 
-    @cached_property
+    @computed_once
     def _made(self) -> Memo[int, Mechanism | None]:
         def make(length: int) -> Mechanism | None:
             language = self._words.of_length(length)
             return None if language is None else self._choose(self.choice, language)
 
-        return Memo(make)
+        return Memo(make, one_at_a_time=True)  # choosing may search for seconds
 
     def _of(self, length: int) -> Mechanism:
         mechanism = self.of_length(length)
@@ -129,6 +128,13 @@ class ByLength(Mechanism):
         """The rate of the exponential mechanism on Σⁿ where one symbol is hidden."""
         shared = self._shared_at(1) if len(self.alphabet) > 1 else None
         return None if shared is None else shared.rate
+
+    def parts(self, lengths: Lengths | None) -> dict[str, Mechanism] | None:
+        """The mechanism of each of these lengths that the language has words of."""
+        if lengths is None:
+            return None
+        made = {length: self.of_length(length) for length in np.unique(lengths[lengths > 0]).tolist()}
+        return {str(length): mechanism for length, mechanism in made.items() if mechanism is not None}
 
     def classes(self, lengths: Lengths) -> list[LengthClass]:
         """What happens to words of these lengths, neighbouring lengths with the same promise as one."""

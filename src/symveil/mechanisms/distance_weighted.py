@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from flint import arb
@@ -23,6 +22,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes, Lengths, as_rows
 from symveil.numerics.balls import STANDARD_PRECISION, nearest_float, precision
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number
 from symveil.privacy.law import DistanceLaw, ErrorBounds
 from symveil.privacy.parameters import Adjacency
@@ -53,7 +53,7 @@ class DistanceWeighted(Mechanism):
         del counts
         return None
 
-    @cached_property
+    @computed_once
     def _around_any(self) -> Neighbours:
         """The words around any word, where all words look alike."""
         return self.language.around(ANY_WORD)
@@ -72,7 +72,7 @@ class DistanceWeighted(Mechanism):
         distances = self._common_choice.pick(bits.words(len(rows)), bits)
         return at_distance(rows, distances, len(self.alphabet), bits)
 
-    @cached_property
+    @computed_once
     def _common_choice(self) -> Boundaries:
         """Which distance, where all words look alike."""
         return self._distance_choice(self._around_any.count_balls)
@@ -106,7 +106,7 @@ class DistanceWeighted(Mechanism):
         # a word with another public start cannot be released
         return np.where(distances == FAR, -np.inf, by_distance[np.minimum(distances, len(by_distance) - 1)])
 
-    @cached_property
+    @computed_once
     def _common_log_weights(self) -> NDArray[np.float64]:
         return self._log_weights(self._around_any.count_balls)
 
@@ -123,7 +123,7 @@ class DistanceWeighted(Mechanism):
             return self._common_law
         return self._law_around(self.language.around(codes))
 
-    @cached_property
+    @computed_once
     def _common_law(self) -> DistanceLaw:
         return self._law_around(self._around_any)
 
@@ -159,7 +159,7 @@ class DistanceWeighted(Mechanism):
             rounded = [rounded_weight(weight) for weight in self.weight_balls(near.count_balls())]
         return [weight for weight, _ in rounded], max(error for _, error in rounded)
 
-    @cached_property
+    @computed_once
     def _common_rationals(self) -> tuple[list[Fraction], Fraction]:
         return self._rational_weights(self._around_any)
 

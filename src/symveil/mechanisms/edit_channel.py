@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
@@ -24,7 +23,6 @@ from symveil.errors import ParameterError
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.language import Language, Metric
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
-from symveil.languages.memo import Memo
 from symveil.languages.open import OpenWords
 from symveil.languages.run_product import AutomatonSize
 from symveil.mechanisms.edit_channel_chain import GapStops, channel_log_error, channel_moves
@@ -33,7 +31,9 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Lengths, Word, read_length, split_words
 from symveil.numerics.balls import ball, nearest_float, precision
+from symveil.numerics.once import Memo, computed_once
 from symveil.numerics.rationals import Number, spelled
+from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.edit_channel_loss import (
     ChannelLoss,
     ChannelParameters,
@@ -120,7 +120,7 @@ class EditChannel(Mechanism):
 
     # --- parameters and guarantee --------------------------------------------------------------
 
-    @cached_property
+    @searched_once
     def _chosen(self) -> tuple[ChannelParameters, ChannelLoss]:
         symbols = len(self.alphabet)
         if self._own_parameters is not None:
@@ -244,7 +244,7 @@ class EditChannel(Mechanism):
         """Piece i: exactly start + i symbols, given at least `start`; the last piece: more than those."""
         return self._gap_choices[start]
 
-    @cached_property
+    @computed_once
     def _gap_choices(self) -> Memo[int, Boundaries]:
         return Memo(lambda start: Boundaries(lambda: self._gap_cuts(start), width=32))
 
@@ -255,14 +255,14 @@ class EditChannel(Mechanism):
             sums.append(sums[-1] + weight)
         return [partial / total for partial in sums]
 
-    @cached_property
+    @computed_once
     def _fate(self) -> Boundaries:
         keep, substitution = self.parameters.keep, self.parameters.substitution
         return Boundaries(lambda: [ball(keep), ball(keep + substitution)], width=32)
 
     # --- the law -------------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _forward(self) -> ChannelForward:
         return ChannelForward(self.parameters, len(self.alphabet))
 
@@ -310,7 +310,7 @@ class EditChannel(Mechanism):
         moves = channel_moves(self.parameters, len(self.alphabet), codes, stops, shown)
         return *moves, channel_log_error(stops, codes, shown)
 
-    @cached_property
+    @computed_once
     def _stops(self) -> Memo[int, GapStops]:
         return Memo(lambda shown: GapStops(self.parameters, shown))
 

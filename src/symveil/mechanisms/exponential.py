@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -31,7 +30,9 @@ from symveil.mechanisms.run_release import release_runs
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
+from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
@@ -90,7 +91,7 @@ class Exponential(DistanceWeighted):
         """η of r(ℓ) = e^{−ηℓ}, or c of r(ℓ) = e^{c/(ℓ+a)}."""
         return self.certified.rate if self.certified else self._plain_rate
 
-    @cached_property
+    @searched_once
     def certified(self) -> CertifiedRate | None:
         """The proof behind the rate on a model; None where none is needed or none exists."""
         if not isinstance(self.language, RunLanguage) or self.utility != "distance" or self.calibration != "tight":
@@ -102,7 +103,7 @@ class Exponential(DistanceWeighted):
             self.language, epsilon=self.epsilon, adjacency=max(self.reach, 1), with_prior=self.prior == "chain"
         )
 
-    @cached_property
+    @computed_once
     def _plain_rate(self) -> Fraction:
         if self.calibration == "classic":
             return self.epsilon / 2 / self._log_ratio_per_rate(self.adjacency)
@@ -152,13 +153,13 @@ class Exponential(DistanceWeighted):
         alike = self.language.homogeneous and self.utility == "distance"
         return alike and min(length, self._length) >= self.adjacency
 
-    @cached_property
+    @computed_once
     def _run_weights(self) -> RunWeights | None:
         if not isinstance(self.language, RunLanguage) or self.utility != "distance":
             return None
         return RunWeights(language=self.language, rate=self.rate, with_prior=self.prior == "chain")
 
-    @cached_property
+    @computed_once
     def resample_choice(self) -> Boundaries:
         """Piece 0: a symbol becomes a uniform one."""
         return Boundaries(self._resample_chance, width=32)

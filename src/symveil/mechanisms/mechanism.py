@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from symveil.languages.run_product import AutomatonSize, product_size
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word, decode, split_words
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.guarantee import Guarantee
@@ -169,6 +169,11 @@ class Mechanism(ABC):
     def symbol_rate(self) -> Fraction | None:
         """η where every symbol of every word is drawn by itself, and one symbol is what is hidden; None elsewhere."""
         return None
+
+    def parts(self, lengths: Lengths | None) -> dict[str, Mechanism] | None:
+        """The mechanisms that draw words of these public lengths, by length; None: not known before lengths are."""
+        del lengths
+        return {"any": self}
 
     def classes(self, lengths: Lengths) -> list[LengthClass]:
         """What happens to words of these public lengths; one class for all where lengths are a secret."""
@@ -343,7 +348,7 @@ class Mechanism(ABC):
         return {
             name: value
             for name, value in self.__dict__.items()
-            if not isinstance(getattr(kind, name, None), cached_property)
+            if not isinstance(getattr(kind, name, None), computed_once)
         }
 
     def __repr__(self) -> str:

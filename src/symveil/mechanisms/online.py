@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -25,12 +24,12 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, WordError
 from symveil.languages.graph import WordGraph
 from symveil.languages.language import Language
-from symveil.languages.memo import Memo
 from symveil.languages.runs import RunLanguage, endless
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Symbol, is_hashable
 from symveil.models.word import Codes, Lengths, split_words
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import Memo, computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
@@ -135,7 +134,7 @@ class Online(Mechanism):
         steps = self._steps_to[own]
         return min(range(len(options)), key=lambda place: steps[graph.target[options[place]]])
 
-    @cached_property
+    @computed_once
     def _steps_to(self) -> Memo[int, NDArray[np.int64]]:
         return Memo(lambda symbol: steps_to(self._runs.graph, symbol))
 
@@ -143,7 +142,7 @@ class Online(Mechanism):
         """Piece 0: the preferred successor, with probability e^η/(e^η+D−1)."""
         return self._keep_choices[options]
 
-    @cached_property
+    @computed_once
     def _keep_choices(self) -> Memo[int, Boundaries]:
         return Memo(lambda options: Boundaries(lambda: [self._keep_chance(options)]))
 
@@ -184,7 +183,7 @@ class Online(Mechanism):
         """ln of the chance of one successor, given whether it is the preferred one; None: there is none."""
         return self._log_steps_of[options, preferred]
 
-    @cached_property
+    @computed_once
     def _log_steps_of(self) -> Memo[tuple[int, bool | None], float]:
         def log_chance(key: tuple[int, bool | None]) -> float:
             options, preferred = key

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -33,7 +33,9 @@ from symveil.numerics.balls import (
     precision,
     upper_bound,
 )
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import spelled
+from symveil.numerics.turns import searched_once
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import ErrorBounds
 from symveil.randomness import BitSource
@@ -57,7 +59,7 @@ class PermuteAndFlip(DistanceWeighted):
     name = "permute-and-flip"
     label: ClassVar[str] = "permute-and-flip"
 
-    @cached_property
+    @searched_once
     def rate(self) -> Fraction:
         """η of the acceptance probabilities p_ℓ = e^{−ηℓ}."""
         if self.calibration == "classic" or self.reach == 0:
@@ -71,7 +73,7 @@ class PermuteAndFlip(DistanceWeighted):
         """Σⁿ itself, where that is the language."""
         return FreeLanguage(self.alphabet, self._length)
 
-    @cached_property
+    @computed_once
     def guarantee(self) -> Guarantee:
         """On Σⁿ bη + ln Φ(0)/Φ(b), attained by a word and a neighbour at distance b."""
         if self.reach == 0:

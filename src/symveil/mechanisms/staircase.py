@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from symveil.languages.free import FreeLanguage, words
 from symveil.languages.language import Language
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import spelled
 from symveil.privacy.guarantee import Guarantee
 
@@ -42,13 +42,13 @@ class Staircase(DistanceWeighted):
     name = "staircase"
     label: ClassVar[str] = "staircase"
 
-    @cached_property
+    @computed_once
     def step_height(self) -> Fraction:
         """How much ln r falls at each step."""
         tight = self.calibration == "tight" and self.language.homogeneous
         return self.epsilon if tight else self.epsilon / 2
 
-    @cached_property
+    @computed_once
     def first_step(self) -> int:
         """t: how many distances share the largest weight. Chosen from public parameters only."""
         if self.reach == 0:

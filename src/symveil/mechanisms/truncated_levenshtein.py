@@ -12,7 +12,6 @@ on the whole language, with weight Tz, and of words at distance ℓ ≤ k, with 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -22,7 +21,6 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.language import Metric
-from symveil.languages.memo import Memo
 from symveil.languages.open import BoundedLanguage
 from symveil.languages.run_product import AutomatonSize
 from symveil.mechanisms.mechanism import Mechanism
@@ -30,7 +28,9 @@ from symveil.mechanisms.truncated_chain import truncated_moves
 from symveil.mechanisms.truncated_limits import default_cutoff, read_cutoff
 from symveil.models.word import Codes, Lengths, Word, split_words
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import LastFew, computed_once
 from symveil.numerics.rationals import Number
+from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.truncated_loss import truncated_rate
 from symveil.privacy.guarantee import Guarantee
@@ -89,7 +89,7 @@ class TruncatedLevenshtein(Mechanism):
         """By how much min(d, k+1) can change between adjacent words."""
         return max(min(self.reach, self.cutoff + 1), 1)
 
-    @cached_property
+    @searched_once
     def certified(self) -> CertifiedRate | None:
         """The proof behind the rate; None where it is the classic ε/2b."""
         if self.calibration == "classic":
@@ -121,14 +121,13 @@ class TruncatedLevenshtein(Mechanism):
 
     def _around(self, word: Codes) -> _Around:
         """The words around a word, counted once for as long as it is one of the last few words asked for."""
-        return self._remembered[tuple(word.tolist())]
+        return self._remembered.of(
+            word.tobytes(), lambda: _Around(self, self._bounded.around(word, within=self.cutoff))
+        )
 
-    @cached_property
-    def _remembered(self) -> Memo[tuple[int, ...], _Around]:
-        def count(word: tuple[int, ...]) -> _Around:
-            return _Around(self, self._bounded.around(np.array(word, dtype=np.int32), within=self.cutoff))
-
-        return Memo(count, at_most=_WORDS_REMEMBERED)
+    @computed_once
+    def _remembered(self) -> LastFew[bytes, _Around]:
+        return LastFew(_WORDS_REMEMBERED)
 
     # --- the law -------------------------------------------------------------------------------
 
@@ -136,7 +135,7 @@ class TruncatedLevenshtein(Mechanism):
         """e^{−ηℓ} for ℓ = 0 … k+1, at the working precision."""
         return [(-ball(self.rate * distance)).exp() for distance in range(self.cutoff + 2)]
 
-    @cached_property
+    @computed_once
     def size(self) -> int:
         """T: how many words can be released."""
         return self._bounded.size
@@ -186,7 +185,7 @@ class TruncatedLevenshtein(Mechanism):
         weights, error = self._rational_weights
         return *truncated_moves(self._bounded, codes, weights), 2 * error
 
-    @cached_property
+    @computed_once
     def _rational_weights(self) -> tuple[list[Fraction], Fraction]:
         with precision(WEIGHT_PRECISION):
             rounded = [rounded_weight(weight) for weight in self.falling()]
@@ -209,7 +208,7 @@ class _Around:
         self.near = near
         self._mechanism = mechanism
 
-    @cached_property
+    @computed_once
     def choice(self) -> Boundaries:
         """Piece ℓ ≤ k: a word at distance ℓ; the last piece: any word of the language."""
         return Boundaries(self._cut_points)

@@ -1,8 +1,9 @@
 """Ball arithmetic: real numbers with a proved error, at a precision one chooses.
 
 A ball (`flint.arb`) holds every value that the exact result can have. The working precision of
-the library underneath is one number per process; a wrong one would make balls wider, never wrong,
-but results should not depend on what another thread does, so it is held under a lock.
+the library underneath is one number per process, not per thread; a wrong one would make balls wider, never
+wrong, but results should not depend on what another thread does, so it is held under a lock. Who holds it
+must not wait for another thread, which may be waiting for it (`turns`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from flint import arb, ctx, fmpq, fmpz
 STANDARD_PRECISION = 128
 
 _precision_lock = threading.RLock()
+_own = threading.local()  # .depth: in how many blocks of `precision` this thread is
 
 
 def _forget_parent() -> None:
@@ -41,12 +43,26 @@ def precision(bits: int) -> Iterator[None]:
     True
     """
     with _precision_lock:
-        before = ctx.prec
-        ctx.prec = bits
+        before, depth = ctx.prec, getattr(_own, "depth", 0)
         try:
+            _own.depth = depth + 1
+            ctx.prec = bits
             yield
         finally:
+            _own.depth = depth
             ctx.prec = before
+
+
+def holds_precision() -> bool:
+    """Whether this thread is inside a block of `precision`: then it may not wait for another thread.
+
+    >>> holds_precision()
+    False
+    >>> with precision(64):
+    ...     holds_precision()
+    True
+    """
+    return bool(getattr(_own, "depth", 0))
 
 
 def ball(value: Fraction | int) -> arb:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.engines.batch import encode_lists
-from symveil.errors import FileError, SymveilError
+from symveil.errors import FileError, SymveilError, reason
 from symveil.io.aside import digest_of
 from symveil.io.columns import ColumnOptions
 from symveil.io.folder_digest import digest_of_folder
@@ -22,6 +21,7 @@ from symveil.io.reading import suffix
 from symveil.io.records import SYMBOLS
 from symveil.io.sequence_files import FORMATS, open_sequences
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.numerics.rationals import spelled
 from symveil.workflows.releasing.promise import Release, promised
 
 
@@ -77,10 +77,10 @@ def check_manifest(
         raise
     except OSError as error:  # a name that no file can have
         raise FileError(
-            str(file), expected="a manifest that names files", found=error.strerror or "other names"
+            str(file), expected="a manifest that names files", found=reason(error, otherwise="other names")
         ) from None
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from error
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
+        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from None
 
 
 def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
@@ -150,10 +150,11 @@ def _guarantee(release: Release, told: dict[str, Any], lengths: NDArray[np.int64
     for key, value in promise.items():
         if told[key] != value:
             return Check("guarantee", False, f"another {key} than what is worked out anew")
-    worst = promise["guarantee"]["epsilon"]
-    if Fraction(repr(worst)) > release.choice.epsilon:
-        return Check("guarantee", False, f"the loss {worst} is above epsilon")
-    return Check("guarantee", True, f"at most {worst}, worked out anew")
+    # what is printed is rounded upwards, and may be above an epsilon that is kept: exact against exact
+    epsilon = release.choice.epsilon
+    if not all(each.guarantee.within(epsilon) for each in release.mechanism.classes(known)):
+        return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
+    return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, worked out anew")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -175,7 +176,8 @@ def _found(place: Path, release: Release, told: dict[str, Any]) -> _Found:
     lengths = np.empty(0, dtype=np.int64)
     form = None
     for each in files:
-        file = open_sequences(each, ColumnOptions(**names))
+        guarded = told["output"].get("spreadsheet_safe") is True
+        file = open_sequences(each, ColumnOptions(**names), apostrophes="read" if guarded else "none")
         form = file.form
         for batch in file.records():
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from symveil.errors import WordError
-from symveil.languages.graph import Model
+from symveil.languages.graph import NOT_ACCEPTED, Model
+from symveil.languages.language import Language, refusal
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Word, decode, encode_many, split_words
+from symveil.models.word import Codes, Word, decode, encode_many, split_words
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import Adjacency
 from symveil.randomness import BitSource, system_bits
@@ -73,12 +74,24 @@ def privatize(
     wrong = language.first_refused(codes, lengths)
     if wrong.any():
         number = int(np.argmax(wrong > 0))
-        length = f" of {lengths[number]}" if choice.metric == "hamming" else ""  # where the length may be told
-        raise WordError(
-            f"word {number + 1}, word: expected a word that the model can produce, found an impossible symbol at "
-            f"position {wrong[number]}{length}",
-            position=int(wrong[number]),
-        )
+        raise _refused(number, rows[number], language)
     released, new_lengths = built.release_checked(codes, lengths, bits or system_bits()) if rows else (codes, lengths)
     parts = zip(split_words(released, new_lengths), sources, strict=True)
     return [decode(part, language.alphabet, like=source) for part, source in parts]
+
+
+def _refused(number: int, row: Codes, language: Language) -> WordError:
+    """Why a word cannot be released, without telling a symbol, or a length that is secret."""
+    which, why = f"word {number + 1}, word", refusal(language, row)
+    if why.because == "length":
+        return WordError(
+            f"{which}: expected at most {language.max_length} symbols, which is the public bound, found more"
+        )
+    if why.because == "end":
+        return WordError(f"{which}: {NOT_ACCEPTED}")
+    length = f" of {len(row)}" if language.metric == "hamming" else ""
+    return WordError(
+        f"{which}: expected a word that the model can produce, found an impossible symbol at position "
+        f"{why.position}{length}",
+        position=why.position,
+    )

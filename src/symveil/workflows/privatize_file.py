@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
 from symveil.io.columns import ColumnOptions
+from symveil.io.formulas import Apostrophes
 from symveil.io.manifest import manifest_path
 from symveil.io.model_files import load_word_model
 from symveil.io.reading import MOST_TIMES
@@ -27,6 +28,7 @@ from symveil.workflows.releasing.job import Job, Progress
 from symveil.workflows.releasing.local_job import LocalJob
 from symveil.workflows.releasing.promise import Release, manifest, parameters, price
 from symveil.workflows.releasing.protocol import Finished, Protocol
+from symveil.workflows.releasing.settings import Settings, made_by, spelled_columns, worked_out
 
 _LONGEST_ID = 100
 
@@ -91,13 +93,15 @@ def privatize_file(
     unsafe_report_true_error: bool = False,
     longest: int = LONGEST,
     gzip_ratio: int = MOST_TIMES,
+    spreadsheet_safe: bool = False,
     progress: Progress | None = None,
 ) -> FileRelease:
     """Privatise a file of sequences (CSV, JSON Lines, Parquet, XES; long or wide; each also gzipped).
 
     The alphabet or the model is public and given; the columns are named, or found where there is only
     one reading. With a `ledger` (a file, or postgresql://…) every person is charged before anything is
-    drawn; a run that was killed goes on under the same charge. docs/files.md tells the rest.
+    drawn; a run that was killed goes on under the same charge. `spreadsheet_safe` puts an apostrophe before
+    cells of a CSV file that a spreadsheet would take for formulas. docs/files.md tells the rest.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -152,11 +156,11 @@ def privatize_file(
         # imported when asked for: it needs pyspark, and starting a JVM takes its time
         from symveil.workflows.releasing.spark_job import SparkJob  # noqa: PLC0415
 
-        if unsafe_report_true_error:
-            raise ParameterError("unsafe_report_true_error", expected="the local engine", found="spark")
+        _check_local(unsafe_report_true_error=unsafe_report_true_error, spreadsheet_safe=spreadsheet_safe)
         job = SparkJob(source, target, columns, release.mechanism, on_unknown=on_unknown, master=master)
     elif engine == "local":
-        file = open_sequences(source, columns, longest=longest, most_times=gzip_ratio)
+        apostrophes: Apostrophes = "written" if spreadsheet_safe else "none"
+        file = open_sequences(source, columns, longest=longest, most_times=gzip_ratio, apostrophes=apostrophes)
         if file.separator is not None:
             check_separable(release.alphabet, file.separator)
         job = LocalJob(
@@ -166,6 +170,7 @@ def privatize_file(
             on_unknown=on_unknown,
             true_error=unsafe_report_true_error,
             progress=progress or _silent,
+            spreadsheet_safe=spreadsheet_safe,
         )
     else:
         raise ParameterError("engine", expected="local or spark", found=engine)
@@ -175,7 +180,18 @@ def privatize_file(
         manifest_text=lambda name, written: manifest(
             release, job, name, written, model_file=model_file, charged=ledger is not None
         ).text(),
-        parameters=parameters(release, on_unknown=on_unknown, columns=str(columns), over_budget=over_budget),
+        settings=Settings(
+            asked=parameters(
+                release,
+                on_unknown=on_unknown,
+                columns=spelled_columns(columns),
+                over_budget=over_budget,
+                # only where it is asked for: the parameters of other releases stay what they were
+                **({"spreadsheet_safe": True} if spreadsheet_safe else {}),
+            ),
+            made_by=made_by(engine=engine, facts=job.facts),
+        ),
+        worked_out=lambda job: worked_out(release.mechanism, job.lengths),
         release_id=release_id,
     )
     if ledger is not None and not job.has_ids and person is None:
@@ -188,7 +204,8 @@ def privatize_file(
             f"at epsilon {spelled(choice.epsilon)} the release carries no information: every sequence becomes empty; "
             "use a larger epsilon, or a public bound --max-length where sequences are short"
         )
-    finished = _through(protocol, release, ledger, over_budget)
+    with job.explained():
+        finished = _through(protocol, release, ledger, over_budget)
     return FileRelease(
         out=target,
         manifest_file=finished.manifest_file,
@@ -216,6 +233,13 @@ def _check_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
     for other in (source, target, manifest_path(target)):
         if Path(ledger).absolute() == other.absolute():
             raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
+
+
+def _check_local(**asked: bool) -> None:
+    """Refuse what only the local engine does."""
+    for name, wanted in asked.items():
+        if wanted:
+            raise ParameterError(name, expected="the local engine", found="spark")
 
 
 def _check_release_id(release_id: str | None) -> None:

@@ -109,10 +109,12 @@ class ReleasePanel(SubjectPanel):
         return (*(values[name] for name in ("source", "model", "adjacency", "mechanism", "calibration")), str(length))
 
     async def _prepare(self, key: tuple[str, ...]) -> None:
-        here = exact(self.values["epsilon"])
+        try:
+            here, question = exact(self.values["epsilon"]), self._question()
+        except SymveilError:
+            return  # the form has changed meanwhile, and its own answer tells what is wrong with it
         steps = int((EPSILON.high - EPSILON.low) / EPSILON.step) + 1
         grid = sorted((EPSILON.low + EPSILON.step * step for step in range(steps)), key=lambda each: abs(each - here))
-        question = self._question()
         slow = 0
         for number, epsilon in enumerate(grid):
             if key != self._key() or not self.client.has_socket_connection or slow > _SLOW_STEPS:

@@ -27,7 +27,6 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -35,6 +34,7 @@ from flint import fmpq, fmpq_mat
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from symveil.numerics.once import computed_once
 from symveil.verification.distances.bisimulation import bisimulation
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
 from symveil.verification.distances.tables import ChainTable, Sparse, fraction, rational
@@ -118,7 +118,7 @@ class Bracketing:
         self._alpha_above = rational(above)
         self._bisimilar, self._fraction_above = classes, above
 
-    @cached_property
+    @computed_once
     def _rounded(self) -> RoundedSearch | None:
         """The search in floats; on small chains made when it is needed, because its loops take a while to load."""
         bound = self._bound.in_floats() if isinstance(self._bound, ExactBound) else self._bound

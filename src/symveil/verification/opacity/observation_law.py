@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from heapq import heappop, heappush
 
 from flint import fmpq, fmpq_mat
@@ -20,6 +19,7 @@ from flint import fmpq, fmpq_mat
 from symveil.languages.observation import Observed
 from symveil.languages.strong_components import strong_components
 from symveil.models.stochastic_system import StochasticSystem
+from symveil.numerics.once import computed_once
 
 Node = tuple[int, bool]
 """(system state, whether a secret state has been met)."""
@@ -120,7 +120,7 @@ class ObservationLaw:
             if event is None
         ]
 
-    @cached_property
+    @computed_once
     def _parts(self) -> list[_Part]:
         """The strongly connected parts of the unobservable moves, each before those it leads to."""
         nodes = [(state, met) for state in range(len(self._seen.system.states)) for met in (False, True)]
@@ -128,7 +128,7 @@ class ObservationLaw:
         components = strong_components([[number[target] for target, _ in self._silent(node)] for node in nodes])
         return [self._part([nodes[index] for index in component]) for component in reversed(components)]
 
-    @cached_property
+    @computed_once
     def _part_of(self) -> dict[Node, int]:
         return {node: number for number, part in enumerate(self._parts) for node in part.nodes}
 

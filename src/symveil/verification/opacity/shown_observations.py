@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 from symveil.errors import ParameterError
 from symveil.languages.observation import Observed, looking_back
 from symveil.languages.strong_components import strong_components
 from symveil.models.stochastic_system import StochasticSystem
+from symveil.numerics.once import computed_once
 from symveil.verification.opacity.estimators import VIOLATION, State, estimator
 from symveil.verification.opacity.exploration import can_reach_sink, explore
 from symveil.verification.opacity.notions import Question
@@ -102,7 +102,7 @@ class ShownObservations:
             age += 1
         return age
 
-    @cached_property
+    @computed_once
     def _live(self) -> frozenset[State]:
         """The states of the estimator after which a violation is still possible."""
         explored = explore(self._seen, self._machine, within=self._longest)

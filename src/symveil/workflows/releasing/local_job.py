@@ -19,6 +19,7 @@ from symveil.errors import FileError, ParameterError
 from symveil.io.aside import AsideFile, digest_of
 from symveil.io.columns import ColumnOptions
 from symveil.io.duplicates import SeenNames
+from symveil.io.formulas import Apostrophes
 from symveil.io.reading import suffix, wrong_suffix
 from symveil.io.records import ID, PLACE, SYMBOLS, as_text
 from symveil.io.sequence_files import FORMATS, SequenceFile, open_sequences
@@ -38,6 +39,7 @@ class LocalJob(Job):
         on_unknown: OnUnknown,
         true_error: bool,
         progress: Progress,
+        spreadsheet_safe: bool = False,
     ) -> None:
         _check_target(file.file, target)
         if mechanism.metric == "levenshtein":
@@ -51,6 +53,9 @@ class LocalJob(Job):
             "form": file.form,
             "columns": file.names(),
         }
+        self._apostrophes: Apostrophes = "read" if spreadsheet_safe else "none"
+        if spreadsheet_safe:
+            self.facts["spreadsheet_safe"] = True
 
     def plan(self, release_id: str, key: bytes) -> ReleasePlan:
         """How this release is drawn."""
@@ -72,14 +77,20 @@ class LocalJob(Job):
     def survey(self, plan: ReleasePlan, ask: Ask) -> None:
         """Read the file once: what is wrong with it, and whose it is."""
         ids, records = _Ids(self._file, plan), 0
+        # of records that are left out the lengths decide nothing; who they are is found when the others are drawn
+        seen = (
+            np.empty(0, dtype=np.int64) if self._mechanism.metric == "hamming" and self._on_unknown == "error" else None
+        )
         for batch in self._file.records():
             check_batch(batch, plan)
+            seen = None if seen is None else np.union1d(seen, _lengths(batch))
             ids.add(batch)
             counted = self._file.persons(batch).value_counts()
             ask(counted.field(0).to_pylist(), counted.field(1).to_pylist())
             records += len(batch)
             self._progress("charging", self._file.done(), records)
         ids.check()
+        self.lengths = seen
 
     @contextmanager
     def output(self, tag: str) -> Iterator[Output]:
@@ -91,7 +102,8 @@ class LocalJob(Job):
         """Record by record: what is in the output stands in the input, in this order, and nothing but what was left
         out stands between.
         """
-        made = self._outline(open_sequences(self._target, ColumnOptions(**self._file.options())))
+        options = ColumnOptions(**self._file.options())
+        made = self._outline(open_sequences(self._target, options, apostrophes=self._apostrophes))
         awaited = next(made, None)
         records = 0
         for record in self._outline(self._file):
@@ -182,7 +194,7 @@ class _Told:
         self._changed = self._compared = 0
 
     def add(self, source: pa.RecordBatch, released: pa.RecordBatch) -> None:
-        lengths = pc.list_value_length(released.column(SYMBOLS)).to_numpy(zero_copy_only=False).astype(np.int64)
+        lengths = _lengths(released)
         self._released += len(released)
         self._symbols += int(lengths.sum())
         self._lengths = np.union1d(self._lengths, lengths)
@@ -212,6 +224,12 @@ class _Told:
             if self._true_error
             else None,
         )
+
+
+def _lengths(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    """How long each record is."""
+    lengths = pc.list_value_length(batch.column(SYMBOLS)).to_numpy(zero_copy_only=False)
+    return np.asarray(lengths, dtype=np.int64)
 
 
 def _values(batch: pa.RecordBatch) -> Any:

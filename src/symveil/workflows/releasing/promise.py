@@ -17,12 +17,14 @@ from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
 from symveil.ledger.amounts import charged_units, shown_units
 from symveil.ledger.composition import pure_loss, symbol_loss
+from symveil.ledger.units import Unit
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
 from symveil.mechanisms.registry import BY_NAME
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import at_least, spelled
+from symveil.privacy.parameters import require_spellable
 from symveil.privacy.protection import Protection, protection
 from symveil.workflows.releasing.job import Job, Written
 from symveil.workflows.releasing.protocol import Price
@@ -47,6 +49,9 @@ class Release:
         """The words over an alphabet, or of a model, released as a choice says."""
         if choice.mechanism in BY_NAME and not BY_NAME[choice.mechanism].private:
             raise ParameterError("mechanism", expected="one that is private", found=choice.mechanism)
+        # a manifest has to say them, and the check to read them
+        require_spellable(choice.epsilon, "epsilon")
+        require_spellable(choice.offset, "offset")
         mechanism = choose_mechanism(choice, choice.language(alphabet=alphabet, model=model))
         return cls(choice=replace(choice, mechanism=mechanism.name), mechanism=mechanism)
 
@@ -62,15 +67,17 @@ class Release:
 
 
 def price(release: Release) -> Price:
-    """ε for each sequence; the loss itself where it is known exactly for words of every length."""
+    """ε for each sequence and what it is an ε of; the loss itself where it is known for words of every length."""
     epsilon = release.choice.epsilon
     rate = release.mechanism.symbol_rate()
     loss = pure_loss(epsilon) if rate is None else symbol_loss(rate, len(release.alphabet), 1)
-    return Price(charge=charged_units(epsilon), loss=loss)
+    choice = release.choice
+    unit = Unit(adjacency=choice.adjacency, metric=choice.metric, public_start=choice.public_start)
+    return Price(charge=charged_units(epsilon), loss=loss, unit=unit)
 
 
 def parameters(release: Release, **others: object) -> dict[str, Any]:
-    """Everything public that decides what is released."""
+    """The public parameters as they were asked for: what makes two runs the same command."""
     return {
         **release.choice.document(),
         "alphabet": alphabet_digest(release.alphabet),

@@ -14,8 +14,8 @@ import numpy as np
 
 from symveil.engines.batch import OnUnknown, ReleasePlan
 from symveil.engines.spark import check_frame, release_frame
-from symveil.errors import FileError, ParameterError
-from symveil.io.aside import AsideFile, aside_of, sync_folder
+from symveil.errors import FileError, InternalError, ParameterError, reason
+from symveil.io.aside import AsideFile, aside_of, make_own_folder, sync_folder
 from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns, secret_lengths_in_long_form
 from symveil.io.folder_digest import digest_of_folder
 from symveil.io.symbols import check_separable
@@ -266,17 +266,27 @@ class SparkJob(Job):
             over_budget=over,
             symbols=sum(length * count for length, count in lengths.items()),
             lengths=np.array(sorted(lengths), dtype=np.int64),
+            drawn=self._rows_digest(frame),  # files are cut and named anew by every run; the rows are the same
         )
 
     def table_digest(self, name: str) -> str:
         """A table's rows as a sum that does not depend on their order."""
-        return "rows:" + ":".join(map(str, self._sum(self._session.table(name))))
+        return self._rows_digest(self._session.table(name))
+
+    def _rows_digest(self, frame: Any) -> str:
+        return "rows:" + ":".join(map(str, self._sum(frame)))
 
     def _sum(self, frame: Any) -> tuple[Any, ...]:
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
         row_hash = F.xxhash64(*map(_quoted, frame.columns)).cast("decimal(38,0)")
         return tuple(frame.agg(F.count("*"), F.sum(row_hash), F.sum(row_hash % 1_000_003)).collect()[0])
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """What Spark says is wrong, as one line."""
+        with _plain_errors():
+            yield
 
     @property
     def session(self) -> Any:
@@ -291,10 +301,11 @@ class _FolderOutput(Output):
         self._job, self._target = job, target
         self._aside = aside_of(target, tag)
         try:
-            self._aside.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._aside.chmod(0o700)
+            make_own_folder(self._aside)
         except OSError as error:
-            raise FileError(str(target), expected="a place to write to", found=error.strerror or "none") from None
+            raise FileError(
+                str(target), expected="a place to write to", found=reason(error, otherwise="none")
+            ) from None
         # the lock of the release: dropped by the system when this process ends
         self._lock = AsideFile(self._aside / "lock", tag)
         self._data = self._aside / "data"
@@ -391,10 +402,11 @@ def _plain_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        text = str(error)
-        ours = [line for line in text.splitlines() if line.strip().startswith("symveil.errors.")]
-        found = ours[0].partition(": ")[2].strip() if ours else type(error).__name__
-        raise ParameterError("spark", expected="every task to end well", found=found) from None
+        ours = [line.strip() for line in str(error).splitlines() if line.strip().startswith("symveil.errors.")]
+        kind, _, message = ours[0].partition(": ") if ours else ("", "", type(error).__name__)
+        if kind.endswith(f".{InternalError.__name__}"):
+            raise InternalError(message) from None
+        raise ParameterError("spark", expected="every task to end well", found=message) from None
 
 
 def _array_type() -> type:
