@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -255,3 +256,11 @@ def tight_variant(request: pytest.FixtureRequest) -> Variant:
 def one_of_each(request: pytest.FixtureRequest) -> Variant:
     """One mechanism of each kind, where the calibration makes no difference."""
     return request.param
+
+
+@pytest.fixture
+def shared_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder for all tests of a run: nothing they compute comes from, or stays in, the user's own."""
+    folder = tmp_path_factory.getbasetemp() / "kept"
+    monkeypatch.setenv("SYMVEIL_CACHE", str(folder))
+    return folder

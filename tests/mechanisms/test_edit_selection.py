@@ -9,6 +9,8 @@ from symveil.errors import ParameterError
 from symveil.languages.open import OpenWords
 from symveil.models.alphabet import Alphabet
 
+pytestmark = pytest.mark.usefixtures("shared_cache")
+
 CHAIN = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
 SIGMA = OpenWords(Alphabet.from_symbols("abc"))
 

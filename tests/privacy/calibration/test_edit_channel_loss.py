@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from edit_oracle import Channel, neighbours, words
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
+from edit_oracle import Channel, neighbours, words
 from symveil.errors import ParameterError
 from symveil.numerics.balls import ball, precision
 from symveil.privacy.calibration import edit_channel_search, kept

@@ -12,17 +12,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from edit_oracle import neighbours, words
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 from scipy.stats import chi2
 
 import symveil as sv
+from edit_oracle import neighbours, words
 from symveil.errors import ParameterError, WordError
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.privacy.calibration import truncated_loss
 from symveil.privacy.calibration.levenshtein_balls import BallBounds, RunBallBounds
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
+
+pytestmark = pytest.mark.usefixtures("shared_cache")
 
 FALSE_ALARM = 1e-6
 CHAIN = sv.MarkovChain.from_transitions(

@@ -14,6 +14,8 @@ from symveil.languages.edit_distance import edit_distances
 from symveil.languages.open import words_up_to
 from symveil.models.alphabet import Alphabet
 
+pytestmark = pytest.mark.usefixtures("shared_cache")
+
 
 class Changed:
     """A mechanism with something else in place of one of its parts."""

@@ -9,15 +9,17 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from edit_oracle import Channel, neighbours, words
 from rapidfuzz.distance import Levenshtein
 from scipy.stats import chi2
 
 import symveil as sv
+from edit_oracle import Channel, neighbours, words
 from symveil.errors import ParameterError, WordError
 from symveil.mechanisms import edit_channel
 from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
+
+pytestmark = pytest.mark.usefixtures("shared_cache")
 
 VALUES = {"ratio": "0.3", "power": "2.5", "deletion": "0.15", "substitution": "0.2"}
 FALSE_ALARM = 1e-6
