@@ -108,18 +108,14 @@ class MechanismOptions:
     cutoff: int | None
     not_private: bool
 
-    def choice(self, *, public_start: bool = False) -> MechanismChoice:
+    def choice(self, *, public_start: bool = False, for_file: bool = False) -> MechanismChoice:
         """The choice they add up to; refuses what does not go together."""
         from symveil.mechanisms.choice import read_choice
 
         typed = {field.name: getattr(self, field.name) for field in fields(self)}
         typed["adjacency"] = read_adjacency_option(self.adjacency)
+        typed["not_private"] |= for_file  # refused with the words
         return read_choice(**typed, public_start=public_start)
-
-    def parameters(self) -> dict[str, Any]:
-        """The same for `privatize_file`."""
-        typed = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "not_private"}
-        return typed | {"adjacency": read_adjacency_option(self.adjacency)}
 
 
 def read_adjacency_option(text: str) -> Adjacency:
@@ -166,7 +162,7 @@ class LanguageOptions:
         """The same for `privatize_file`, which reads words of all lengths."""
         self.check()
         if self.model is not None:
-            return {"model": self.model, "public_start": self.public_start}
+            return {"model": self.model}
         return {"alphabet": self._alphabet()}
 
     def check(self) -> None:

@@ -80,13 +80,14 @@ def privatize_command(
 
     if mechanism.not_private:
         raise InputError("mechanism: expected a private mechanism for a file, found --not-private")
+    given = source.parameters()
     with rate_bar() as progress:
         release = privatize_file(
             source_file,
             out,
-            **source.parameters(),
-            **mechanism.parameters(),
-            **options,  # type: ignore[arg-type]  # named as the parameters are
+            **given,
+            choice=mechanism.choice(public_start=source.public_start, for_file=True),
+            **options,  # type: ignore[arg-type]  # named as the fields are
             progress=progress,
         )
     notes = list(release.notes)

@@ -50,8 +50,6 @@ class MechanismChoice:
         The name of a mechanism, or "auto": the one with the least expected error.
     adjacency
         How far apart two words may be that are to be hard to tell apart; "all": any two.
-    metric
-        What adjacency counts: "hamming" substitutions, "levenshtein" insertions and deletions too.
     calibration
         "tight" spends all of ε where that is proved, "classic" is the papers' factor 2.
     prior
@@ -60,6 +58,8 @@ class MechanismChoice:
         What makes a released word good: "distance" is −d, "inverse" is 1/(d + offset).
     public_start
         Whether the first symbol of a chain's words is public and kept.
+    metric
+        What adjacency counts: "hamming" substitutions, "levenshtein" insertions and deletions too.
     max_length
         The public bound on lengths where the length of a word is a secret (metric "levenshtein").
     cutoff
@@ -77,12 +77,12 @@ class MechanismChoice:
     epsilon: Fraction
     mechanism: str = AUTO
     adjacency: Adjacency = 1
-    metric: Metric = "hamming"
     calibration: Calibration = "tight"
     prior: str = "uniform"
     utility: Utility = "distance"
     offset: Fraction = Fraction(1)
     public_start: bool = False
+    metric: Metric = "hamming"
     max_length: int | None = None
     cutoff: int | None = None
     not_private: bool = False

@@ -113,7 +113,7 @@ def export_ledger(ledger: str | Path, out: str | Path, *, spreadsheet_safe: bool
     ...     _ = grant_budget(ledger, 2, persons=["=1+1"])
     ...     _ = export_ledger(ledger, out, spreadsheet_safe=True)
     ...     print(out.read_text().splitlines()[1])
-    "'=1+1","2","0","2"
+    "'=1+1","2","0","2",""
     """
     with (
         _open(ledger) as database,

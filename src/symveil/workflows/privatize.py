@@ -3,44 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Unpack
 
 import numpy as np
 
 from symveil.errors import WordError
 from symveil.languages.graph import NOT_ACCEPTED, Model
 from symveil.languages.language import Language, refusal
-from symveil.mechanisms.choice import read_choice
-from symveil.mechanisms.selection import choose_mechanism
+from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, decode, encode_many, split_words
-from symveil.numerics.rationals import Number
-from symveil.privacy.parameters import Adjacency
 from symveil.randomness import BitSource, system_bits
+from symveil.workflows.releasing.parameters import ChoiceParameters, described_choice, refuse_unknown, shows_fields
+from symveil.workflows.releasing.promise import Release
 
 
+@shows_fields(MechanismChoice, types=ChoiceParameters, first=("alphabet", "model", "epsilon"))
 def privatize(
     words: Iterable[Word],
     *,
     alphabet: Alphabet | Iterable[Symbol] | None = None,
     model: Model | None = None,
-    epsilon: Number,
-    mechanism: str = "auto",
-    adjacency: Adjacency = 1,
-    calibration: str = "tight",
-    prior: str = "uniform",
-    utility: str = "distance",
-    offset: Number = 1,
-    public_start: bool = False,
-    metric: str = "hamming",
-    max_length: int | None = None,
-    cutoff: int | None = None,
+    choice: MechanismChoice | None = None,
     bits: BitSource | None = None,
+    **named: Unpack[ChoiceParameters],
 ) -> list[Word]:
     """A private word for each word, in the same order.
 
     With metric "hamming" each word's length is public and kept. With "levenshtein" it is secret, and the
     released word has another one; `max_length` is then a public bound on the lengths (truncated-levenshtein
     needs it, edit does not).
+
+    Parameters
+    ----------
+    words
+        The words, of any mixture of lengths.
+    alphabet, model
+        One of them: the symbols, or the model whose words are released.
+    choice
+        Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
+        utility, offset, public_start, metric, max_length, cutoff.
+    bits
+        Where random bits come from; by default the system.
 
     >>> import symveil as sv
     >>> private = sv.privatize(["ab", "abcab", ""], alphabet="abc", epsilon=2)
@@ -52,21 +56,11 @@ def privatize(
     >>> all("bb" not in word for word in sv.privatize(["abab", "ba"] * 20, model=chain, epsilon=1))
     True
     """
-    choice = read_choice(
-        epsilon,
-        mechanism=mechanism,
-        adjacency=adjacency,
-        metric=metric,
-        calibration=calibration,
-        prior=prior,
-        utility=utility,
-        offset=offset,
-        public_start=public_start,
-        max_length=max_length,
-        cutoff=cutoff,
-    )
-    language = choice.language(alphabet=alphabet, model=model)
-    built = choose_mechanism(choice, language)
+    loose = dict(named)
+    choice = described_choice(choice, loose)
+    refuse_unknown("privatize", loose)
+    built = Release.of(choice, alphabet=alphabet, model=model).mechanism
+    language = built.language
     sources = words if isinstance(words, str) else list(words)
     rows = encode_many(sources, language.alphabet)
     codes = np.concatenate([np.empty(0, dtype=np.int32), *rows])
