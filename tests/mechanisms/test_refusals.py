@@ -102,9 +102,7 @@ def batch_error(words: list[list[str]], **options: object) -> str:
     return str(drawn.value)
 
 
-ENDS = (
-    "record 2: expected a sequence that the model accepts, found one that ends in a state that is not accepting"
-)
+ENDS = "record 2: expected a sequence that the model accepts, found one that ends in a state that is not accepting"
 
 
 @pytest.mark.parametrize("word", ["a", "aba", ""])
@@ -163,9 +161,7 @@ def test_the_command(tmp_path: Path) -> None:
     file, out = tmp_path / "in.csv", tmp_path / "out.csv"
     file.write_text("id,s\n1,a b\n2,a b a\n")
     for options in ({}, {"metric": "levenshtein", "max_length": 4}):
-        with pytest.raises(
-            WordError, match=r"in.csv: line 3: expected a sequence that the model accepts, found one"
-        ):
+        with pytest.raises(WordError, match=r"in.csv: line 3: expected a sequence that the model accepts, found one"):
             sv.privatize_file(file, out, model=PAIRS, epsilon=6, **options)  # type: ignore[arg-type]
         told = sv.privatize_file(file, out, model=PAIRS, epsilon=6, on_unknown="drop-sequence", **options)  # type: ignore[arg-type]
         assert told.manifest["counts"]["dropped_unknown"] == 1
