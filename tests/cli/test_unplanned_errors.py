@@ -163,7 +163,7 @@ def test_no_planted_value_is_told(command: Command, folder: Path, capsys: pytest
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("first", range(len(ERRORS)))
+@pytest.mark.parametrize("first", range(0, len(ERRORS), 4))
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_no_planted_value_is_told_by_any_function(
     command: Command, first: int, folder: Path, capsys: pytest.CaptureFixture[str]

@@ -209,7 +209,7 @@ def test_a_failed_look_leaves_no_lock_behind(ledger) -> None:
         with pytest.raises(LedgerError) as error:
             look()
         kept.append(error)
-    assert all(error.value.__cause__ is not None for error in kept)
+    assert all(error.value.__context__ is not None for error in kept)
     assert grant_budget(ledger, 1, persons=["carol"]) == 1
 
 

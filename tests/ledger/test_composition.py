@@ -283,3 +283,17 @@ def test_losses_in_numbers_that_need_the_transform():
         found = composed_epsilon([(pure_loss(epsilon), times) for epsilon, times in parts], delta)
         true = exact_epsilon(parts, delta)
         assert true <= found <= true + 24 * 1e-4
+
+
+@pytest.mark.parametrize("kinds", [[(0.5, 17, 1, 2000)], [(3.0, 2, 3, 200), (1.0, 5, 1, 700)], [(19.0, 2, 19, 100)]])
+def test_the_transform_is_as_exact_as_it_says(kinds):
+    """Against sums of positive numbers, whose errors are relative: chance by chance, all together."""
+    losses = [
+        (composition._three_chances(composition._Loss(Fraction(epsilon), symbols), epsilon), count, times)
+        for epsilon, symbols, count, times in kinds
+    ]
+    size = 2 * sum(count * times for _, count, times in losses) + 1
+    direct = composition._summed(losses)
+    transformed, error = composition._transformed(losses, size)
+    assert len(direct) == len(transformed) == size and math.fsum(direct) == pytest.approx(1, abs=1e-11)
+    assert math.fsum(abs(direct - transformed)) <= error < 1e-8

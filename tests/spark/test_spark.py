@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import services
 import symveil as sv
 from symveil.engines.batch import ReleasePlan, privatize_batch
-from symveil.errors import FileError, InternalError, OverBudgetError, ParameterError
+from symveil.errors import FileError, InternalError, LedgerError, OverBudgetError, ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.workflows.budgets import grant_budget, ledger_status, person_status
@@ -260,3 +260,29 @@ def test_a_mistake_in_a_task_tells_no_value(spark, tmp_path, monkeypatch):
         sv.privatize_file(tmp_path / "in.parquet", tmp_path / "o", alphabet="abc", epsilon=1, engine="spark", **names)
     assert SECRET not in "".join(traceback.format_exception(told.value))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet"]
+
+
+def test_a_run_that_was_killed_before_the_rename_is_finished(spark, source, tmp_path, monkeypatch):
+    """The files of a folder are cut and named anew by every run; its rows are the same words, which is what counts."""
+    from symveil.workflows.releasing import spark_job
+
+    ledger, out = tmp_path / "l.db", tmp_path / "out"
+    grant_budget(ledger, 1, everyone=True)
+    options = {"alphabet": "abc", "epsilon": 1, "engine": "spark", "identifier": "uid", "sequence": "trip"}
+    options |= {"ledger": ledger, "release_id": "r"}
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(spark_job._FolderOutput, "publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            sv.privatize_file(source, out, **options)
+    # other words, which nothing but their digest tells: lengths are not collected before something is drawn here
+    with monkeypatch.context() as patch:
+        patch.setattr(spark_job.SparkJob, "_rows_digest", lambda *_: "rows:others")
+        with pytest.raises(LedgerError, match="expected the output whose digest was recorded"):
+            sv.privatize_file(source, out, **options)
+        assert not out.exists()
+    assert not sv.privatize_file(source, out, **options).already_done
+    assert pq.read_table(out).num_rows == ROWS and ledger_status(ledger).most_spent == "1"

@@ -5,15 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sqlite3
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from file_mechanism import file_mechanism
-from symveil.errors import LedgerError
-from symveil.io.aside import AsideFile
-from symveil.ledger.lifecycle import find_release
+from symveil.errors import FileError, LedgerError
+from symveil.io.aside import AsideFile, aside_of
+from symveil.ledger.lifecycle import abandon, find_release
 from symveil.ledger.store import Database
 from symveil.mechanisms.exponential import Exponential
 from symveil.models.markov_chain import MarkovChain
@@ -252,6 +253,16 @@ def test_what_a_mechanism_worked_out_is_in_the_settings(name, family):
     assert all("object at" not in value for value in kept.values())
 
 
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"asked": 1, "made_by": 2, "worked_out": 3}'])
+def test_settings_that_nobody_wrote(place, monkeypatch, text):
+    place.killed(monkeypatch, "while writing", release_id="r")
+    with sqlite3.connect(place.ledger) as connection:
+        connection.execute("UPDATE symveil_releases SET settings = ?", (text,))
+    connection.close()
+    with pytest.raises(LedgerError, match="settings of a release as symveil writes them"):
+        place.run(release_id="r")
+
+
 def test_settings_that_are_kept_are_read_again():
     one = settings.Settings(asked={"epsilon": "1", "offset": Fraction(1)}, made_by={"version": "1"}, worked_out="x")
     again = settings.Settings.read(one.text())
@@ -269,7 +280,9 @@ def test_an_abandoned_release_is_charged_and_never_drawn(place, monkeypatch):
     place.killed(monkeypatch, "while writing", release_id="r")
     database = Database(str(place.ledger))
     key = find_release(database, "r").key
+    assert aside_of(place.out, "r").exists()
     closed = abandon_release(place.ledger, "r")
+    assert not aside_of(place.out, "r").exists()
     assert (closed.charge, closed.sequences, closed.persons, closed.output_recorded) == ("1", 30, 30, False)
     assert not closed.already_abandoned and abandon_release(place.ledger, "r").already_abandoned
     kept = find_release(database, "r")
@@ -301,11 +314,28 @@ def test_what_cannot_be_abandoned(place):
     assert "\n" not in str(caught.value)
 
 
-def test_a_run_whose_release_is_abandoned_meanwhile_publishes_nothing(place, monkeypatch):
+def test_a_run_that_is_at_it_is_not_disturbed(place, monkeypatch):
+    original, refused = AsideFile.finish, []
+
+    def finish(file):
+        with pytest.raises(FileError, match="expected one process that writes this release, found another") as caught:
+            abandon_release(place.ledger, "r")
+        refused.append(caught.value)
+        return original(file)
+
+    monkeypatch.setattr(AsideFile, "finish", finish)
+    assert not place.run(release_id="r").already_done and len(refused) == 1
+    assert ledger_status(place.ledger).abandoned == 0
+
+
+def test_a_run_whose_release_is_abandoned_elsewhere_publishes_nothing(place, monkeypatch):
+    """On another machine that shares the ledger there is no file to see."""
     original = AsideFile.finish
 
     def finish(file):
-        abandon_release(place.ledger, "r")
+        database = Database(str(place.ledger))
+        abandon(database, "r")
+        database.close()
         return original(file)
 
     monkeypatch.setattr(AsideFile, "finish", finish)

@@ -192,7 +192,10 @@ def history_command(ledger: str, person: str | None, as_json: bool) -> None:
 @spreadsheet_option
 @json_option
 def export_command(ledger: str, out: Path, spreadsheet_safe: bool, as_json: bool) -> None:
-    """Write everybody's budget as CSV: person, granted, spent, left, units."""
+    """Write everybody's budget as CSV.
+
+    Its columns: person, granted, spent, left, and units (what was spent in which unit).
+    """
     from symveil.workflows.budgets import export_ledger
 
     count = export_ledger(ledger, out, spreadsheet_safe=spreadsheet_safe)

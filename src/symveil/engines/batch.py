@@ -184,7 +184,13 @@ def encode_lists(
             position=position,
         )
     known = _code_by_text(alphabet)
-    codes = np.array([known.get(str(value), -1) for value in encoded.dictionary.to_pylist()], dtype=np.int32)
+    try:
+        texts = [str(value) for value in encoded.dictionary.to_pylist()]
+    except (pa.ArrowException, ValueError, LookupError, ArithmeticError):  # a date that Python does not have …
+        raise ParameterError(
+            "sequence", expected="symbols that can be written as text", found=f"others in a column of {column.type}"
+        ) from None
+    codes = np.array([known.get(text, -1) for text in texts], dtype=np.int32)
     if not len(codes):
         return np.empty(0, dtype=np.int32), lengths
     return codes[encoded.indices.to_numpy(zero_copy_only=False)], lengths

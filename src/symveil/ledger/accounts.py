@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -179,22 +180,21 @@ def _releases_by_unit(connection: sa.Connection) -> tuple[InUnit, ...]:
 
 def _spent_by_unit(connection: sa.Connection, first: int, last: int) -> dict[int, tuple[InUnit, ...]]:
     """What the persons of these numbers were charged in which unit."""
+    unit = _unit_column(connection)
+    by = [charges.c.person, *([] if isinstance(unit, sa.Label) else [unit])]  # an older ledger has none to group by
     query = (
-        sa.select(charges.c.person, _unit_column(connection), charges.c.sequences, releases.c.charge)
+        sa.select(charges.c.person, unit, sa.func.count(), sa.func.sum(charges.c.sequences * releases.c.charge))
         .join(releases, releases.c.number == charges.c.release)
         .where(charges.c.person >= first, charges.c.person <= last)
+        .group_by(*by)
     )
-    spent: dict[int, dict[Unit | None, tuple[int, int]]] = {}
-    for person, text, sequences, charge in connection.execute(query).all():
-        unit = read_unit(text)
-        count, units = spent.setdefault(person, {}).get(unit, (0, 0))
-        spent[person][unit] = count + 1, units + int(sequences) * int(charge)
+    read = cache(read_unit)
+    spent: dict[int, dict[Unit | None, InUnit]] = {}
+    for person, text, count, units in connection.execute(query).all():
+        found = read(text)
+        spent.setdefault(person, {})[found] = InUnit(unit=found, releases=count, spent=shown_units(int(units)))
     return {
-        person: tuple(
-            InUnit(unit=unit, releases=count, spent=shown_units(units))
-            for unit, (count, units) in sorted(by_unit.items(), key=_in_order)
-        )
-        for person, by_unit in spent.items()
+        person: tuple(each for _, each in sorted(by_unit.items(), key=_in_order)) for person, by_unit in spent.items()
     }
 
 

@@ -23,9 +23,10 @@ import sqlalchemy as sa
 from symveil.errors import LedgerError
 from symveil.ledger.amounts import shown_units
 from symveil.ledger.store import Database, columns, releases
-from symveil.models.names import shown as shown_name
 
 State = Literal["pending", "done", "abandoned"]
+
+_LONGEST_SHOWN = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,8 +144,8 @@ def abandon(database: Database, release_id: str) -> Abandoned:
         row = connection.execute(sa.select(releases).where(releases.c.release_id == release_id)).one_or_none()
         if row is None:
             raise LedgerError(
-                f"release: expected one that the ledger knows, found {shown_name(release_id)}, which it does not; "
-                "symveil ledger history lists them"
+                f"release: expected one that the ledger knows, found {release_id[:_LONGEST_SHOWN]!r}, which it does "
+                "not; symveil ledger history lists them"
             )
         if row.state == "done":
             raise LedgerError(

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from symveil.errors import FileError
-from symveil.io.aside import AsideFile
+from symveil.io.aside import AsideFile, aside_of
 from symveil.io.formulas import guarded
 from symveil.io.reading import read_lines
 from symveil.ledger.accounts import account, accounts, grant, history, totals
 from symveil.ledger.amounts import granted_units
-from symveil.ledger.lifecycle import Abandoned, abandon
+from symveil.ledger.lifecycle import Abandoned, LedgerRelease, abandon, find_release
 from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.store import Database
 from symveil.ledger.units import Unit, shown_unit
@@ -143,6 +143,9 @@ def spent_in_units(account: Account) -> str:
 def abandon_release(ledger: str | Path, release_id: str) -> Abandoned:
     """Close a release that was charged and not finished: its key is erased, and its charge stays.
 
+    What a killed run has written aside on this machine is deleted. A run that is still writing is not disturbed: then
+    nothing is closed.
+
     Parameters
     ----------
     ledger
@@ -150,8 +153,20 @@ def abandon_release(ledger: str | Path, release_id: str) -> Abandoned:
     release_id
         The release's id; `ledger_history` shows them.
     """
-    with _open(ledger) as database:
+    with _open(ledger) as database, _nobody_writes(find_release(database, release_id)):
         return abandon(database, release_id)
+
+
+@contextmanager
+def _nobody_writes(release: LedgerRelease | None) -> Iterator[None]:
+    """Refuse where a run of this machine is at it; what a killed one has left aside is deleted."""
+    if release is not None and release.state == "pending":
+        out = Path(release.out)
+        if aside_of(out, release.release_id).is_file():
+            with AsideFile(out, release.release_id):
+                yield
+            return
+    yield
 
 
 def ledger_accounts(ledger: str | Path, *, most: int) -> list[Account]:

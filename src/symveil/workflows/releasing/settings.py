@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil import __version__
+from symveil.errors import LedgerError
 from symveil.io.columns import ColumnOptions
 from symveil.mechanisms.mechanism import Mechanism
 
@@ -44,8 +45,16 @@ class Settings:
     @classmethod
     def read(cls, text: str) -> Self:
         """As it was kept."""
-        told = json.loads(text)
-        return cls(asked=told["asked"], made_by=told["made_by"], worked_out=told["worked_out"])
+        try:
+            told = json.loads(text)
+            asked, made_by, worked_out = (told[name] for name in ("asked", "made_by", "worked_out"))
+            if not (isinstance(asked, dict) and isinstance(made_by, dict)):
+                raise TypeError
+        except (TypeError, ValueError, LookupError):
+            raise LedgerError(
+                "ledger: expected the settings of a release as symveil writes them, found something else"
+            ) from None
+        return cls(asked=asked, made_by=made_by, worked_out=worked_out)
 
     def asked_text(self) -> bytes:
         """What stays of them in a stamp when the release is done (as 0.2 wrote it, whose releases are still known)."""
