@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from symveil.errors import FileError
 from symveil.io.csv_blocks import Block, CsvBlocks
 from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_delimiter, csv_rows
 from symveil.io.records import PLACE
@@ -36,19 +37,25 @@ class CsvRows(RowSource):
         del symbols
         places = [self.names.index(name) for name in columns]
         gathered = Gathered()
+        refused: FileError | None = None
         blocks = CsvBlocks(self.file, self.names, most_times=self._most_times, opened=self._opened)
         with closing(blocks.read(places)) as found:
-            for each in found:
-                if isinstance(each, Block):
-                    if gathered.rows:
+            try:
+                for each in found:
+                    if isinstance(each, Block):
+                        if gathered.rows:
+                            yield _batch(gathered, columns, places)
+                            gathered.clear()
+                        yield from each.batches([PLACE, *columns])
+                    elif gathered.add(*each, sum(map(len, each[1]))):
                         yield _batch(gathered, columns, places)
                         gathered.clear()
-                    yield from each.batches([PLACE, *columns])
-                elif gathered.add(*each, sum(map(len, each[1]))):
-                    yield _batch(gathered, columns, places)
-                    gathered.clear()
+            except FileError as error:
+                refused = error
         if gathered.rows:
             yield _batch(gathered, columns, places)
+        if refused is not None:
+            raise refused  # after the rows before it, in which something may be wrong too
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A CSV writer with the same delimiter."""
