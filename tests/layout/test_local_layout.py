@@ -16,14 +16,13 @@ import pytest
 
 import symveil as sv
 from symveil.cli.main import main
-from symveil.io import csv_blocks, event_groups, layout, rows, rows_parquet, xes
+from symveil.io import layout
 from symveil.io.aside import AsideFile
 from symveil.io.columns import ColumnOptions
 from symveil.io.records import SYMBOLS
 from symveil.io.sequence_files import open_sequences
 from symveil.mechanisms.ragged import MechanismOfLength
 from symveil.mechanisms.ragged_edits import EditsOfAnyLength
-from symveil.workflows.releasing import protocol
 
 from .secrets_and_files import COUNT, KINDS, Kind, any_lengths, same_lengths
 
@@ -40,25 +39,6 @@ CASES = [
     *(pytest.param(kind, False, id=kind.name) for kind in KINDS),
     *(pytest.param(kind, True, id=f"{kind.name}, gzipped") for kind in KINDS if kind.name in PACKED),
 ]
-
-
-@pytest.fixture
-def small_pieces(monkeypatch):
-    """Readers that cut small files where the secret words say, and writers that make several blocks of them."""
-    monkeypatch.setattr(csv_blocks, "_BLOCK", 700)
-    monkeypatch.setattr(rows, "_CHARACTERS_AT_ONCE", 900)
-    monkeypatch.setattr(rows_parquet, "SYMBOLS_AT_ONCE", 300)
-    monkeypatch.setattr(rows_parquet, "_BYTES_AT_ONCE", 4000)
-    monkeypatch.setattr(xes, "_EVENTS_AT_ONCE", 100)
-    monkeypatch.setattr(xes, "_CHUNK", 1000)
-    monkeypatch.setattr(event_groups, "_EVENTS_AT_ONCE", 100)
-    monkeypatch.setattr(event_groups, "_PARTS", 5)
-    # some secrets are grouped in memory, others by way of the disk
-    monkeypatch.setitem(event_groups.Grouping.__init__.__kwdefaults__, "in_memory", 50_000)
-    monkeypatch.setattr(layout, "ROWS_IN_BLOCK", 100)
-    monkeypatch.setattr(layout, "BYTES_IN_BLOCK", 6000)
-    monkeypatch.setattr(layout, "BYTES_IN_PIECE", 500)
-    monkeypatch.setattr(protocol, "new_release_key", lambda: bytes(range(32)))
 
 
 @pytest.fixture

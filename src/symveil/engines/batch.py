@@ -39,13 +39,15 @@ class ReleasePlan:
     identifier: str | None = None
     """The column of the ids; None: records are known by their place."""
     place: str | None = None
-    """The column of places (whole numbers), which messages mention; None: the row in the batch."""
+    """The column of places (whole numbers), which messages mention; None: there is none."""
     number: str | None = None
     """The column of the records' numbers, which name them where there are no ids; None: their places do."""
     released_type: pa.DataType | None = field(default=None, repr=False)
     """The type of the released sequences; None: that in which they came, which must be public."""
     on_unknown: OnUnknown = "error"
     unit: str = "record"
+    has_rows_in_order: bool = True
+    """Whether messages mention the row in the batch where there is no place: not where a cluster cuts batches."""
 
     def __post_init__(self) -> None:
         if self.on_unknown not in get_args(OnUnknown):
@@ -185,6 +187,8 @@ def _encoded(batch: pa.RecordBatch, plan: ReleasePlan) -> tuple[Codes, NDArray[n
 
 def _where(batch: pa.RecordBatch, plan: ReleasePlan, row: int) -> str:
     """What messages call a record."""
+    if plan.place is None and not plan.has_rows_in_order:
+        return plan.unit
     return f"{plan.unit} {batch.column(plan.place)[row].as_py() if plan.place is not None else row + 1}"
 
 

@@ -24,8 +24,8 @@ BYTES_IN_BLOCK = 1 << 24
 """The most that a block of several rows holds, as Arrow would store it."""
 BYTES_IN_PIECE = 1 << 20
 """The size of each write to a file, and of each piece that is compressed, but for the last one."""
-RECORDS_IN_FILE = 1 << 18
-"""About how many records a cluster writes into each file."""
+ROWS_IN_FILE = 1 << 20
+"""About how many rows a cluster writes into each file."""
 
 
 class RowBlocks(RowWriter):
@@ -164,20 +164,20 @@ class EvenBytes(io.RawIOBase):
             self._held.clear()
 
 
-def files_of(records: int) -> int:
-    """Into how many files a cluster puts so many records.
+def files_of(rows: int) -> int:
+    """Into how many files a cluster puts so many rows.
 
     Parameters
     ----------
-    records : int
+    rows : int
         How many there are in the input: public, also where some of them are left out.
 
     Examples
     --------
-    >>> files_of(0), files_of(RECORDS_IN_FILE), files_of(10 * RECORDS_IN_FILE + 1)
+    >>> files_of(0), files_of(ROWS_IN_FILE), files_of(10 * ROWS_IN_FILE + 1)
     (1, 1, 11)
     """
-    return max(1, -(-records // RECORDS_IN_FILE))
+    return max(1, -(-rows // ROWS_IN_FILE))
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:

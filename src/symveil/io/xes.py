@@ -8,7 +8,8 @@ read: a document type or an entity declaration, with which bombs are built, is r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -92,27 +93,29 @@ class XesReader:
     def records(self) -> Iterator[pa.RecordBatch]:
         """The traces, as records."""
         order = EventOrder(self.file, self.unit)
-        yield from made_in_order(
-            self._gathered(),
-            lambda traces: self._batch(traces, order),
-            lambda traces, start, stop: traces[start:stop],
-        )
+        with closing(self._gathered()) as gathered:
+            yield from made_in_order(
+                gathered,
+                lambda traces: self._batch(traces, order),
+                lambda traces, start, stop: traces[start:stop],
+            )
         self._refuse_unseen()
 
-    def _gathered(self) -> Iterator[list[tuple[int, _Trace]]]:
+    def _gathered(self) -> Generator[list[tuple[int, _Trace]]]:
         """The traces with their numbers, many at a time; also those before one that is refused."""
         waiting: list[tuple[int, _Trace]] = []
         events = 0
         refused: SymveilError | None = None
-        try:
-            for number, trace in enumerate(self._traces(), start=1):
-                waiting.append((number, trace))
-                events += len(trace.events)
-                if len(waiting) >= _RECORDS_AT_ONCE or events >= _EVENTS_AT_ONCE:
-                    yield waiting
-                    waiting, events = [], 0
-        except SymveilError as error:
-            refused = error
+        with closing(self._traces()) as traces:
+            try:
+                for number, trace in enumerate(traces, start=1):
+                    waiting.append((number, trace))
+                    events += len(trace.events)
+                    if len(waiting) >= _RECORDS_AT_ONCE or events >= _EVENTS_AT_ONCE:
+                        yield waiting
+                        waiting, events = [], 0
+            except SymveilError as error:
+                refused = error
         if waiting:
             yield waiting
         if refused is not None:
@@ -182,7 +185,7 @@ class XesReader:
 
     # --- parsing -------------------------------------------------------------------------------
 
-    def _traces(self) -> Iterator[_Trace]:
+    def _traces(self) -> Generator[_Trace]:
         parser = expat.ParserCreate()
         handler = _Handler(self, parser)
         refused: SymveilError | None = None
