@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -155,26 +156,32 @@ def test_a_row_has_the_size_of_its_values(kind, values, sizes):
     assert row_sizes(pa.concat_arrays([array, array]).slice(len(values))).tolist() == sizes  # not of how it is stored
 
 
-CELLS = st.text(alphabet="ab\",\n\r\t ;'ü\\", max_size=5)
+CELLS = st.none() | st.text(alphabet="ab\",\n\r\t ;'ü\\", max_size=5)
+TABLES = st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[CELLS] * width), min_size=1, max_size=8))
 
 
-@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8), st.integers(1, 8))
-@settings(deadline=None, max_examples=150)
-def test_a_line_of_csv_depends_on_its_row_only(tmp_path_factory, rows, size):
+@given(TABLES, st.sampled_from(["csv", "tsv"]))
+@settings(deadline=None, max_examples=200)
+def test_a_line_of_csv_depends_on_its_row_only(rows, kind):
     """Rows that need no quotes are written in another way than those that do; which one must not show."""
-    file = tmp_path_factory.getbasetemp() / "any.csv"
-    schema = pa.schema([("x", pa.string()), ("y", pa.string())])
-    sink = io.BytesIO()
-    writer = CsvRows(file).writer(sink, schema)
-    table = pa.table({"x": [x for x, _ in rows], "y": [y for _, y in rows]}, schema=schema)
-    for batch in table.to_batches(max_chunksize=size):
-        writer.write(batch)
-    writer.close()
-    text = io.StringIO()
-    by_hand = csv.writer(text, lineterminator="\n")
-    by_hand.writerow(["x", "y"])
-    by_hand.writerows(rows)
-    assert sink.getvalue().decode() == text.getvalue()
+    columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+    table = pa.table(columns, names=[str(number) for number in range(len(columns))])
+
+    def written(size: int) -> str:
+        sink = io.BytesIO()
+        writer = CsvRows(Path(f"any.{kind}")).writer(sink, table.schema)
+        for batch in table.to_batches(max_chunksize=size):
+            writer.write(batch)
+        writer.close()
+        return sink.getvalue().decode()
+
+    assert written(1) == written(3) == written(100)
+    read = csv.reader(io.StringIO(written(100), newline=""), delimiter="\t" if kind == "tsv" else ",", strict=True)
+    assert list(read)[1:] == [[cell or "" for cell in row] for row in rows]
+    plain = [row for row in rows if all(cell and cell.isalnum() for cell in row)]
+    assert all(
+        ("\t" if kind == "tsv" else ",").join(row) in written(100).split("\n") for row in plain
+    )  # no needless quotes
 
 
 def test_a_block_holds_little_where_rows_are_large():

@@ -104,7 +104,8 @@ class RowBlocks(RowWriter):
             start = min(stop, count)
         self._waiting, self._sizes, self._rows, self._bytes = [], [], 0, 0
         for batch in table.slice(start).combine_chunks().to_batches():
-            self._keep(batch, sizes[start:])
+            self._keep(batch, sizes[start : start + len(batch)])
+            start += len(batch)
 
     def _write_block(self, block: pa.Table) -> None:
         # one piece for each column: the pages of Parquet would show where pieces end
@@ -262,4 +263,4 @@ def _as(column: Any, kind: pa.DataType) -> Any:
 
 def _in_one_piece(column: Any) -> Any:
     joined = column.combine_chunks()
-    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
+    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) and joined.num_chunks == 1 else joined

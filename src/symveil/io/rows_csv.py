@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import io
-from collections.abc import Generator, Sequence
+import re
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from functools import cached_property
 from typing import Any, BinaryIO
@@ -17,6 +17,8 @@ from symveil.io.csv_blocks import Block, CsvBlocks
 from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_delimiter, csv_rows
 from symveil.io.records import PLACE
 from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
+
+_NOTHING = '""'
 
 
 class CsvRows(RowSource):
@@ -68,11 +70,13 @@ def _batch(gathered: Gathered, columns: Sequence[str], places: list[int]) -> pa.
 
 
 class _CsvWriter(RowWriter):
+    """Quotes are written where they must be, cell by cell: not as Python's `csv`, whose rules differ by its version."""
+
     def __init__(self, out: BinaryIO, names: Sequence[str], delimiter: str) -> None:
         self._text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
-        self._csv = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
-        self._csv.writerow(names)
         self._delimiter = delimiter
+        self._special = re.compile(f'["\r\n{delimiter}]')
+        self._write_rows([names])
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Some more rows."""
@@ -81,11 +85,21 @@ class _CsvWriter(RowWriter):
             lines = pc.binary_join_element_wise(*texts, self._delimiter)
             self._text.write("\n".join([*lines.to_pylist(), ""]))
             return
-        self._csv.writerows(zip(*(column.to_pylist() for column in texts), strict=True))
+        self._write_rows(zip(*(column.to_pylist() for column in texts), strict=True))
 
     def _needs_quotes(self, texts: Any) -> bool:
-        special = pc.match_substring_regex(texts, pattern=f'["\r\n{self._delimiter}]')
+        special = pc.match_substring_regex(texts, pattern=self._special.pattern)
         return bool(texts.null_count or pc.any(special, min_count=0).as_py())
+
+    def _write_rows(self, rows: Iterable[Sequence[str | None]]) -> None:
+        for row in rows:
+            line = self._delimiter.join(map(self._cell, row))
+            self._text.write(f"{line or _NOTHING}\n")  # an empty line would be no row
+
+    def _cell(self, text: str | None) -> str:
+        if text is None or not self._special.search(text):
+            return text or ""
+        return '"' + text.replace('"', '""') + '"'
 
     def close(self) -> None:
         """Everything is handed on; the file stays open."""
