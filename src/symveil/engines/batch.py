@@ -7,7 +7,7 @@ is run again releases nothing new.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, get_args
@@ -40,9 +40,15 @@ class ReleasePlan:
     identifier: str | None = None
     """The column of the ids; None: records are known by their place."""
     place: str | None = None
-    """The column of places (whole numbers), which messages mention; None: the row in the batch."""
+    """The column of places (whole numbers), which messages mention; None: there is none."""
+    number: str | None = None
+    """The column of the records' numbers, which name them where there are no ids; None: their places do."""
+    released_type: pa.DataType | None = field(default=None, repr=False)
+    """The type of the released sequences; None: that in which they came, which must be public."""
     on_unknown: OnUnknown = "error"
     unit: str = "record"
+    has_rows_in_order: bool = True
+    """Whether messages mention the row in the batch where there is no place: not where a cluster cuts batches."""
 
     def __post_init__(self) -> None:
         if self.on_unknown not in get_args(OnUnknown):
@@ -58,7 +64,7 @@ class ReleasePlan:
     def names(self, batch: pa.RecordBatch) -> NDArray[np.uint32]:
         """The names of a batch's records: equal for equal ids, and otherwise different."""
         if self.identifier is None:
-            return self.keys.names_of_rows(batch.column(self.place).to_numpy())
+            return self.keys.names_of_rows(batch.column(self.number or self.place).to_numpy())
         ids = as_text(batch.column(self.identifier))
         if ids.null_count:
             raise ParameterError("id", expected="an id in every row", found="none in some row")
@@ -74,6 +80,8 @@ class ReleasePlan:
 _NO_BYTES = np.empty(0, dtype=np.uint8)
 _NO_CODES = np.empty(0, dtype=np.int32)
 _NO_LENGTHS = np.empty(0, dtype=np.int64)
+_RELEASED_AT_ONCE = 1 << 26
+"""Bytes of released symbols that are made at once."""
 
 
 def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
@@ -92,13 +100,8 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
     """
     if not len(batch):
         return batch
-    codes, lengths = encode_lists(
-        batch.column(plan.sequence), plan.mechanism.alphabet, where=lambda row: _where(batch, plan, row)
-    )
-    wrong = plan.mechanism.language.first_refused(codes, lengths)
+    codes, lengths, wrong = _encoded(batch, plan)
     if wrong.any():
-        if plan.on_unknown == "error":
-            raise _refusal(batch, plan, wrong, codes, lengths)
         stays = wrong == 0
         batch = batch.filter(pa.array(stays))
         codes, lengths = codes[np.repeat(stays, lengths)], lengths[stays]
@@ -107,8 +110,7 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
     bits = plan.keys.streams(plan.names(batch))
     released, new_lengths = plan.mechanism.release_checked(codes, lengths, bits)
     place = batch.schema.get_field_index(plan.sequence)
-    kind = batch.schema.field(place).type
-    column = decode_lists(released, new_lengths, plan.mechanism.alphabet, kind)
+    column = decode_lists(released, new_lengths, plan.mechanism.alphabet, _released_type(batch, plan))
     return batch.set_column(place, batch.schema.field(place).with_type(column.type), column)
 
 
@@ -116,18 +118,78 @@ def check_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> None:
     """Refuse now what `privatize_batch` would refuse later: before anybody is charged."""
     if not len(batch):
         return
-    decode_lists(_NO_CODES, _NO_LENGTHS, plan.mechanism.alphabet, batch.column(plan.sequence).type)
-    codes, lengths = encode_lists(
-        batch.column(plan.sequence), plan.mechanism.alphabet, where=lambda row: _where(batch, plan, row)
-    )
-    if plan.on_unknown == "error":
-        wrong = plan.mechanism.language.first_refused(codes, lengths)
-        if wrong.any():
-            raise _refusal(batch, plan, wrong, codes, lengths)
+    decode_lists(_NO_CODES, _NO_LENGTHS, plan.mechanism.alphabet, _released_type(batch, plan))
+    _encoded(batch, plan)
+
+
+def bounded(batch: pa.RecordBatch, plan: ReleasePlan) -> Iterator[pa.RecordBatch]:
+    """The batch in slices whose released sequences fit into memory, whatever symbols are drawn.
+
+    Readers cut by the symbols that occur; those that are released may be longer.
+
+    Parameters
+    ----------
+    batch : pa.RecordBatch
+        Some records.
+    plan : ReleasePlan
+        How they are released.
+
+    Examples
+    --------
+    >>> import symveil as sv
+    >>> from symveil.languages.any_length import words_of_any_length
+    >>> mechanism = sv.select_mechanism(words_of_any_length(["a", "b" * 10_000_000]), epsilon=1)
+    >>> plan = ReleasePlan(mechanism=mechanism, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
+    >>> batch = pa.record_batch({"id": ["x", "y", "z"], "s": [["a"] * 4, ["a"], ["a"] * 9]})
+    >>> [len(piece) for piece in bounded(batch, plan)]
+    [2, 1]
+    """
+    at_once = max(1, _RELEASED_AT_ONCE // _longest_symbol(plan.mechanism.alphabet))
+    ends = np.cumsum(pc.list_value_length(batch.column(plan.sequence)).fill_null(0).to_numpy(zero_copy_only=False))
+    start = 0
+    while start < len(batch):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + at_once, side="right")))
+        yield batch.slice(start, stop - start)
+        start = stop
+
+
+@lru_cache(maxsize=8)
+def _longest_symbol(alphabet: Alphabet) -> int:
+    return max(8, *(len(str(symbol).encode()) for symbol in alphabet.symbols))
+
+
+def _released_type(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.DataType:
+    kind = plan.released_type or batch.schema.field(plan.sequence).type
+    if pa.types.is_fixed_size_list(kind) and plan.mechanism.metric == "levenshtein":
+        return pa.list_(kind.value_field)  # released sequences have other lengths
+    return kind
+
+
+def _encoded(batch: pa.RecordBatch, plan: ReleasePlan) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
+    """Codes, lengths, and where each sequence is wrong; what is wrong in the first place of the batch is refused."""
+    rows: list[int] = []
+
+    def where(row: int) -> str:
+        rows.append(row)
+        return _where(batch, plan, row)
+
+    try:
+        codes, lengths = encode_lists(batch.column(plan.sequence), plan.mechanism.alphabet, where=where)
+    except WordError:
+        if rows and rows[0]:  # an earlier sequence may be wrong in another way: where batches end must not decide
+            _encoded(batch.slice(0, rows[0]), plan)
+        raise
+    wrong = plan.mechanism.language.first_refused(codes, lengths)
+    if plan.on_unknown == "error" and wrong.any():
+        raise _refusal(batch, plan, wrong, codes, lengths)
+    return codes, lengths, wrong
 
 
 def _where(batch: pa.RecordBatch, plan: ReleasePlan, row: int) -> str:
     """What messages call a record."""
+    if plan.place is None and not plan.has_rows_in_order:
+        return plan.unit
     return f"{plan.unit} {batch.column(plan.place)[row].as_py() if plan.place is not None else row + 1}"
 
 

@@ -37,9 +37,11 @@ from symveil.io.records import (
     SYMBOLS,
     as_text,
     kept,
+    made_in_order,
     require_filled,
     require_named,
     require_plain,
+    rows_cut,
     too_long,
 )
 
@@ -69,7 +71,7 @@ class Grouping:
         order = EventOrder(self.file, self.unit, plain=self.plain)
         held: list[pa.RecordBatch] = []
         size = 0
-        source = (self._prepared(batch, order) for batch in rows)
+        source = made_in_order(rows, lambda batch: self._prepared(batch, order), rows_cut)
         for batch in source:
             held.append(batch)
             size += batch.nbytes
@@ -77,7 +79,8 @@ class Grouping:
                 yield from self._by_disk(held, source)
                 return
         if held:
-            yield from _sliced(self._grouped(pa.Table.from_batches(held)))
+            for grouped in self._parts_grouped([pa.Table.from_batches(held)]):
+                yield from _sliced(grouped)
 
     def _prepared(self, batch: pa.RecordBatch, order: EventOrder) -> pa.RecordBatch:
         """A batch with the keys of its order, and without what is not needed."""
@@ -101,6 +104,19 @@ class Grouping:
         }
         return pa.record_batch(list(arrays.values()), names=list(arrays))
 
+    def _parts_grouped(self, parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        """Each part grouped. Of the cases that are refused the first one is told, whatever part it is in: into how many
+        parts a file is dealt depends on the sizes of its symbols.
+        """
+        refused: list[_RefusedCase] = []
+        for part in parts:
+            try:
+                yield self._grouped(part)
+            except _RefusedCase as error:
+                refused.append(error)
+        if refused:
+            raise min(refused, key=lambda each: each.rank).error
+
     # --- one part ------------------------------------------------------------------------------
 
     def _grouped(self, events: pa.Table) -> pa.Table:
@@ -119,8 +135,8 @@ class Grouping:
         offsets = np.append(begins, len(sorted_rows))
         lengths = np.diff(offsets)
         if int(lengths.max()) > self.longest:
-            where = first_of_row[begins[int(np.argmax(lengths > self.longest))]]
-            raise too_long(f"{self.file}: the case of {self.unit} {where}", self.longest)
+            where = int(first_of_row[begins[int(np.argmax(lengths > self.longest))]])
+            raise _RefusedCase((0, where), too_long(f"{self.file}: the case of {self.unit} {where}", self.longest))
         in_order = events.take(pa.array(sorted_rows))
         starts = pa.array(begins)
         arrays: dict[str, Any] = {PLACE: pa.array(first_of_row[begins]), ID: _whole(in_order, ID).take(starts)}
@@ -135,12 +151,11 @@ class Grouping:
         codes = persons.dictionary_encode().indices.to_numpy()
         differs = codes != np.repeat(codes[begins], lengths)
         if differs.any():
-            case = int(np.searchsorted(begins, int(np.argmax(differs)), side="right")) - 1
-            raise FileError(
-                f"{self.file}: the case of {self.unit} {places[case].as_py()}",
-                expected="one person in a case",
-                found="several",
+            where = places[int(np.searchsorted(begins, int(np.argmax(differs)), side="right")) - 1].as_py()
+            error = FileError(
+                f"{self.file}: the case of {self.unit} {where}", expected="one person in a case", found="several"
             )
+            raise _RefusedCase((1, where), error)
         return persons.take(pa.array(begins))
 
     # --- by way of the disk --------------------------------------------------------------------
@@ -154,13 +169,21 @@ class Grouping:
                 parts.add(held.pop(0))
             for batch in rest:
                 parts.add(batch)
-            grouped = []
-            for part in parts.tables():
+            stores = []
+            for grouped in self._parts_grouped(parts.tables()):
                 store = files.enter_context(_Store())
-                for piece in _sliced(self._grouped(part), events=_EVENTS_AT_ONCE // 32, at_once=_RECORDS_AT_ONCE // 32):
+                for piece in _sliced(grouped, events=_EVENTS_AT_ONCE // 32, at_once=_RECORDS_AT_ONCE // 32):
                     store.write(piece)
-                grouped.append(store)
-            yield from _merged([store.read() for store in grouped])
+                stores.append(store)
+            yield from _merged([store.read() for store in stores])
+
+
+class _RefusedCase(Exception):  # noqa: N818 - it carries the error
+    """A case that is refused; `rank` says which of several is told: the smallest."""
+
+    def __init__(self, rank: tuple[int, int], error: FileError) -> None:
+        super().__init__()
+        self.rank, self.error = rank, error
 
 
 class _Store:
@@ -206,7 +229,9 @@ class _Parts:
         names = encoded.dictionary.to_pylist()
         hashes = np.array([zlib.crc32(text.encode()) for text in names], dtype=np.int64)
         codes = encoded.indices.to_numpy()
-        self._watch.add(names, hashes, codes, batch.column(PLACE))
+        stays = self._watch.add(names, hashes, codes)
+        if not stays.all():
+            batch, codes = batch.filter(pa.array(stays)), codes[stays]
         part_of = (hashes % _PARTS)[codes]
         dealt = batch.take(pa.array(np.argsort(part_of, kind="stable")))
         sizes = np.bincount(part_of, minlength=_PARTS)
@@ -235,27 +260,27 @@ class _Parts:
 
 
 class _LongestCases:
-    """Refuses a case of absurd length while it is being dealt: it would fill the memory when its part is grouped.
+    """Leaves out the events of a case of absurd length beyond those that show it: they would fill the memory when its
+    part is grouped. It is refused there, as in a file that is grouped in memory.
 
     Events are counted by a hash of their case; only where a hash has too many are its cases counted by name.
     """
 
     def __init__(self, grouping: Grouping) -> None:
-        self._grouping = grouping
+        self._longest = grouping.longest
         self._by_hash = np.zeros(_HASHES, dtype=np.int64)
         self._by_name: Counter[str] = Counter()
 
-    def add(self, names: list[str], hashes: NDArray[np.int64], codes: NDArray[np.int32], places: Any) -> None:
+    def add(self, names: list[str], hashes: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Count some more events; which of them stay."""
         counts = np.bincount(codes, minlength=len(names))
         rows = hashes % _HASHES
         np.add.at(self._by_hash, rows, counts)
-        for case in np.flatnonzero(self._by_hash[rows] > max(self._grouping.longest, _NOT_MANY)).tolist():
+        absurd = np.zeros(len(names), dtype=np.bool_)
+        for case in np.flatnonzero(self._by_hash[rows] > max(self._longest, _NOT_MANY)).tolist():
+            absurd[case] = self._by_name[names[case]] > self._longest
             self._by_name[names[case]] += int(counts[case])
-            if self._by_name[names[case]] > self._grouping.longest:
-                where = places[int(np.argmax(codes == case))].as_py()
-                raise too_long(
-                    f"{self._grouping.file}: the case of {self._grouping.unit} {where}", self._grouping.longest
-                )
+        return ~absurd[codes]
 
 
 def _merged(sources: list[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:

@@ -132,11 +132,17 @@ def read_lines(
 
 
 def lines_of(file: BinaryIO, path: Path, *, encoding: str = "utf-8-sig", before: int = 0) -> Generator[str]:
-    """The lines of an open file; `before` of them have been read already."""
-    with io.TextIOWrapper(file, encoding=encoding, newline="") as text:
+    """The lines of an open file; `before` of them have been read already.
+
+    Text is decoded in large pieces: bytes that are no UTF-8 are kept until it is their line's turn, so that what is
+    wrong with an earlier line is told first, wherever pieces end.
+    """
+    with io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="") as text:
         number = before
         while line := text.readline(_LONGEST_LINE):
             number += 1
+            if not line.isascii():
+                line.encode(errors="surrogateescape").decode()
             if len(line) == _LONGEST_LINE:
                 raise FileError(
                     str(path),

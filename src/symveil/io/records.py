@@ -9,16 +9,20 @@ keep.0 …   any type       public columns that pass as they are (lists, one ite
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sized
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from symveil.errors import FileError
+from symveil.errors import FileError, SymveilError
 
 PLACE, ID, PERSON, SYMBOLS = "place", "id", "person", "symbols"
+NUMBER = "number"
+"""Of each record: how many there are up to it, where it must be named by that."""
+
+Rows = TypeVar("Rows", bound=Sized)
 
 LONGEST = 1_000_000
 """The longest sequence that is believed to be one."""
@@ -30,6 +34,59 @@ SYMBOLS_AT_ONCE = 1 << 21
 def kept(index: int) -> str:
     """The column of the i-th kept column."""
     return f"keep.{index}"
+
+
+def made_in_order(
+    batches: Iterable[Rows], make: Callable[[Rows], pa.RecordBatch], cut: Callable[[Rows, int, int], Rows]
+) -> Iterator[pa.RecordBatch]:
+    """What `make` makes of each batch; where it refuses one, what comes before the first wrong row, then the refusal.
+
+    A batch is looked through column by column, so the fault that is met first need not be that of the first row. Which
+    one is told must not depend on where batches end: that is decided by the sizes of other, secret sequences.
+
+    Parameters
+    ----------
+    batches : iterable
+        Batches of rows, of any kind that has a length.
+    make : callable
+        Makes records of a batch, or raises a SymveilError because of one of its rows.
+    cut : callable
+        Some rows of a batch: from, up to.
+
+    Examples
+    --------
+    >>> def make(rows):
+    ...     if "wrong" in rows:
+    ...         raise FileError("a file", expected="no such row", found="one")
+    ...     return pa.record_batch({"row": rows})
+    >>> made = made_in_order([["a", "b"], ["c", "wrong", "d"]], make, lambda rows, start, stop: rows[start:stop])
+    >>> len(next(made)), len(next(made)), next(made, None)
+    Traceback (most recent call last):
+    symveil.errors.FileError: a file: expected no such row, found one
+    """
+    for batch in batches:
+        try:
+            made = make(batch)
+        except SymveilError:
+            right, wrong = 0, len(batch)  # so many rows are right, so many are not
+            while wrong - right > 1:
+                middle = (right + wrong) // 2
+                try:
+                    make(cut(batch, 0, middle))
+                except SymveilError:
+                    wrong = middle
+                else:
+                    right = middle
+            if right:
+                yield make(cut(batch, 0, right))
+            make(cut(batch, right, wrong))
+            raise
+        yield made
+
+
+def rows_cut(batch: pa.RecordBatch, start: int, stop: int) -> pa.RecordBatch:
+    """The rows from `start` up to `stop`."""
+    return batch.slice(start, stop - start)
 
 
 def check_lengths(batch: pa.RecordBatch, *, file: Path, unit: str, longest: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from symveil.io.reading import MOST_TIMES
+from symveil.models.alphabet import Alphabet
 
 WHAT = "file of sequences"
 _ROWS_AT_ONCE = 32_768
@@ -41,6 +42,14 @@ class RowSource(ABC):
     def types(self) -> dict[str, pa.DataType]:
         """The types of the columns, where the format has any."""
         return {}
+
+    def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
+        """The type of released sequences as lists where it could tell a secret length; None: the file has types.
+
+        Where a format has none, whether symbols are numbers is told by the first one there is: if there is one.
+        """
+        del alphabet
+        return None
 
     @abstractmethod
     def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:

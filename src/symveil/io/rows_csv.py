@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import io
-from collections.abc import Generator, Sequence
+import re
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,12 +12,15 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from symveil.errors import FileError
 from symveil.io.csv_blocks import Block, CsvBlocks
 from symveil.io.formulas import Apostrophes, guarded, unguarded
 from symveil.io.reading import LONGEST_SEQUENCE_CELL, MOST_TIMES, csv_delimiter, csv_rows
 from symveil.io.records import PLACE
 from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
 from symveil.numerics.once import computed_once
+
+_NOTHING = '""'
 
 
 class CsvRows(RowSource):
@@ -47,19 +50,25 @@ class CsvRows(RowSource):
     def _batches(self, columns: Sequence[str]) -> Generator[pa.RecordBatch]:
         places = [self.names.index(name) for name in columns]
         gathered = Gathered()
+        refused: FileError | None = None
         blocks = CsvBlocks(self.file, self.names, most_times=self._most_times, opened=self._opened)
         with closing(blocks.read(places)) as found:
-            for each in found:
-                if isinstance(each, Block):
-                    if gathered.rows:
+            try:
+                for each in found:
+                    if isinstance(each, Block):
+                        if gathered.rows:
+                            yield _batch(gathered, columns, places)
+                            gathered.clear()
+                        yield from each.batches([PLACE, *columns])
+                    elif gathered.add(*each, sum(map(len, each[1]))):
                         yield _batch(gathered, columns, places)
                         gathered.clear()
-                    yield from each.batches([PLACE, *columns])
-                elif gathered.add(*each, sum(map(len, each[1]))):
-                    yield _batch(gathered, columns, places)
-                    gathered.clear()
+            except FileError as error:
+                refused = error
         if gathered.rows:
             yield _batch(gathered, columns, places)
+        if refused is not None:
+            raise refused  # after the rows before it, in which something may be wrong too
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A CSV writer with the same delimiter."""
@@ -84,17 +93,16 @@ def _guarded_column(column: Any) -> Any:
 
 
 class _CsvWriter(RowWriter):
+    """Quotes are written where they must be, cell by cell: not as Python's `csv`, whose rules differ by its version.
+
+    With `guard` everywhere: a cell then stays one cell for a spreadsheet that expects another delimiter.
+    """
+
     def __init__(self, out: BinaryIO, names: Sequence[str], delimiter: str, *, guard: bool) -> None:
         self._text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
-        # quoted throughout, a cell stays one cell for a spreadsheet that expects another delimiter
-        self._csv = csv.writer(
-            self._text,
-            delimiter=delimiter,
-            lineterminator="\n",
-            quoting=csv.QUOTE_ALL if guard else csv.QUOTE_MINIMAL,
-        )
-        self._csv.writerow(map(guarded, names) if guard else names)
         self._delimiter, self._guard = delimiter, guard
+        self._special = re.compile(f'["\r\n{delimiter}]')
+        self._write_rows([[guarded(name) for name in names] if guard else names])
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Some more rows."""
@@ -105,11 +113,22 @@ class _CsvWriter(RowWriter):
             lines = pc.binary_join_element_wise(*texts, self._delimiter)
             self._text.write("\n".join([*lines.to_pylist(), ""]))
             return
-        self._csv.writerows(zip(*(column.to_pylist() for column in texts), strict=True))
+        self._write_rows(zip(*(column.to_pylist() for column in texts), strict=True))
 
     def _needs_quotes(self, texts: Any) -> bool:
-        special = pc.match_substring_regex(texts, pattern=f'["\r\n{self._delimiter}]')
+        special = pc.match_substring_regex(texts, pattern=self._special.pattern)
         return bool(texts.null_count or pc.any(special, min_count=0).as_py())
+
+    def _write_rows(self, rows: Iterable[Sequence[str | None]]) -> None:
+        for row in rows:
+            line = self._delimiter.join(map(self._cell, row))
+            self._text.write(f"{line or _NOTHING}\n")  # an empty line would be no row
+
+    def _cell(self, text: str | None) -> str:
+        text = text or ""
+        if not self._guard and not self._special.search(text):
+            return text
+        return '"' + text.replace('"', '""') + '"'
 
     def close(self) -> None:
         """Everything is handed on; the file stays open."""

@@ -10,17 +10,19 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from symveil.errors import FileError
+from symveil.errors import FileError, SymveilError
 from symveil.io.json_records import json_record, raw_json
 from symveil.io.json_text import Numeral
 from symveil.io.reading import read_lines
 from symveil.io.records import PLACE
 from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
+from symveil.models.alphabet import Alphabet
 from symveil.numerics.once import computed_once
 
 RAW = b"raw"
 """Marks a column, in its field's metadata, whose cells are JSON already."""
 
+_WIDEST_WHOLE = 19
 _RAW_FIELD = {RAW: b"json"}
 
 
@@ -47,27 +49,54 @@ class JsonRows(RowSource):
         """Where the first record has lists."""
         return [key for key, value in self._first.items() if isinstance(value, list)]
 
+    def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
+        """Lists of whole numbers where all symbols of the alphabet are such, and else of strings."""
+        texts = [str(symbol) for symbol in alphabet.symbols]
+        whole = all(_is_whole(text) and str(int(text)) == text for text in texts)
+        return pa.list_(pa.int64() if whole else pa.string())
+
+    def _has_numbers(self, symbols: str) -> bool | None:
+        """Whether symbols are whole numbers, told by the first one of the file; None: there is none.
+
+        So all batches have one type, also where the first ones have empty sequences only.
+        """
+        with closing(read_lines(self.file, what=WHAT, most_times=self._most_times)) as lines:
+            try:
+                for number, text in enumerate(lines, start=1):
+                    value = json_record(text, f"{self.file}: line {number}").get(symbols) if text.strip() else []
+                    for symbol in value if isinstance(value, list) else [value]:
+                        return isinstance(symbol, Numeral)
+            except SymveilError:  # which the reading of all lines tells in its place
+                return None
+        return None
+
     def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
         """The rows; the column of symbols as strings or whole numbers, or lists of them."""
-        reader = _Symbols(columns.index(symbols))
+        reader = _Symbols(columns.index(symbols), numbers=self._has_numbers(symbols))
         gathered = Gathered()
+        refused: SymveilError | None = None
         with closing(
             read_lines(self.file, what=WHAT, most_times=self._most_times, opened=self._opened)
         ) as lines:  # fmt: skip
-            for number, text in enumerate(lines, start=1):
-                if not text.strip():
-                    continue
-                place = f"{self.file}: line {number}"
-                record = json_record(text, place)
-                row = [
-                    reader.read(record.get(name), place) if name == symbols else raw_json(record.get(name))
-                    for name in columns
-                ]
-                if gathered.add(number, row, len(text)):
-                    yield reader.batch(gathered, columns)
-                    gathered.clear()
+            try:
+                for number, text in enumerate(lines, start=1):
+                    if not text.strip():
+                        continue
+                    place = f"{self.file}: line {number}"
+                    record = json_record(text, place)
+                    row = [
+                        reader.read(record.get(name), place) if name == symbols else raw_json(record.get(name))
+                        for name in columns
+                    ]
+                    if gathered.add(number, row, len(text)):
+                        yield reader.batch(gathered, columns)
+                        gathered.clear()
+            except SymveilError as error:
+                refused = error
         if gathered.rows:
             yield reader.batch(gathered, columns)
+        if refused is not None:
+            raise refused  # after the rows before it, in which something may be wrong too
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A writer of JSON Lines."""
@@ -77,9 +106,9 @@ class JsonRows(RowSource):
 class _Symbols:
     """Reads symbols, all of one kind: strings, or whole numbers; the first symbol of the file decides."""
 
-    def __init__(self, index: int) -> None:
+    def __init__(self, index: int, *, numbers: bool | None) -> None:
         self._index = index
-        self._numbers: bool | None = None
+        self._numbers = numbers
         self._lists: bool | None = None
 
     def read(self, value: object, place: str) -> Any:
@@ -93,7 +122,7 @@ class _Symbols:
 
     def _symbol(self, item: object, place: str, position: int | None) -> str | int:
         where = "" if position is None else f", symbol {position}"
-        number = isinstance(item, Numeral) and item.text.lstrip("-").isdigit() and len(item.text) < 19
+        number = isinstance(item, Numeral) and _is_whole(item.text)
         if not number and not isinstance(item, str):
             raise FileError(place, expected="strings or whole numbers as symbols", found=f"another value{where}")
         if self._numbers is None:
@@ -113,6 +142,11 @@ class _Symbols:
             arrays.append(pa.array([row[index] for row in gathered.rows], type=column_type))
             fields.append(pa.field(name, column_type, metadata=None if own else _RAW_FIELD))
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a JSON number is a whole one of 64 bits."""
+    return text.isascii() and text.lstrip("-").isdigit() and len(text) < _WIDEST_WHOLE
 
 
 class _JsonWriter(RowWriter):

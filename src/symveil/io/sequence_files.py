@@ -17,6 +17,7 @@ from symveil.errors import FileError, ParameterError
 from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns, secret_lengths_in_long_form
 from symveil.io.event_groups import Grouping
 from symveil.io.formulas import Apostrophes
+from symveil.io.layout import EvenBytes, RowBlocks
 from symveil.io.reading import MOST_TIMES, suffix, wrong_suffix
 from symveil.io.records import (
     ID,
@@ -29,8 +30,10 @@ from symveil.io.records import (
     is_list,
     is_text,
     kept,
+    made_in_order,
     require_filled,
     require_named,
+    rows_cut,
 )
 from symveil.io.rows import RowSource, RowWriter
 from symveil.io.rows_csv import CsvRows
@@ -38,6 +41,7 @@ from symveil.io.rows_json import RAW, JsonRows, plain_text
 from symveil.io.rows_parquet import ParquetRows
 from symveil.io.sequence_text import first_empty_symbol, join_column, split_column
 from symveil.io.xes import XesReader, XesWriter
+from symveil.models.alphabet import Alphabet
 
 FORMATS = {
     ".csv": "CSV",
@@ -93,6 +97,11 @@ class SequenceFile(ABC):
     def check_lengths_may_change(self) -> None:  # noqa: B027 - most forms can: a row is a record, however long
         """Refuse a form that cannot hold released sequences of other lengths, empty ones among them."""
 
+    def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
+        """The type in which sequences are released where lengths are secret; None: that in which they come."""
+        del alphabet
+        return None
+
     @abstractmethod
     def done(self) -> float:
         """How much has been read, from 0 to 1."""
@@ -103,12 +112,21 @@ class SequenceFile(ABC):
 
 
 class RecordWriter:
-    """Writes batches of records. `close` ends the table; the file itself stays open."""
+    """Writes batches of records. `close` ends the table; the file itself stays open.
+
+    What comes out depends on the records alone, and not on the batches in which they come (`io.layout`).
+    """
 
     def __init__(self, write: Callable[[BinaryIO, pa.RecordBatch | None], None], out: BinaryIO, packed: bool) -> None:
-        # without a name and a time in it, the same records make the same bytes
-        self._zip = gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0, compresslevel=6) if packed else None
-        self._out = cast("BinaryIO", self._zip) if self._zip is not None else out
+        self._pieces = [EvenBytes(out)]
+        self._zip: gzip.GzipFile | None = None
+        if packed:
+            # without a name and a time in it, the same records make the same bytes
+            self._zip = gzip.GzipFile(
+                filename="", mode="wb", fileobj=cast("BinaryIO", self._pieces[0]), mtime=0, compresslevel=6
+            )
+            self._pieces.append(EvenBytes(cast("BinaryIO", self._zip)))
+        self._out = cast("BinaryIO", self._pieces[-1])
         self._write = write
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -118,8 +136,10 @@ class RecordWriter:
     def close(self) -> None:
         """The end of the table."""
         self._write(self._out, None)
+        self._pieces[-1].finish()
         if self._zip is not None:
             self._zip.close()
+            self._pieces[0].finish()
 
 
 def open_sequences(
@@ -232,7 +252,7 @@ class _TableFile(SequenceFile):
             rows = None if batch is None else self._arranged(batch)
             if not writer:
                 schema = self._empty_schema() if rows is None else rows.schema
-                writer.append(self._source.writer(sink, schema))
+                writer.append(RowBlocks(self._source.writer(sink, schema), schema))
             if rows is None:
                 writer[0].close()
             else:
@@ -296,10 +316,13 @@ class _WideFile(_TableFile):
     def separator(self) -> str | None:
         return (" " if self._separator is None else self._separator) if self._as_text else None
 
+    def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
+        return None if self._as_text else self._source.released_type(alphabet)
+
     def records(self) -> Iterator[pa.RecordBatch]:
         # closed at once also where a row is refused, and not when the error is forgotten
         with closing(self._source.batches(self._columns.read(), self._columns.sequence)) as batches:
-            yield from map(self._records_of, batches)
+            yield from made_in_order(batches, self._records_of, rows_cut)
 
     def _records_of(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         columns = self._columns

@@ -8,7 +8,8 @@ read: a document type or an entity declaration, with which bombs are built, is r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,7 +23,7 @@ from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.io.columns import PROCESS_MINING, ColumnOptions, LongColumns
 from symveil.io.event_order import EventOrder
 from symveil.io.reading import MOST_TIMES, open_bytes
-from symveil.io.records import ID, LONGEST, PERSON, PLACE, SYMBOLS, kept, too_long
+from symveil.io.records import ID, LONGEST, PERSON, PLACE, SYMBOLS, kept, made_in_order, too_long
 
 _CHUNK = 1 << 18
 _DEEPEST = 100
@@ -63,6 +64,10 @@ class XesReader:
         self._longest, self._most_times = longest, most_times
         self._raw: BinaryIO | None = None
         self.kinds: dict[str, str] = {}
+        self.kind_of_symbols = "string"
+        """What symbols are written as: what the log's head declares, before any event. Not what the first event says:
+        that may depend on its symbol, and whether there is one on a secret length.
+        """
 
     def check_lengths_may_change(self) -> None:
         """Traces may be empty, and keep their attributes; what belongs to an event has no place among other events."""
@@ -88,17 +93,33 @@ class XesReader:
     def records(self) -> Iterator[pa.RecordBatch]:
         """The traces, as records."""
         order = EventOrder(self.file, self.unit)
+        with closing(self._gathered()) as gathered:
+            yield from made_in_order(
+                gathered,
+                lambda traces: self._batch(traces, order),
+                lambda traces, start, stop: traces[start:stop],
+            )
+        self._refuse_unseen()
+
+    def _gathered(self) -> Generator[list[tuple[int, _Trace]]]:
+        """The traces with their numbers, many at a time; also those before one that is refused."""
         waiting: list[tuple[int, _Trace]] = []
         events = 0
-        for number, trace in enumerate(self._traces(), start=1):
-            waiting.append((number, trace))
-            events += len(trace.events)
-            if len(waiting) >= _RECORDS_AT_ONCE or events >= _EVENTS_AT_ONCE:
-                yield self._batch(waiting, order)
-                waiting, events = [], 0
+        refused: SymveilError | None = None
+        with closing(self._traces()) as traces:
+            try:
+                for number, trace in enumerate(traces, start=1):
+                    waiting.append((number, trace))
+                    events += len(trace.events)
+                    if len(waiting) >= _RECORDS_AT_ONCE or events >= _EVENTS_AT_ONCE:
+                        yield waiting
+                        waiting, events = [], 0
+            except SymveilError as error:
+                refused = error
         if waiting:
-            yield self._batch(waiting, order)
-        self._refuse_unseen()
+            yield waiting
+        if refused is not None:
+            raise refused
 
     def _refuse_unseen(self) -> None:
         """An attribute to keep that no trace and no event has is a slip of the pen; known only at the end."""
@@ -164,9 +185,10 @@ class XesReader:
 
     # --- parsing -------------------------------------------------------------------------------
 
-    def _traces(self) -> Iterator[_Trace]:
+    def _traces(self) -> Generator[_Trace]:
         parser = expat.ParserCreate()
         handler = _Handler(self, parser)
+        refused: SymveilError | None = None
         with open_bytes(self.file, what="XES log", most_times=self._most_times, opened=self._opened) as file:
             try:
                 fed = 0
@@ -179,11 +201,14 @@ class XesReader:
                 parser.Parse(b"", True)
             except expat.ExpatError as error:
                 # only the position: a message of expat's could hold a piece of the file
-                raise FileError(f"{self.file}: line {error.lineno}", expected="XML", found="something else") from None
-            except SymveilError:
-                raise
+                refused = FileError(f"{self.file}: line {error.lineno}", expected="XML", found="something else")
+            except SymveilError as error:
+                refused = error
             except (LookupError, ValueError):  # what the first line declares is no encoding, or none that expat takes
-                raise FileError(str(self.file), expected="XML in UTF-8", found="another encoding") from None
+                refused = FileError(str(self.file), expected="XML in UTF-8", found="another encoding")
+            if refused is not None:
+                yield from handler.taken()  # in the traces before it something may be wrong too
+                raise refused
         if not handler.is_log:
             raise FileError(str(self.file), expected="an XES log", found="another XML document")
         yield from handler.taken()
@@ -209,6 +234,7 @@ class _Handler:
         self._path: list[str] = []
         self._trace = _Trace()
         self._event: dict[str, str] = {}
+        self._scope: str | None = None
         self._finished: list[_Trace] = []
         self._count = 0
         self.is_log = False
@@ -244,6 +270,10 @@ class _Handler:
             self._value(name, attributes, self._event, self._of_events, "")
         elif name in _VALUES and self._path[:-1] == ["log", "trace"]:
             self._value(name, attributes, self._trace.values, self._of_traces, _CASE)
+        elif self._path == ["log", "global"]:
+            self._scope = attributes.get("scope")
+        elif name in _VALUES and self._path[:-1] == ["log", "global"]:
+            self._declared(name, attributes)
 
     def _value(
         self, kind: str, attributes: dict[str, str], values: dict[str, str], wanted: set[str], prefix: str
@@ -256,6 +286,11 @@ class _Handler:
             raise self._bad(f"a value of at most {_LONGEST_VALUE} characters", "none" if value is None else "more")
         values[key] = value
         self._reader.kinds.setdefault(prefix + key, kind)
+
+    def _declared(self, kind: str, attributes: dict[str, str]) -> None:
+        """What all events have, as the log's head says it: after a trace it would be too late."""
+        if self._scope == "event" and not self._count and attributes.get("key") == self._reader.columns.symbol:
+            self._reader.kind_of_symbols = kind
 
     def _end(self, _tag: str) -> None:
         if self._path == ["log", "trace", "event"]:
@@ -278,6 +313,7 @@ class XesWriter:
     def __init__(self, out: BinaryIO, reader: XesReader) -> None:
         self._out = out
         self._columns, self._kinds = reader.columns, reader.kinds
+        self._kind_of_symbols = reader.kind_of_symbols
         self._put(
             '<?xml version="1.0" encoding="UTF-8"?>\n<log xes.version="1.0" xmlns="http://www.xes-standard.org/">\n'
         )
@@ -294,7 +330,7 @@ class XesWriter:
                 if key.startswith(_CASE) and values[row] is not None:
                     lines.append(self._line(key, key.removeprefix(_CASE), values[row]))
             for place, symbol in enumerate(symbols):
-                lines += ["<event>", self._line(self._columns.symbol, self._columns.symbol, symbol)]
+                lines += ["<event>", _element(self._kind_of_symbols, self._columns.symbol, symbol)]
                 for key, values in keeps:
                     if not key.startswith(_CASE) and values[row][place] is not None:
                         lines.append(self._line(key, key, values[row][place]))
@@ -306,11 +342,14 @@ class XesWriter:
         self._put("</log>\n")
 
     def _line(self, name: str, key: str, value: str) -> str:
-        kind = self._kinds.get(name, "string")
-        return f"<{kind} key={quoteattr(key)} value={_attribute(value)}/>"
+        return _element(self._kinds.get(name, "string"), key, value)
 
     def _put(self, text: str) -> None:
         self._out.write(text.encode())
+
+
+def _element(kind: str, key: str, value: str) -> str:
+    return f"<{kind} key={quoteattr(key)} value={_attribute(value)}/>"
 
 
 def _attribute(value: str) -> str:

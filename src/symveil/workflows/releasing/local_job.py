@@ -21,10 +21,13 @@ from symveil.io.columns import ColumnOptions
 from symveil.io.duplicates import SeenNames
 from symveil.io.formulas import Apostrophes
 from symveil.io.reading import suffix, wrong_suffix
-from symveil.io.records import ID, PLACE, SYMBOLS, as_text
+from symveil.io.records import ID, NUMBER, PLACE, SYMBOLS, as_text
 from symveil.io.sequence_files import FORMATS, SequenceFile, open_sequences
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.workflows.releasing.job import Ask, Job, Output, Progress, Written
+
+_STEP = 10_000
+"""Records between two reports of progress."""
 
 
 class LocalJob(Job):
@@ -59,6 +62,7 @@ class LocalJob(Job):
 
     def plan(self, release_id: str, key: bytes) -> ReleasePlan:
         """How this release is drawn."""
+        hides_lengths = self._mechanism.metric == "levenshtein"
         return ReleasePlan(
             mechanism=self._mechanism,
             release_id=release_id,
@@ -66,6 +70,8 @@ class LocalJob(Job):
             sequence=SYMBOLS,
             identifier=ID if self.has_ids else None,
             place=PLACE,
+            number=None if self.has_ids else NUMBER,
+            released_type=self._file.released_type(self._mechanism.alphabet) if hides_lengths else None,
             on_unknown=self._on_unknown,
             unit=f"{self._file.file}: {self.unit}",
         )
@@ -76,21 +82,30 @@ class LocalJob(Job):
 
     def survey(self, plan: ReleasePlan, ask: Ask) -> None:
         """Read the file once: what is wrong with it, and whose it is."""
-        ids, records = _Ids(self._file, plan), 0
+        ids, steps = _Ids(self._file, plan), _Steps("charging", self._file, self._progress)
         # of records that are left out the lengths decide nothing; who they are is found when the others are drawn
-        seen = (
-            np.empty(0, dtype=np.int64) if self._mechanism.metric == "hamming" and self._on_unknown == "error" else None
-        )
-        for batch in self._file.records():
+        public = self._mechanism.metric == "hamming" and self._on_unknown == "error"
+        seen = np.empty(0, dtype=np.int64) if public else None
+        for batch in self._records():
             check_batch(batch, plan)
             seen = None if seen is None else np.union1d(seen, _lengths(batch))
             ids.add(batch)
             counted = self._file.persons(batch).value_counts()
             ask(counted.field(0).to_pylist(), counted.field(1).to_pylist())
-            records += len(batch)
-            self._progress("charging", self._file.done(), records)
+            steps.add(len(batch))
+        steps.end()
         ids.check()
         self.lengths = seen
+
+    def _records(self) -> Iterator[pa.RecordBatch]:
+        """The file's records, numbered where their numbers name them. Their lines would not do: a line break in a
+        symbol moves all that follow.
+        """
+        before = 0
+        for batch in self._file.records():
+            numbers = pa.array(np.arange(before + 1, before + 1 + len(batch)))
+            before += len(batch)
+            yield batch if self.has_ids else batch.append_column(NUMBER, numbers)
 
     @contextmanager
     def output(self, tag: str) -> Iterator[Output]:
@@ -126,11 +141,11 @@ class LocalJob(Job):
     def write(self, aside: AsideFile, plan: ReleasePlan, left_out: list[str]) -> Written:
         """Everything through the core and into the file."""
         file, told = self._file, _Told(self._true_error)
-        ids = _Ids(file, plan)
+        ids, steps = _Ids(file, plan), _Steps("releasing", file, self._progress)
         outside = pa.array(left_out, type=pa.string())
 
         def admitted() -> Iterator[pa.RecordBatch]:
-            for batch in file.records():
+            for batch in self._records():
                 ids.add(batch)
                 stays = batch
                 if len(outside):
@@ -144,8 +159,9 @@ class LocalJob(Job):
             told.add(source, released)
             if len(released):
                 writer.write(released)
-            self._progress("releasing", file.done(), told.sequences)
+            steps.add(len(source))
         writer.close()
+        steps.end()
         ids.check()
         return told.written(aside.finish())
 
@@ -181,6 +197,31 @@ class _Ids:
                 expected="each id once",
                 found="one again; where each row is one event, name --case and --symbol",
             )
+
+
+class _Steps:
+    """Tells progress by steps of so many records, and not by batches: how large those are depends on secret words."""
+
+    def __init__(self, what: str, file: SequenceFile, progress: Progress) -> None:
+        self._what, self._file, self._progress = what, file, progress
+        self._records = self._told = 0
+
+    def add(self, records: int) -> None:
+        """Some more are done. Each step is told, and before that the last one again, so that whoever wants to
+        interrupt can do so after each batch.
+        """
+        self._tell(self._told)
+        self._records += records
+        while self._records - self._told >= _STEP:
+            self._told += _STEP
+            self._tell(self._told)
+
+    def end(self) -> None:
+        """All are done."""
+        self._tell(self._records)
+
+    def _tell(self, records: int) -> None:
+        self._progress(self._what, self._file.done(), records)
 
 
 class _Told:
