@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, SymveilError, TooLargeError
 from symveil.models.word import Codes, read_length
+from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import at_least
 from symveil.privacy.law import Law
 from symveil.verification.verdict import AuditVerdict, Witness, losses
@@ -30,7 +31,6 @@ _MOST_TABLE = 20_000_000
 _MOST_COMPARISONS = 2 * 10**10
 _SHORT = 3  # symbols: how long the words of an audit are where nothing else is said
 
-Progress = Callable[[int, int], None]
 Place = tuple[int, int, int]
 """The indices of a word, of a neighbour, and of an output."""
 

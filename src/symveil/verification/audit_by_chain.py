@@ -17,10 +17,11 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, precision, upper_bound
+from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import at_least
 from symveil.privacy.law import Law
 from symveil.privacy.release_chain import END_LABEL_STATE, label_names
-from symveil.verification.audit import MOST_WORDS, Progress, neighbours
+from symveil.verification.audit import MOST_WORDS, neighbours
 from symveil.verification.verdict import AuditVerdict, Witness
 
 _MOST_PAIRS = 50_000

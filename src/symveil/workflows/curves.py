@@ -19,13 +19,12 @@ from symveil.mechanisms.online import Online
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Word, decode
+from symveil.numerics.progress import Progress
 from symveil.privacy.parameters import Adjacency
 from symveil.privacy.protection import typical_words
 
 EPSILONS = tuple(Fraction(step, 2) for step in range(1, 21))
 _TYPICAL_WORDS = 10
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

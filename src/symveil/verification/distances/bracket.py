@@ -24,7 +24,6 @@ use the larger one and the upper bounds the smaller one, which is where their d 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
@@ -35,12 +34,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from symveil.numerics.once import computed_once
+from symveil.numerics.progress import Progress
 from symveil.verification.distances.bisimulation import bisimulation
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
 from symveil.verification.distances.tables import ChainTable, Sparse, fraction, rational
 from symveil.verification.distances.upper_bounds import CompiledBound, ExactBound
-
-Progress = Callable[[int, int], None]
 
 DEFAULT_WIDTH = Fraction(1, 10**4)
 DEFAULT_NODES = 20_000
