@@ -44,14 +44,19 @@ if TYPE_CHECKING:
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
     from symveil.privacy.guarantee import Guarantee
     from symveil.privacy.law import DistanceLaw
+    from symveil.privacy.protection import protection
     from symveil.verification.audit import audit
+    from symveil.verification.audit_by_chain import audit_by_chain
     from symveil.verification.opacity.sensitive import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity
     from symveil.verification.opacity.violation import violation_probability
     from symveil.verification.verify_privacy import verify_privacy
+    from symveil.workflows.budgets import grant_budget, ledger_status, person_status
+    from symveil.workflows.check import check_manifest
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
+    from symveil.workflows.verify import privacy_curve, smallest_epsilon
 
 _HOME = {
     "enforce_opacity": "symveil.enforcement.enforce",
@@ -82,6 +87,14 @@ _HOME = {
     "TransitionSystem": "symveil.models.automaton",
     "TruncatedLevenshtein": "symveil.mechanisms.truncated_levenshtein",
     "audit": "symveil.verification.audit",
+    "audit_by_chain": "symveil.verification.audit_by_chain",
+    "check_manifest": "symveil.workflows.check",
+    "grant_budget": "symveil.workflows.budgets",
+    "ledger_status": "symveil.workflows.budgets",
+    "person_status": "symveil.workflows.budgets",
+    "privacy_curve": "symveil.workflows.verify",
+    "protection": "symveil.privacy.protection",
+    "smallest_epsilon": "symveil.workflows.verify",
     "choose_mechanism": "symveil.mechanisms.selection",
     "from_networkx": "symveil.io.networkx_graphs",
     "hamming_automaton": "symveil.languages.hamming_automaton",
@@ -124,23 +137,31 @@ __all__ = [
     "TruncatedLevenshtein",
     "__version__",
     "audit",
+    "audit_by_chain",
+    "check_manifest",
     "choose_mechanism",
     "delayed_estimate",
     "enforce_opacity",
     "from_networkx",
+    "grant_budget",
     "hamming_automaton",
     "learn_chain",
+    "ledger_status",
     "levenshtein_automaton",
     "load_model",
     "observer",
+    "person_status",
+    "privacy_curve",
     "privatize",
     "privatize_file",
+    "protection",
     "read_sequences",
     "runs",
     "runs_up_to",
     "save_model",
     "select_mechanism",
     "sensitive_strings",
+    "smallest_epsilon",
     "verify_opacity",
     "verify_privacy",
     "violation_probability",

@@ -17,6 +17,7 @@ from symveil.languages.language import Language
 from symveil.languages.open import OpenRuns
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
+from symveil.privacy.parameters import Adjacency, read_adjacency
 from symveil.randomness import NotPrivateSeededBits
 
 SAMPLED_WORDS = 100
@@ -50,7 +51,7 @@ class Protection:
         }
 
 
-def protection(language: Language, adjacency: int) -> Protection | None:
+def protection(language: Language, adjacency: Adjacency) -> Protection | None:
     """The protection of a model's language, averaged over its public words; None where every word has all neighbours.
 
     Under the Levenshtein metric insertions move positions, so there is no count by position; beyond 3 edits words
@@ -61,7 +62,7 @@ def protection(language: Language, adjacency: int) -> Protection | None:
     language
         The words, all of one length or of lengths up to a bound.
     adjacency
-        How far apart adjacent words may be.
+        How far apart adjacent words may be; "all": any two.
 
     >>> from symveil.languages.runs import runs
     >>> from symveil.models.markov_chain import MarkovChain
@@ -70,9 +71,10 @@ def protection(language: Language, adjacency: int) -> Protection | None:
     >>> near.by_position                     # only the detour over b or c can be hidden
     (0.0, 1.0, 0.0)
     """
+    reach = read_adjacency(adjacency, length=language.max_length or 0)
     if isinstance(language, OpenRuns):
-        return _by_edits(language, adjacency)
-    return _by_substitutions(language, adjacency) if isinstance(language, RunLanguage) else None
+        return _by_edits(language, reach)
+    return _by_substitutions(language, reach) if isinstance(language, RunLanguage) else None
 
 
 @lru_cache(maxsize=16)
