@@ -78,13 +78,39 @@ def grant_budget(
 
 
 def ledger_status(ledger: str | Path) -> Totals:
-    """The ledger as a whole."""
+    """The ledger as a whole: persons, releases, what was granted and spent.
+
+    Parameters
+    ----------
+    ledger
+        A file, or postgresql://user@host/database.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = grant_budget(Path(folder, "budgets.db"), 2, persons=["ann", "bob"])
+    ...     ledger_status(Path(folder, "budgets.db")).persons
+    2
+    """
     with _open(ledger) as database:
         return totals(database)
 
 
 def person_status(ledger: str | Path, person: str) -> Account:
-    """One person's budget."""
+    """One person's budget: granted, spent, left.
+
+    Parameters
+    ----------
+    ledger
+        A file, or postgresql://user@host/database.
+    person
+        Whose.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = grant_budget(Path(folder, "budgets.db"), 2, persons=["ann"])
+    ...     person_status(Path(folder, "budgets.db"), "ann").left
+    '2'
+    """
     with _open(ledger) as database:
         return account(database, person)
 
