@@ -11,11 +11,14 @@ from benchmarks.measure import Effort, Task, best_times, repeated
 from benchmarks.row import Benchmark, Row
 from benchmarks.systems import told_apart_system
 from benchmarks.zhao2025_plain import PlainObserver, control_policy, modified_automaton, show
-from symveil.enforcement.safe import Safe
-from symveil.enforcement.safe_observations import SafeObservations
+from symveil.enforcement.policy_inputs import PolicyInputs
+from symveil.enforcement.safe import SafeSubstitutes
+from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy
+from symveil.languages.observation import Observed
 from symveil.languages.run_counts import RunNeighbours
 from symveil.randomness import system_bits
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.safe_observations import SafeObservations
 
 _DISTANCE = 4
 _PLAIN = "Z25 Algorithms 1 and 2 in plain Python"
@@ -45,9 +48,9 @@ def substitutes(effort: Effort) -> Iterator[Row]:
     string = sensitive_string(system, length)
     question = read_question(0, "weak")
 
-    def prepared() -> tuple[Safe, SafeObservations]:
-        safe = SafeObservations(system, question, longest=length)
-        return Safe(safe, _DISTANCE), safe
+    def prepared() -> tuple[SensitiveOnlyPolicy, SafeObservations]:
+        safe = SafeObservations(Observed(system), question, longest=length)
+        return SensitiveOnlyPolicy(PolicyInputs(safe), SafeSubstitutes(safe, _DISTANCE), adjacency=1), safe
 
     policy, safe = prepared()
     codes = np.array([system.observable.index(event) for event in string], dtype=np.int32)

@@ -10,9 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import symveil as sv
 from symveil.drawing.road_map import road_map_svg
+from symveil.enforcement import policy_inputs, sensitive_only
+from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.io.coordinates import read_coordinates
+from symveil.languages import observation
 from symveil.ledger.units import Unit
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer
@@ -26,9 +30,12 @@ from symveil.studio.panels.release import ReleasePanel
 from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
 from symveil.studio.tasks.words import factor
 from symveil.studio.worker import Task
+from symveil.verification.opacity import safe_observations
+from symveil.workflows import opacity as opacity_workflow
 from symveil.workflows.budgets import grant_budget
 from symveil.workflows.privatize_file import privatize_file
 from symveil.workflows.reproduce.road_network import TRIP
+from symveil.workflows.reproduce.zhao2025_systems import example_4
 
 JUNK = ("", " ", "abc", "-1", "0", "1e400", "nan", "inf", "1/0", "1/3", "99999999999999999999", "é", "\x00", "a" * 5000)
 SMALL = {"word": "abca", "calibration": "classic"}  # answered at once, so that many can be asked
@@ -116,6 +123,30 @@ def test_an_event_may_have_any_name(tmp_path: Path) -> None:
     for estimate in ("1", "2"):
         panel.act("observe", "a\nb")
         assert ("estimate", estimate) in opacity(model=file, observed=asked[-1]).marks
+
+
+def test_moving_epsilon_builds_nothing_that_does_not_depend_on_it(tmp_path: Path, monkeypatch) -> None:
+    """Not the observer, not the verdict, not the observations: only rates."""
+    file = str(tmp_path / "system.json")
+    sv.save_model(example_4(), file)
+    before = opacity(model=file, epsilon="2").document
+    for module, name in (
+        (observation, "closure"),
+        (safe_observations, "explore"),
+        (opacity_workflow, "verdict_on"),
+        (opacity_workflow, "violation_on"),
+        (policy_inputs, "complete_observations"),
+        (sensitive_only, "loss_of_laws"),
+        (EnumeratedLoss, "of"),
+    ):
+        monkeypatch.setattr(module, name, lambda *_, name=name, **__: pytest.fail(f"{name} was called again"))
+    after = opacity(model=file, epsilon="3.5").document
+    assert after["opacity"] == before["opacity"]
+    assert {**after["enforce"], "private": None} == {**before["enforce"], "private": None}
+    assert 3.4 < after["enforce"]["private"]["epsilon"] <= 3.5
+    assert 1.9 < before["enforce"]["private"]["epsilon"] <= 2
+    with pytest.raises(pytest.fail.Exception, match="explore was called again"):  # the test can fail: another k does
+        opacity(model=file, epsilon="3.5", k="2")
 
 
 def test_a_wrong_length_is_an_error_of_its_field() -> None:

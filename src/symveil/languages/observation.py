@@ -13,35 +13,71 @@ from dataclasses import dataclass, field
 
 from symveil.drawing.diagram import Diagram
 from symveil.drawing.drawable import Drawable
-from symveil.errors import ParameterError, TooLargeError, WordError
+from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.observer_diagram import observer_diagram
 from symveil.languages.state_sets import Image, StateSet, closure, members, set_of
-from symveil.models.stochastic_system import PartiallyObserved
+from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.once import computed_once
 
 Progress = Callable[[int], None]
-"""Told now and then how many estimates have been explored."""
+"""Called now and then with the number of estimates, or of observations, that have been explored."""
 
-# An estimate of n states takes about n/8 bytes and the place where it is kept; all of them take at most this much.
+# An estimate of n states takes about n/8 bytes and its entry in a dictionary; all of them take at most this much.
 _MOST_BYTES = 2 * 10**9
 _BYTES_OF_AN_ENTRY = 240
 _TRANSITIONS_LIKE_A_SET = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationLimit:
+    """How many estimates may be explored, and the callback that follows their number."""
+
+    estimates: int
+    progress: Progress | None = None
+
+    def report(self, explored: int) -> None:
+        """Call the callback, where there is one."""
+        if self.progress:
+            self.progress(explored)
+
+    def require(self, explored: int, *, longest: int) -> None:
+        """Refuse more estimates than allowed, before the memory runs out; `longest` observations are complete."""
+        if explored > self.estimates:
+            raise TooLargeError(
+                f"opacity: expected at most {self.estimates} states of the estimator, found more after all "
+                f"observations of up to {longest} events; try a smaller k, a bounded number of steps (within), a model "
+                "with fewer unobservable events or, with more memory, a larger most_states",
+            )
 
 
 @dataclass(frozen=True, eq=False)
 class Observed:
     """A system as its observer computes with it: states and observable events are numbers.
 
+    One object serves all questions about a system. Each part is computed when it is first needed and kept. Parts
+    never change, so threads may share an object: at worst two of them compute the same part at the same time.
+
     >>> from symveil.models.stochastic_system import LogicalSystem
     >>> system = LogicalSystem.from_transitions(
     ...     [("0", "u", "1"), ("0", "a", "2"), ("1", "a", "3")], initial="0", observable=["a"], secret=["3"]
     ... )
-    >>> seen = Observed(system)
-    >>> seen.names(seen.start), seen.names(seen.steps[0](seen.start))
+    >>> observed = Observed(system)
+    >>> observed.names(observed.start), observed.names(observed.steps[0](observed.start))
     (('0', '1'), ('2', '3'))
     """
 
     system: PartiallyObserved
+
+    @property
+    def stochastic(self) -> StochasticSystem:
+        """The system, where it has probabilities; a logical one is refused."""
+        if not isinstance(self.system, StochasticSystem):
+            raise ModelError(
+                "system",
+                expected="probabilities on every transition",
+                found="a logical system, which can only be verified",
+            )
+        return self.system
 
     @computed_once
     def number(self) -> dict[str, int]:
@@ -52,6 +88,11 @@ class Observed:
     def events(self) -> tuple[str, ...]:
         """The observable events; an observation is a sequence of their numbers."""
         return self.system.observable
+
+    @computed_once
+    def event_number(self) -> dict[str, int]:
+        """The number of each observable event."""
+        return {event: index for index, event in enumerate(self.events)}
 
     @computed_once
     def secret(self) -> StateSet:
@@ -94,10 +135,30 @@ class Observed:
         return tuple(event for event, targets in enumerate(self._targets) if any(targets))
 
     @computed_once
+    def successors(self) -> list[list[int]]:
+        """Where all moves of each state lead, observable or not."""
+        successors: list[list[int]] = [[] for _ in self.system.states]
+        for source, _, target in self.system.moves:
+            successors[self.number[source]].append(self.number[target])
+        return successors
+
+    @computed_once
+    def reachable(self) -> set[int]:
+        """The states that some run meets."""
+        reached = set(members(self.initial))
+        border = list(reached)
+        while border:
+            for state in self.successors[border.pop()]:
+                if state not in reached:
+                    reached.add(state)
+                    border.append(state)
+        return reached
+
+    @property
     def _silent(self) -> list[StateSet]:
         return self._moves_of[None]
 
-    @computed_once
+    @property
     def _targets(self) -> list[list[StateSet]]:
         return [self._moves_of[event] for event in self.events]
 
@@ -120,35 +181,47 @@ class Observed:
 
     def read(self, observation: Sequence[str]) -> tuple[int, ...]:
         """An observation as numbers; refuses what is not an observable event, by its position."""
-        known = {event: index for index, event in enumerate(self.events)}
-        if isinstance(observation, str) and any(len(event) != 1 for event in known):
+        if isinstance(observation, str) and any(len(event) != 1 for event in self.events):
             raise WordError("observation: expected a list of events, found a string; some events have several letters")
         numbers = []
         for position, event in enumerate(observation, start=1):
-            if not isinstance(event, str) or event not in known:
+            if not isinstance(event, str) or event not in self.event_number:
                 raise WordError(
                     f"observation: expected observable events of the system, found another at position {position}",
                     position=position,
                 )
-            numbers.append(known[event])
+            numbers.append(self.event_number[event])
         return tuple(numbers)
 
-    def most_estimates(self, most_states: int | None) -> int:
+    def delayed(self, events: Sequence[int], instant: int) -> StateSet:
+        """Q̂(β|ω) for β the first `instant` events of ω = `events`."""
+        estimate = self.start
+        for event in events[:instant]:
+            estimate = self.steps[event](estimate)
+        possible = 0
+        for state in members(estimate):
+            following = self.reach(1 << state)
+            for event in events[instant:]:
+                following = self.steps[event](following)
+            if following:
+                possible |= 1 << state
+        return possible
+
+    def delayed_estimate(self, observation: Sequence[str], *, after: int | None = None) -> tuple[str, ...]:
+        """The delayed estimate by names (see the function `delayed_estimate`)."""
+        events = self.read(observation)
+        instant = len(events) if after is None else after
+        if isinstance(instant, bool) or not isinstance(instant, int) or not 0 <= instant <= len(events):
+            raise ParameterError("after", expected=f"a whole number from 0 to {len(events)}", found=after)
+        return self.names(self.delayed(events, instant))
+
+    def limit(self, most_states: int | None = None, progress: Progress | None = None) -> ExplorationLimit:
         """How many estimates may be explored: `most_states`, or as many as fit into 2 GB."""
         if most_states is None:
-            return _MOST_BYTES // (len(self.system.states) // 8 + _BYTES_OF_AN_ENTRY)
+            most_states = _MOST_BYTES // (len(self.system.states) // 8 + _BYTES_OF_AN_ENTRY)
         if isinstance(most_states, bool) or not isinstance(most_states, int) or most_states < 1:
             raise ParameterError("most_states", expected="a whole number, 1 or more", found=most_states)
-        return most_states
-
-
-def too_many_estimates(allowed: int, *, longest: int) -> TooLargeError:
-    """What to say before the memory runs out."""
-    return TooLargeError(
-        f"opacity: expected at most {allowed} states of the estimator, found more after all observations of up to "
-        f"{longest} events; try a smaller k, a bounded number of steps (within), a model with fewer unobservable "
-        "events or, with more memory, a larger most_states",
-    )
+        return ExplorationLimit(most_states, progress)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,12 +260,12 @@ def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Ob
     >>> observer(system).estimates
     (('0', '1'), ('2', '3'))
     """
-    seen = Observed(system)
-    number = {seen.start: 0}
-    layer = [seen.start]
+    observed = Observed(system)
+    number = {observed.start: 0}
+    layer = [observed.start]
     transitions: list[tuple[int, int, int]] = []
-    allowed = seen.most_estimates(most_states)
-    events = [(event, seen.steps[event]) for event in seen.occurring]
+    limit = observed.limit(most_states)
+    events = [(event, observed.steps[event]) for event in observed.occurring]
     length = 0
     while layer:
         following = []
@@ -207,8 +280,7 @@ def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Ob
                     target = number[after] = len(number)
                     following.append(after)
                 transitions.append((source, event, target))
-            if max(len(number), len(transitions) // _TRANSITIONS_LIKE_A_SET) > allowed:
-                raise too_many_estimates(allowed, longest=length)
+            limit.require(max(len(number), len(transitions) // _TRANSITIONS_LIKE_A_SET), longest=length)
         layer = following
         length += 1
     return Observer(system=system, sets=tuple(number), transitions=tuple(transitions))
@@ -228,24 +300,4 @@ def delayed_estimate(
     >>> delayed_estimate(system, "a"), delayed_estimate(system, "ab", after=1)
     (('1', '2'), ('2',))
     """
-    seen = Observed(system)
-    events = seen.read(observation)
-    instant = len(events) if after is None else after
-    if isinstance(instant, bool) or not isinstance(instant, int) or not 0 <= instant <= len(events):
-        raise ParameterError("after", expected=f"a whole number from 0 to {len(events)}", found=after)
-    return seen.names(looking_back(seen, events, instant))
-
-
-def looking_back(seen: Observed, events: Sequence[int], instant: int) -> StateSet:
-    """Q̂(β|ω) for β the first `instant` events of ω = `events`."""
-    estimate = seen.start
-    for event in events[:instant]:
-        estimate = seen.steps[event](estimate)
-    possible = 0
-    for state in members(estimate):
-        following = seen.reach(1 << state)
-        for event in events[instant:]:
-            following = seen.steps[event](following)
-        if following:
-            possible |= 1 << state
-    return possible
+    return Observed(system).delayed_estimate(observation, after=after)

@@ -34,8 +34,8 @@ _MOST_POLICIES = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Policy:
-    """A flow for each pair: row k holds arcs i·n + j with their amounts; `constant` stays unshipped."""
+class Flows:
+    """A policy: a flow for each pair. Row k holds arcs i·n + j with their amounts; `constant` stays unshipped."""
 
     pairs: Integers
     start: Integers
@@ -49,7 +49,7 @@ class Iterated:
     """Where policy iteration came to rest."""
 
     distance: Floats
-    policy: Policy
+    flows: Flows
     rounds: int
 
 
@@ -66,24 +66,24 @@ def iterate(
     """The fixed point on `pairs`; the other entries of `distance` are given and stay."""
     distance = distance.copy()
     if not len(pairs):
-        return Iterated(distance=distance, policy=_ship_nothing(table, alpha, pairs), rounds=0)
-    policy = _ship_nothing(table, alpha, pairs)
-    value = policy.constant.copy()
+        return Iterated(distance=distance, flows=_ship_nothing(table, alpha, pairs), rounds=0)
+    flows = _ship_nothing(table, alpha, pairs)
+    value = flows.constant.copy()
     rounds, gap = 0, 1.0
     detours = False  # flows without relays are flows too, and quicker to find: relays only when these are exhausted
     while True:
         _write(distance, pairs, value, mirrored=mirrored)
-        better, improved = improved_policy(table, alpha, policy, value, distance, relays=detours)
+        better, improved = improved_flows(table, alpha, flows, value, distance, relays=detours)
         rounds += 1
         if (not improved or gap <= _THRESHOLD / 8) and relays and not detours:
             detours, gap = True, 1.0
             continue
         if not improved or gap <= _THRESHOLD / 8 or rounds >= _MOST_POLICIES:
-            return Iterated(distance=distance, policy=policy, rounds=rounds)
-        policy = better
+            return Iterated(distance=distance, flows=flows, rounds=rounds)
+        flows = better
         detours = False
         before = value
-        value = evaluate(policy, value, distance, mirrored=mirrored)
+        value = evaluate(flows, value, distance, mirrored=mirrored)
         value = np.clip(value, 0.0, before)  # exact values never rise; rounding might
         gap = float(np.max(before - value, initial=0.0))
         if progress:
@@ -97,11 +97,11 @@ def _write(distance: Floats, pairs: Integers, value: Floats, *, mirrored: bool) 
         distance[pairs[:, 1], pairs[:, 0]] = value
 
 
-def _ship_nothing(table: ChainTable, alpha: float, pairs: Integers) -> Policy:
-    """The policy that leaves everything where it is: d is the one-step skewed total variation."""
+def _ship_nothing(table: ChainTable, alpha: float, pairs: Integers) -> Flows:
+    """Flows that leave everything where it is: d is the one-step skewed total variation."""
     constant = sweeps().unshipped(table.first, table.successor, table.chance, table.label, alpha, pairs)
     empty = np.empty(0, dtype=np.int64)
-    return Policy(
+    return Flows(
         pairs=pairs,
         start=np.zeros(len(pairs) + 1, dtype=np.int64),
         arc=empty,
@@ -135,30 +135,30 @@ def find_relays(table: ChainTable, alpha: float, distance: Floats, *, relays: bo
     return Relays(first.astype(np.int64), relay[nearest_first].astype(np.int64), spread)
 
 
-def improved_policy(
-    table: ChainTable, alpha: float, policy: Policy, value: Floats, distance: Floats, *, relays: bool = True
-) -> tuple[Policy, int]:
-    """The policy with every flow replaced that is not cheapest under `distance`, and how many were."""
-    if not len(policy.pairs):
-        return policy, 0
+def improved_flows(
+    table: ChainTable, alpha: float, flows: Flows, value: Floats, distance: Floats, *, relays: bool = True
+) -> tuple[Flows, int]:
+    """The flows, with each one replaced that is not cheapest under `distance`, and how many were."""
+    if not len(flows.pairs):
+        return flows, 0
     loops = sweeps()
     detours = find_relays(table, alpha, distance, relays=relays)
 
     def part(begin: int, end: int) -> Any:
-        own = slice(int(policy.start[begin]), int(policy.start[end]))
+        own = slice(int(flows.start[begin]), int(flows.start[end]))
         return loops.improve(
             table.first, table.successor, table.chance, table.label, alpha, distance,
             detours.first, detours.state, detours.spread,
-            policy.pairs[begin:end], value[begin:end], policy.start[begin : end + 1] - policy.start[begin],
-            policy.arc[own], policy.amount[own], policy.constant[begin:end], _TOLERANCE, _THRESHOLD,
+            flows.pairs[begin:end], value[begin:end], flows.start[begin : end + 1] - flows.start[begin],
+            flows.arc[own], flows.amount[own], flows.constant[begin:end], _TOLERANCE, _THRESHOLD,
         )  # fmt: skip
 
     worth = 1_000 if len(detours.state) > table.size else 10_000
-    parts = in_threads(part, parts_of(len(policy.pairs), worth=worth))
+    parts = in_threads(part, parts_of(len(flows.pairs), worth=worth))
     starts = np.cumsum([0, *(result[0][-1] for result in parts)])
     start = np.concatenate([[0], *(result[0][1:] + base for result, base in zip(parts, starts, strict=False))])
-    return Policy(
-        pairs=policy.pairs,
+    return Flows(
+        pairs=flows.pairs,
         start=start.astype(np.int64),
         arc=np.concatenate([result[1] for result in parts]),
         amount=np.concatenate([result[2] for result in parts]),
@@ -166,13 +166,13 @@ def improved_policy(
     ), sum(result[4] for result in parts)
 
 
-def evaluate(policy: Policy, guess: Floats, distance: Floats, *, mirrored: bool, goal: float = _RESIDUAL) -> Floats:
-    """The value of a policy: d = A d + c. A few Gauss–Seidel sweeps, then a Krylov method if they do not do.
+def evaluate(flows: Flows, guess: Floats, distance: Floats, *, mirrored: bool, goal: float = _RESIDUAL) -> Floats:
+    """The distances under given flows: d = A d + c. A few Gauss–Seidel sweeps, then a Krylov method if they do not do.
 
     The Krylov steps start again from their own residual until that no longer falls: what is left is rounding.
     """
-    start, column, amount = _linear_system(policy, len(distance), mirrored=mirrored)
-    constant = policy.constant
+    start, column, amount = _linear_system(flows, len(distance), mirrored=mirrored)
+    constant = flows.constant
     value = guess.copy()
     loops = linear_loops()
     if loops.relax(start, column, amount, constant, value, goal, _SWEEPS) <= goal:
@@ -182,24 +182,24 @@ def evaluate(policy: Policy, guess: Floats, distance: Floats, *, mirrored: bool,
     return value
 
 
-def largest_component(policy: Policy, size: int) -> int:
-    """How many unknowns the largest linear system of a policy has that does not fall apart."""
-    start, column, amount = _linear_system(policy, size, mirrored=False)
-    graph = csr_array((amount, column, start), shape=(len(policy.pairs), len(policy.pairs)))
+def largest_component(flows: Flows, size: int) -> int:
+    """How many unknowns the largest linear system of flows has that does not fall apart."""
+    start, column, amount = _linear_system(flows, size, mirrored=False)
+    graph = csr_array((amount, column, start), shape=(len(flows.pairs), len(flows.pairs)))
     _, component = connected_components(graph, directed=True, connection="strong")
     return int(np.bincount(component).max(initial=0))
 
 
-def _linear_system(policy: Policy, size: int, *, mirrored: bool) -> tuple[Integers, Integers, Floats]:
+def _linear_system(flows: Flows, size: int, *, mirrored: bool) -> tuple[Integers, Integers, Floats]:
     """Rows of A over the pairs: arcs whose distance is held at 0 drop out."""
     slot = np.full((size, size), -1, dtype=np.int64)
-    slot[policy.pairs[:, 0], policy.pairs[:, 1]] = np.arange(len(policy.pairs))
+    slot[flows.pairs[:, 0], flows.pairs[:, 1]] = np.arange(len(flows.pairs))
     if mirrored:
-        slot[policy.pairs[:, 1], policy.pairs[:, 0]] = np.arange(len(policy.pairs))
-    column = slot.reshape(-1)[policy.arc]
+        slot[flows.pairs[:, 1], flows.pairs[:, 0]] = np.arange(len(flows.pairs))
+    column = slot.reshape(-1)[flows.arc]
     kept = column >= 0
     before = np.concatenate([[0], np.cumsum(kept)])
-    return before[policy.start].astype(np.int64), column[kept], policy.amount[kept]
+    return before[flows.start].astype(np.int64), column[kept], flows.amount[kept]
 
 
 def workers() -> int:
