@@ -7,10 +7,10 @@ says in its `strerror` what was found, as the system's own errors do.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
 
 _OWN_PIPES = (Path("/dev/fd"), Path("/proc/self/fd"))
 _STANDARD_INPUT = Path("/dev/stdin")
@@ -24,7 +24,7 @@ _KINDS = (
 )
 
 
-def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
+def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
     """The bytes of a regular file; anything else is an `OSError`.
 
     A pipe that the shell made and handed to this process (`/dev/stdin`, `/dev/fd/63`) is taken as well: only the
