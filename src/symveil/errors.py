@@ -169,6 +169,10 @@ def only_our_errors() -> Iterator[None]:
         raise InternalError.of(error) from None
 
 
+class NotRegularError(OSError):
+    """A file that was to be opened is a pipe, a device or the like; its `strerror` says which, in our own words."""
+
+
 def reason(error: BaseException, *, otherwise: str = "an error") -> str:
     """Why the system refused, in the system's words: an error's own text may be anything.
 
@@ -182,6 +186,8 @@ def reason(error: BaseException, *, otherwise: str = "an error") -> str:
     >>> reason(FileNotFoundError(2, "the secret word")), reason(OSError("the secret word"))
     ('No such file or directory', 'an error')
     """
+    if isinstance(error, NotRegularError):
+        return error.strerror or otherwise
     number = getattr(error, "errno", None)
     return os.strerror(number) if isinstance(number, int) else otherwise
 

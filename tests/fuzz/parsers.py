@@ -13,6 +13,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 
@@ -20,11 +21,11 @@ import matplotlib.pyplot  # noqa: F401 - pandas' and its own first import warn a
 import networkx  # noqa: F401 - as above
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pydot  # noqa: F401 - as above
 
 from fuzz import examples
 from fuzz.mutations import HOSTILE, VALUES
 from fuzz.runner import Target
+from fuzz.special import MARK, SPECIAL, put, remove
 from symveil.cli.main import main as command_line
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.errors import SymveilError
@@ -34,9 +35,13 @@ from symveil.io.model_json import model_text, parse_model
 from symveil.io.sequence_files import open_sequences
 from symveil.io.sequences import read_sequences
 from symveil.io.symbols import check_separable, join_word, read_alphabet, split_word
+from symveil.languages.runs import runs
 from symveil.ledger.units import Unit
+from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import encode
 from symveil.numerics.rationals import exact, spelled
+from symveil.privacy.calibration import certify, kept
+from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
 from symveil.workflows.budgets import (
     abandon_release,
@@ -60,11 +65,11 @@ def _model(name: str):
 
     def parse(content: bytes, folder: Path) -> object:
         for old in folder.glob("m.*"):
-            old.unlink()
+            remove(old)
         own, both, other = content.partition(examples.BESIDE)
-        (folder / name).write_bytes(own)
+        put(folder / name, own)
         if both and beside is not None:
-            (folder / beside).write_bytes(other)
+            put(folder / beside, other)
         notes: list[str] = []
         model = load_model(folder / name, notes=notes)
         assert all(len(note.splitlines()) == 1 for note in notes), notes
@@ -129,7 +134,7 @@ def _sequences(name: str, *options: ColumnOptions):
 
     def parse(content: bytes, folder: Path) -> object:
         file = folder / name
-        file.write_bytes(content)
+        put(file, content)
         refused: list[SymveilError] = []
         some = False
         for each in (ColumnOptions(), *options):
@@ -236,12 +241,44 @@ def _prepare_manifests(folder: Path) -> tuple[bytes, ...]:
     ):
         release = privatize_file(folder / "trips.csv", folder / f"private{number}.csv", epsilon="3/2", **more)
         made.append(release.manifest_file.read_bytes())
+    for name, kind in (("pipe.csv", b"pipe"), ("zero.csv", b"endless device"), ("loop.csv", b"loop")):
+        put(folder / name, MARK + kind)  # `VALUES` has these names
     return tuple(made)
 
 
 def _manifest(content: bytes, folder: Path) -> object:
-    (folder / "x.manifest.json").write_bytes(content)
+    put(folder / "x.manifest.json", content)
     return check_manifest(folder / "x.manifest.json").document()
+
+
+def _prepare_kept(folder: Path) -> tuple[bytes, ...]:
+    """An entry of a cache, as it is made for a small ring."""
+    certify.window_search = lambda *_, **__: None  # sharper, and far slower
+    _kept_language()
+    (file,) = kept.folder().glob("*.json")
+    _cache["kept"] = file
+    certify._searched = _not_believed
+    return (file.read_bytes(),)
+
+
+def _not_believed(*_: object) -> object:
+    raise SymveilError("the entry was passed by")
+
+
+def _kept_language() -> CertifiedRate:
+    names = "abcdefgh"
+    rows = [(name, names[(place + step) % 8], "1/2") for place, name in enumerate(names) for step in (0, 1)]
+    certify._answers.clear()
+    return certify.certified_rate(runs(MarkovChain.from_transitions(rows), 16), epsilon=Fraction(5), adjacency=2)
+
+
+def _kept(content: bytes, folder: Path) -> object:
+    """Nothing but a rate that is proved comes out of the cache."""
+    put(_cache["kept"], content)
+    found = _kept_language()
+    assert Fraction(5, 4) <= found.rate <= Fraction("3.2"), "more than the search has found"
+    assert found.loss <= 5
+    return found
 
 
 def _prepare_ledger(folder: Path) -> tuple[bytes, ...]:
@@ -292,8 +329,8 @@ def _made_ledger(random: Random) -> bytes:
 def _ledger(content: bytes, folder: Path) -> object:
     file = folder / "l.db"
     for old in folder.glob("l.db*"):
-        old.unlink()
-    file.write_bytes(content)
+        remove(old)
+    put(file, content)
     refused: list[SymveilError] = []
     for look in (
         lambda: ledger_status(file).document(),
@@ -325,7 +362,7 @@ def _log(content: bytes, folder: Path) -> object:
         _cache["enforcement"] = enforce_opacity(load_model(folder / "system.json"), 0, epsilon=2, length=3)
     refused = []
     for name in ("log.csv", "log.jsonl"):
-        (folder / name).write_bytes(content)
+        put(folder / name, content)
         try:
             text, _ = enforced_log(_cache["enforcement"], folder / name, folder / "log-out.jsonl")
         except SymveilError as error:
@@ -348,7 +385,7 @@ def _typed(content: bytes, folder: Path) -> object:
     pieces = (content.decode("utf-8", errors="surrogateescape").split("\n", 3) + [""] * 4)[:4]
     number, alphabet, separator, word = pieces
     refused: list[SymveilError] = []
-    (folder / "a.txt").write_bytes(content)
+    put(folder / "a.txt", content)
     for read in (
         lambda: exact(spelled(read_epsilon(number))),
         lambda: read_offset(number),
@@ -462,12 +499,18 @@ def _command(content: bytes, folder: Path) -> object:
     return f"{arguments[0]} {status}"
 
 
+def _beside(example: bytes) -> tuple[bytes, ...]:
+    """The same with something special in the place of the file beside it."""
+    own, both, _ = example.partition(examples.BESIDE)
+    return tuple(own + both + special for special in SPECIAL)
+
+
 TARGETS = {
     "model-json": Target(_model("m.json"), examples.MODELS, is_json=True, make=_made_model),
     "fsm": Target(_model("m.fsm"), examples.FSM),
-    "stoc": Target(_model("m.stoc"), examples.STOC),
+    "stoc": Target(_model("m.stoc"), examples.STOC, more=_beside(examples.STOC[1])),
     "pfa": Target(_model("m.pfa"), examples.PFA),
-    "tra-lab": Target(_model("m.tra"), examples.PRISM),
+    "tra-lab": Target(_model("m.tra"), examples.PRISM, more=_beside(examples.PRISM[0])),
     "graphml": Target(_model("m.graphml"), examples.GRAPHML),
     "dot": Target(_model("m.dot"), examples.DOT),
     "table-csv": Target(_model("m.csv"), examples.TABLES),
@@ -475,6 +518,7 @@ TARGETS = {
     "json-lines": Target(_sequences("t.jsonl", _WIDE, _LONG), examples.JSON_LINES, is_json=True),
     "parquet": Target(_parquet, examples.parquet(), make=_made_parquet),
     "xes": Target(_sequences("t.xes", ColumnOptions(order="time:timestamp", keep=("cost",))), examples.XES),
+    "kept-calibration": Target(_kept, is_json=True, prepare=_prepare_kept),
     "manifest": Target(_manifest, is_json=True, prepare=_prepare_manifests),
     "ledger": Target(_ledger, prepare=_prepare_ledger, make=_made_ledger),
     "observation-log": Target(_log, examples.LOGS, is_json=True),

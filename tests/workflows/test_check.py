@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import tempfile
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from cli.running import symveil
+from symveil.errors import FileError
 from symveil.mechanisms.exponential import Exponential
 from symveil.numerics.rationals import at_least, spelled
 from symveil.privacy.guarantee import Guarantee
@@ -153,3 +157,97 @@ def test_a_release_at_a_third_is_not_called_too_much() -> None:
     done = symveil("release", "aba", "--alphabet", "ab", "--epsilon", "1/3", "--count", "3", "--json")
     assert done.document["total_epsilon"] == 1
     assert "not private" not in done.err
+
+
+# --- what a manifest may name ------------------------------------------------------------------------
+
+
+def renamed(manifest: Path, *, part: str = "output", name: str) -> Path:
+    document = json.loads(manifest.read_text())
+    document[part]["file"] = name
+    manifest.write_text(json.dumps(document))
+    return manifest
+
+
+@pytest.mark.parametrize("part", ["output", "model"])
+@pytest.mark.parametrize(
+    "name", ["/dev/zero", "/dev/stdin", "../p.csv", "sub/p.csv", "..", ".", "", "./p.csv", "p.csv/"]
+)
+def test_a_manifest_names_what_lies_beside_it(tmp_path, part, name) -> None:
+    """/dev/zero was read for ever."""
+    manifest = renamed(released(tmp_path, model=CHAIN, epsilon=1), part=part, name=name)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "p.csv").write_bytes((tmp_path / "p.csv").read_bytes())
+    if part == "output":
+        with pytest.raises(FileError, match=r"\$\.output\.file: expected the plain name of something beside the mani"):
+            check_manifest(manifest)
+        assert failing(check_manifest(manifest, output=tmp_path / "p.csv")) == []
+        return
+    try:  # the last part of a path is taken for the name: 0.2.0 wrote paths
+        assert failing(check_manifest(manifest)) != []
+    except FileError as error:
+        assert len(str(error).splitlines()) == 1
+    assert failing(check_manifest(manifest, model=tmp_path / "roads.json")) == []
+
+
+@pytest.mark.parametrize("part", ["output", "model"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "outside", "loop", "socket"])
+def test_what_lies_beside_a_manifest_is_a_regular_file(tmp_path, monkeypatch, part, kind) -> None:
+    folder = tmp_path / "given"
+    folder.mkdir()
+    manifest = released(folder, model=CHAIN, epsilon=1)
+    file = folder / ("p.csv" if part == "output" else "roads.json")
+    file.rename(tmp_path / file.name)
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "socket":
+        monkeypatch.chdir(folder)  # the name of a socket has to be short
+        with closing(socket.socket(socket.AF_UNIX)) as made:
+            made.bind(file.name)
+    else:
+        target = {"device": Path("/dev/zero"), "outside": tmp_path / file.name, "loop": file}[kind]
+        file.symlink_to(target)
+    try:
+        assert [name for name, _ in failing(check_manifest(manifest))] == ["model"]
+        assert part == "model"
+    except FileError as error:
+        assert len(str(error).splitlines()) == 1
+    moved = check_manifest(manifest, **{part: tmp_path / file.name})
+    assert failing(moved) == []
+
+
+def test_a_link_to_a_file_beside_it_will_do(tmp_path) -> None:
+    manifest = released(tmp_path, alphabet="abc", epsilon=1)
+    (tmp_path / "p.csv").rename(tmp_path / "q.csv")
+    (tmp_path / "p.csv").symlink_to("q.csv")
+    assert failing(check_manifest(manifest)) == []
+
+
+def test_a_model_is_named_without_its_folders(tmp_path) -> None:
+    document = json.loads(released(tmp_path, model=CHAIN, epsilon=1).read_text())
+    assert document["model"] == {"kind": "markov-chain", "file": "roads.json"}
+
+
+@pytest.mark.parametrize("choice", [{"model": CHAIN}, {"model": CHAIN, "adjacency": "all"}, {"alphabet": "abc"}])
+@pytest.mark.parametrize("mechanism", ["exponential", "permute-and-flip"])
+@pytest.mark.parametrize("length", [10**6, 10**9, 10**18])
+def test_lengths_that_nothing_has_are_not_worked_out(tmp_path, choice, mechanism, length) -> None:
+    """A manifest alone kept the check busy for hours, or filled the memory."""
+    manifest = released(tmp_path, epsilon=1, mechanism=mechanism, **choice)
+    document = json.loads(manifest.read_text())
+    document["classes"][0]["lengths"] = [1, length]
+    manifest.write_text(json.dumps(document))
+    (tmp_path / "p.csv").unlink()
+    assert [name for name, _ in failing(check_manifest(manifest))] == ["output", "guarantee"]
+
+
+@pytest.mark.parametrize("depth", [200, 900, 990, 100_000])
+@pytest.mark.parametrize("key", ["alphabet", "parameters", "model", "classes", "epsilon_exact", "extra"])
+def test_a_manifest_that_is_nested(tmp_path, depth, key) -> None:
+    manifest = released(tmp_path, alphabet="abc", epsilon=1)
+    document = json.loads(manifest.read_text()) | {key: "here"}
+    manifest.write_text(json.dumps(document).replace('"here"', "[" * depth + "]" * depth))
+    try:
+        assert check_manifest(manifest).holds == (key == "extra")
+    except FileError as error:
+        assert len(str(error).splitlines()) == 1

@@ -7,10 +7,12 @@ says in its `strerror` what was found, as the system's own errors do.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
+
+from symveil.errors import NotRegularError
 
 _OWN_PIPES = (Path("/dev/fd"), Path("/proc/self/fd"))
 _STANDARD_INPUT = Path("/dev/stdin")
@@ -24,7 +26,7 @@ _KINDS = (
 )
 
 
-def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
+def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
     """The bytes of a regular file; anything else is an `OSError`.
 
     A pipe that the shell made and handed to this process (`/dev/stdin`, `/dev/fd/63`) is taken as well: only the
@@ -39,7 +41,7 @@ def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
 
     >>> open_regular(Path("/dev/zero"))
     Traceback (most recent call last):
-    OSError: [Errno 22] a device, where only a regular file is read
+    symveil.errors.NotRegularError: [Errno 22] a device, where only a regular file is read
     """
     own = follow and (path == _STANDARD_INPUT or path.parent in _OWN_PIPES)
     # looked at before it is opened, since opening a device may set it going; and again, since it may be another by then
@@ -83,4 +85,4 @@ def _require_regular(mode: int, *, own: bool) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     kind = next((name for test, name in _KINDS if test(mode)), "something else")
-    raise OSError(errno.EINVAL, f"{kind}, where only a regular file is read")
+    raise NotRegularError(errno.EINVAL, f"{kind}, where only a regular file is read")

@@ -14,6 +14,7 @@ import stat
 from pathlib import Path
 from typing import Self
 
+from symveil.drawing.opening import open_regular
 from symveil.errors import FileError, reason
 
 try:
@@ -135,9 +136,9 @@ def aside_of(path: Path, tag: str) -> Path:
 
 
 def digest_of(path: Path) -> str | None:
-    """The SHA-256 of a file; None where there is none."""
+    """The SHA-256 of a regular file; None where there is none."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return None

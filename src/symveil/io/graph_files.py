@@ -1,57 +1,76 @@
-"""GraphML and DOT files by way of networkx and pydot: only through `late_readers`, because they are optional."""
+"""GraphML files by way of networkx: only through `late_readers`, because it is optional."""
 
 from __future__ import annotations
 
-import contextlib
 import io
 import warnings
 from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 
 import networkx as nx
 
 from symveil.errors import FileError
 from symveil.io.networkx_graphs import from_networkx
 from symveil.io.places import placed
-from symveil.io.reading import read_bytes, read_text, suffix
+from symveil.io.reading import read_bytes
 from symveil.models.markov_chain import MarkovChain
 
 _LARGEST_FILE = 64 * 1024 * 1024
+_DEEPEST = 100
 
 
 def read_graph_file(path: Path, *, notes: list[str] | None = None) -> MarkovChain:
-    """The chain in a GraphML or DOT file."""
-    graph = _read_graphml(path) if suffix(path) == ".graphml" else _read_dot(path)
-    with placed(lambda where: f"{path}: {where}"):
-        return from_networkx(graph, notes=notes)
-
-
-def _read_graphml(path: Path) -> Any:
+    """The chain in a GraphML file."""
     content = read_bytes(path, what="GraphML file", at_most=_LARGEST_FILE)
+    _refuse_bombs(content, path)
+    with placed(lambda where: f"{path}: {where}"):
+        return from_networkx(_read(content, path), notes=notes)
+
+
+def _read(content: bytes, path: Path) -> Any:
     try:
-        return nx.read_graphml(io.BytesIO(content))
+        # its warnings are about parts of GraphML that it does not know, and that no chain needs
+        with warnings.catch_warnings(action="ignore"):
+            return nx.read_graphml(io.BytesIO(content))
     except Exception as error:  # whatever its parser stumbles over, the file is to blame
         raise FileError(str(path), expected="GraphML", found=_first_line(error)) from None
 
 
-def _read_dot(path: Path) -> Any:
-    text = read_text(path, what="DOT file", at_most=_LARGEST_FILE)
+def _refuse_bombs(content: bytes, path: Path) -> None:
+    """Before the library sees it: no declarations of its own, with which bombs are built, and no endless nesting."""
+    parser = expat.ParserCreate()
+    depth = 0
+
+    def refuse(expected: str, found: str) -> None:
+        raise FileError(f"{path}: line {parser.CurrentLineNumber}", expected=expected, found=found)
+
+    def start(_name: str, _attributes: list[str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            refuse(f"elements nested at most {_DEEPEST} deep", "more")
+
+    def end(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def doctype(_name: str, _system: str | None, _public: str | None, has_declarations: int) -> None:
+        if has_declarations:
+            refuse("GraphML without declarations of its own", "some, which could be a bomb")
+
+    parser.ordered_attributes = True
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartDoctypeDeclHandler = doctype
     try:
-        # pydot prints what it cannot parse, and standard output belongs to the command's result;
-        # its deprecation warnings are about its own parser and nothing that a user can change
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
-            graph = nx.nx_pydot.read_dot(io.StringIO(text))
-    except ModuleNotFoundError:
-        raise FileError(
-            str(path), expected="pydot to be installed (pip install symveil[formats])", found="none"
-        ) from None
-    except Exception as error:  # as above; a text that is no DOT ends in a TypeError here
-        found = "another text" if isinstance(error, TypeError) else _first_line(error)
-        raise FileError(str(path), expected="a DOT graph", found=found) from None
-    graph.remove_nodes_from([node for node in graph if node == "\\n"])  # pydot's idea of a blank line
-    for _, _, data in graph.edges(data=True):
-        data.update({key: value.strip('"') for key, value in data.items() if isinstance(value, str)})
-    return graph
+        parser.Parse(content, True)
+    except FileError:
+        raise
+    except expat.ExpatError as error:
+        found = expat.ErrorString(error.code)
+        raise FileError(f"{path}: line {error.lineno}", expected="GraphML", found=found) from None
+    except (LookupError, ValueError):  # what the first line declares is no encoding, or none that expat takes
+        raise FileError(str(path), expected="GraphML in UTF-8", found="another encoding") from None
 
 
 def _first_line(error: Exception) -> str:

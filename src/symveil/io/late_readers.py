@@ -21,7 +21,7 @@ def parquet_reader(path: Path) -> Any:
 
 
 def graph_reader(path: Path) -> Any:
-    """`symveil.io.graph_files`, which needs networkx, and pydot for DOT."""
+    """`symveil.io.graph_files`, which needs networkx."""
     return _reader("graph_files", path, install="pip install symveil[formats]")
 
 

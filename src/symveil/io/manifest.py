@@ -76,6 +76,8 @@ def read_manifest(path: Path) -> Manifest:
         document = json.loads(text)
     except ValueError:  # a whole number of thousands of digits, which nothing in a manifest has
         raise FileError(str(path), expected="a manifest as symveil writes it", found="an enormous number") from None
+    except RecursionError:  # a little deeper in the stack than above
+        raise FileError(str(path), expected="JSON", found="values nested too deeply") from None
     told = document.get("format") if isinstance(document, dict) else None
     if isinstance(told, str) and told.startswith("symveil-manifest/") and told != FORMAT:
         raise FileError(

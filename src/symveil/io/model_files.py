@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from symveil.errors import FileError
+from symveil.io.dot_files import DOT_SUFFIXES, read_dot_file
 from symveil.io.files import write_text
 from symveil.io.fsm_files import read_fsm
 from symveil.io.late_readers import graph_reader
@@ -18,7 +19,7 @@ from symveil.io.transition_tables import TABLE_SUFFIXES, read_transition_table
 from symveil.languages.graph import AnyModel, Model, require_words
 from symveil.models.labelled_chain import LabelledChain
 
-GRAPH_SUFFIXES = (".graphml", ".dot", ".gv")
+GRAPHML_SUFFIX = ".graphml"
 
 _SYSTEM_READERS = {".fsm": read_fsm, ".stoc": read_stoc, ".pfa": read_pfa}
 
@@ -28,11 +29,10 @@ _LARGEST_FILE = 256 * 1024 * 1024
 def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
     """The model in a file.
 
-    The name says the format: GraphML (`.graphml`) and DOT (`.dot`, `.gv`) through networkx,
-    transition tables (`.csv`, `.tsv`, `.parquet`), partially observed systems of UMDES, DESUMA and
-    VEiP (`.fsm`, `.stoc`, `.pfa`), PRISM's explicit chains (`.tra`, with the labels in a `.lab` file
-    beside it), and symveil's own JSON for everything else; each also gzipped. Where
-    something was assumed or rounded, a sentence is appended to `notes`.
+    The name says the format: GraphML (`.graphml`) through networkx, DOT (`.dot`, `.gv`), transition tables
+    (`.csv`, `.tsv`, `.parquet`), partially observed systems of UMDES, DESUMA and VEiP (`.fsm`, `.stoc`, `.pfa`),
+    PRISM's explicit chains (`.tra`, with the labels in a `.lab` file beside it), and symveil's own JSON for
+    everything else; each also gzipped. Where something was assumed or rounded, a sentence is appended to `notes`.
 
     >>> import tempfile
     >>> from symveil.models.automaton import TransitionSystem
@@ -48,7 +48,9 @@ def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
     model: AnyModel
     if kind in TABLE_SUFFIXES:
         model = read_transition_table(file, notes=said)
-    elif kind in GRAPH_SUFFIXES:
+    elif kind in DOT_SUFFIXES:
+        model = read_dot_file(file, notes=said)
+    elif kind == GRAPHML_SUFFIX:
         model = graph_reader(file).read_graph_file(file, notes=said)
     elif kind in _SYSTEM_READERS:
         model = _SYSTEM_READERS[kind](file, notes=said)

@@ -1,9 +1,10 @@
-"""Graphs of networkx as Markov chains."""
+"""Graphs as Markov chains: those of networkx, and those that a file of ours gives as nodes and edges."""
 
 from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,8 @@ from symveil.models.names import shown
 from symveil.models.probabilities import ROUNDED_SUM
 from symveil.numerics.rationals import exact
 
-_ATTRIBUTES = ("probability", "weight")
+ATTRIBUTES = ("probability", "weight")
+"""What an edge may say of how likely it is."""
 
 
 def from_networkx(graph: Any, *, initial: str | None = None, notes: list[str] | None = None) -> MarkovChain:
@@ -33,12 +35,41 @@ def from_networkx(graph: Any, *, initial: str | None = None, notes: list[str] | 
         how = "" if networkx is not None else ", which pip install symveil[formats] brings"
         raise ParameterError("graph", expected=f"a networkx graph{how}", found=f"a {type(graph).__name__}")
     name = _names(graph)
-    attribute = _attribute(graph)
+    edges = [(name[one], name[other], data) for one, other, data in graph.edges(data=True)]
+    return graph_chain(list(name.values()), edges, directed=graph.is_directed(), initial=initial, notes=notes)
+
+
+def graph_chain(
+    nodes: Sequence[str],
+    edges: Sequence[tuple[str, str, Mapping[str, object]]],
+    *,
+    directed: bool,
+    initial: str | None = None,
+    notes: list[str] | None = None,
+) -> MarkovChain:
+    """The chain on a graph that is given by its nodes and edges, as `from_networkx` says.
+
+    Parameters
+    ----------
+    nodes
+        The names of the nodes, each once.
+    edges
+        From, to, and what is said of the edge.
+    directed
+        Whether an edge goes one way only.
+    initial
+        The state to start in, if there is one.
+    notes
+        Is told what was assumed.
+
+    >>> graph_chain(["a", "b"], [("a", "b", {}), ("b", "b", {})], directed=True)
+    MarkovChain(2 states, 2 transitions)
+    """
+    attribute = _attribute(edges)
     values: dict[tuple[str, str], Fraction] = {}
-    for one, other, data in graph.edges(data=True):
-        source, target = name[one], name[other]
+    for source, target, data in edges:
         value = Fraction(1) if attribute is None else _value(data, attribute, source, target)
-        for pair in dict.fromkeys([(source, target)] if graph.is_directed() else [(source, target), (target, source)]):
+        for pair in dict.fromkeys([(source, target)] if directed else [(source, target), (target, source)]):
             values[pair] = value if attribute is None else values.get(pair, Fraction(0)) + value
     totals: dict[str, Fraction] = defaultdict(Fraction)
     for (source, _), value in values.items():
@@ -52,7 +83,7 @@ def from_networkx(graph: Any, *, initial: str | None = None, notes: list[str] | 
         how = "weights were normalised" if attribute else "no probabilities: every move from a node is equally likely"
         notes.append(how)
     rows = [(source, target, value / totals.get(source, 1)) for (source, target), value in values.items()]
-    return MarkovChain.from_transitions(rows, states=list(name.values()), initial=initial)
+    return MarkovChain.from_transitions(rows, states=nodes, initial=initial)
 
 
 def _names(graph: Any) -> dict[object, str]:
@@ -68,12 +99,12 @@ def _names(graph: Any) -> dict[object, str]:
     return names
 
 
-def _attribute(graph: Any) -> str | None:
+def _attribute(edges: Sequence[tuple[str, str, Mapping[str, object]]]) -> str | None:
     """What edges say about how likely they are; all of them, or none."""
-    for attribute in _ATTRIBUTES:
-        having = sum(attribute in data for _, _, data in graph.edges(data=True))
+    for attribute in ATTRIBUTES:
+        having = sum(attribute in data for _, _, data in edges)
         if having:
-            count = graph.number_of_edges()
+            count = len(edges)
             if having < count:
                 raise ModelError(
                     "edges", expected=f"a {attribute} on every edge, or on none", found=f"{having} of {count}"
@@ -82,7 +113,7 @@ def _attribute(graph: Any) -> str | None:
     return None
 
 
-def _value(data: dict[str, object], attribute: str, source: str, target: str) -> Fraction:
+def _value(data: Mapping[str, object], attribute: str, source: str, target: str) -> Fraction:
     where = f"edge from {shown(source)} to {shown(target)}"
     try:
         value = exact(data[attribute])  # type: ignore[arg-type]  # anything may be there

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from symveil.drawing.opening import open_regular
 from symveil.errors import FileError, SymveilError, reason
 from symveil.io.reading import read_bytes
 
@@ -22,6 +23,7 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     """A Parquet file, whatever goes wrong with it as a FileError; a gzipped one is unpacked in memory."""
     packed = path.name.lower().endswith(".gz")
     try:
+        open_regular(path).close()  # Arrow would wait for a pipe
         source = pa.BufferReader(read_bytes(path, what="Parquet file", at_most=_LARGEST_PACKED)) if packed else path
         with pq.ParquetFile(source) as file:
             yield file

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from symveil.drawing.opening import open_regular
 from symveil.errors import FileError, either, reason
 
 _GZIP = b"\x1f\x8b"
@@ -72,14 +73,14 @@ class _Unpacked(io.RawIOBase):
 def open_bytes(
     path: Path, *, what: str, most_times: int | None = None, opened: Callable[[BinaryIO], None] | None = None
 ) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked where it is gzipped; what goes wrong inside the block is a FileError.
+    """The bytes of a regular file, unpacked where it is gzipped; what goes wrong inside the block is a FileError.
 
     `most_times` its size is what a gzipped file may unpack to, where nothing else bounds it; `opened` is
     told the file itself, whose position says how far reading has come.
     """
     expected = f"a readable {what}"
     try:
-        file = path.open("rb")
+        file = open_regular(path)
     except OSError as error:
         raise FileError(str(path), expected=expected, found=reason(error, otherwise="none")) from None
     except ValueError:  # a path that the system cannot spell

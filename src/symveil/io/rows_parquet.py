@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from symveil.drawing.opening import open_regular
 from symveil.errors import FileError, SymveilError, reason
 from symveil.io.parquet_footer import ColumnSize, column_sizes
 from symveil.io.reading import MOST_TIMES, open_bytes
@@ -131,7 +132,7 @@ class ParquetRows(RowSource):
                     with pq.ParquetFile(_shared(plain)) as file:
                         yield file, cast("BinaryIO", plain)
             else:
-                with self.file.open("rb") as raw, pq.ParquetFile(self.file) as file:
+                with open_regular(self.file) as raw, pq.ParquetFile(self.file) as file:
                     yield file, raw
         except (SymveilError, GeneratorExit):
             raise

@@ -12,6 +12,7 @@ The largest η is taken whose proved loss is within ε; it lies between ε/2b an
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -161,10 +162,23 @@ def _certified_loss(
 
         lowest = [upper_bound(-weight(counts).log()) for counts in sizes.fewest]
         highest = [upper_bound(weight(counts).log()) for counts in sizes.most]
-    spread = max(
-        highest[other] + low
-        for length, low in enumerate(lowest)
-        for other in range(max(0, length - adjacency), min(len(lowest) - 1, length + adjacency) + 1)
-    )
+    spread = max(low + high for low, high in zip(lowest, _largest_near(highest, adjacency), strict=True))
     # both words of a pair may play either part, so the spread is that of ln Z(v)/Z(w) in both directions
     return rate * slope + min(max(spread, Fraction(0)), rate * slope)
+
+
+def _largest_near(values: list[Fraction], reach: int) -> list[Fraction]:
+    """For each place the largest of the values at most `reach` places away, in time that does not grow with `reach`."""
+    found: list[Fraction] = []
+    falling: deque[int] = deque()  # places of values that no later one in reach has surpassed yet
+    following = 0
+    for place in range(len(values)):
+        while following < min(len(values), place + reach + 1):
+            while falling and values[falling[-1]] <= values[following]:
+                falling.pop()
+            falling.append(following)
+            following += 1
+        if falling[0] < place - reach:
+            falling.popleft()
+        found.append(values[falling[0]])
+    return found

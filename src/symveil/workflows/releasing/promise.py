@@ -145,7 +145,8 @@ def _class_document(found: LengthClass) -> dict[str, object]:
 
 
 def _name(path: Path | None) -> str | None:
-    return None if path is None else str(path)
+    """Its plain name: which folders its holder has is nobody's business, and the check looks beside the manifest."""
+    return None if path is None else path.name
 
 
 def _protection(release: Release, lengths: NDArray[np.int64]) -> dict[str, object] | None:
