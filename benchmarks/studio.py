@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.measure import Effort, find_peer
 from benchmarks.row import Benchmark, Row
-from symveil.io.model_files import save_model
+from symveil.io.models.model_files import save_model
 from symveil.workflows.reproduce.road_network import TRIP, road_network
 
 BAR = 0.3  # seconds

@@ -20,9 +20,9 @@ __version__ = "0.2.1"
 if TYPE_CHECKING:
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.errors import SymveilError
-    from symveil.io.model_files import load_model, save_model
-    from symveil.io.networkx_graphs import from_networkx
-    from symveil.io.sequences import read_sequences
+    from symveil.io.models.model_files import load_model, save_model
+    from symveil.io.models.networkx_graphs import from_networkx
+    from symveil.io.sequences.word_lists import read_sequences
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
     from symveil.languages.levenshtein_automaton import LevenshteinAutomaton, levenshtein_automaton
@@ -96,17 +96,17 @@ _HOME = {
     "protection": "symveil.privacy.protection",
     "smallest_epsilon": "symveil.workflows.verify",
     "choose_mechanism": "symveil.mechanisms.selection",
-    "from_networkx": "symveil.io.networkx_graphs",
+    "from_networkx": "symveil.io.models.networkx_graphs",
     "hamming_automaton": "symveil.languages.hamming_automaton",
     "learn_chain": "symveil.workflows.learn",
     "levenshtein_automaton": "symveil.languages.levenshtein_automaton",
-    "load_model": "symveil.io.model_files",
+    "load_model": "symveil.io.models.model_files",
     "privatize": "symveil.workflows.privatize",
     "privatize_file": "symveil.workflows.privatize_file",
-    "read_sequences": "symveil.io.sequences",
+    "read_sequences": "symveil.io.sequences.word_lists",
     "runs": "symveil.languages.runs",
     "runs_up_to": "symveil.languages.open",
-    "save_model": "symveil.io.model_files",
+    "save_model": "symveil.io.models.model_files",
     "select_mechanism": "symveil.mechanisms.selection",
     "verify_privacy": "symveil.verification.verify_privacy",
     "words": "symveil.languages.free",

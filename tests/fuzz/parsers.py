@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -23,35 +21,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fuzz import examples
+from fuzz.ledgers import made_ledger, prepare_ledger, read_ledger
 from fuzz.mutations import HOSTILE, VALUES
 from fuzz.runner import Target
 from fuzz.special import MARK, SPECIAL, put, remove
 from symveil.cli.main import main as command_line
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.errors import SymveilError
-from symveil.io.columns import ColumnOptions
-from symveil.io.model_files import load_labelled_chain, load_model
-from symveil.io.model_json import model_text, parse_model
-from symveil.io.sequence_files import open_sequences
-from symveil.io.sequences import read_sequences
+from symveil.io.models.model_files import load_labelled_chain, load_model
+from symveil.io.models.model_json import model_text, parse_model
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.sequence_files import open_sequences
+from symveil.io.sequences.word_lists import read_sequences
 from symveil.io.symbols import check_separable, join_word, read_alphabet, split_word
 from symveil.languages.runs import runs
-from symveil.ledger.units import Unit
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import encode
 from symveil.numerics.rationals import exact, spelled
 from symveil.privacy.calibration import certify, kept
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
-from symveil.workflows.budgets import (
-    abandon_release,
-    export_ledger,
-    grant_budget,
-    ledger_accounts,
-    ledger_history,
-    ledger_status,
-    person_status,
-)
 from symveil.workflows.check import check_manifest
 from symveil.workflows.enforce_log import enforced_log
 from symveil.workflows.privatize_file import privatize_file
@@ -281,81 +270,6 @@ def _kept(content: bytes, folder: Path) -> object:
     return found
 
 
-def _prepare_ledger(folder: Path) -> tuple[bytes, ...]:
-    file = folder / "first.db"
-    grant_budget(file, 5, everyone=True, delta="1e-6")
-    grant_budget(file, "1/2", persons=["1", "2", "alice"])
-    (folder / "trips.csv").write_bytes(b"trip_id,links\n1,a b a\n2,b\n")
-    privatize_file(folder / "trips.csv", folder / "private.csv", epsilon="3/2", alphabet="ab", ledger=str(file))
-    global _ledger_file  # noqa: PLW0603 - the structure-aware maker starts from it
-    _ledger_file = file
-    return (file.read_bytes(), _OLD_LEDGER.read_bytes())
-
-
-_OLD_LEDGER = Path(__file__).parents[1] / "fixtures" / "ledger_0_2_0" / "ledger.sqlite"
-_ledger_file: Path | None = None
-
-_STORED: list[object] = [
-    *(None, "", "0", "1", "2", "-1", "x", "1e5", "½", "9" * 400, 0, -1, 10**18, 0.5, 1e300, b"", b"\xff", "NaN", "1/2"),
-    *("{}", "[]", '{"kind": "pure"}', '{"kind": "pure", "epsilon": "x"}', '{"epsilon": "1e999999", "kind": "pure"}'),
-    *('{"kind": "other"}', '{"kind": "symbols", "rate": "0", "symbols": 0, "differing": -1}', "pending", "done"),
-]
-
-
-_CHANGES = [
-    *("DELETE FROM {0} WHERE ? IS NULL OR 1", "ALTER TABLE {0} RENAME TO other_{0}", "DROP TABLE {0}"),
-    "ALTER TABLE {0} DROP COLUMN {1}",
-]
-
-
-def _made_ledger(random: Random) -> bytes:
-    """A ledger in which something stands that symveil never writes, or in which something is missing."""
-    assert _ledger_file is not None
-    changed = _ledger_file.with_name("changed.db")
-    shutil.copyfile(_ledger_file, changed)
-    with closing(sqlite3.connect(changed)) as connection, connection:
-        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        tables = [name for name in tables if not name.startswith("sqlite")]
-        for _ in range(random.choice([1, 1, 2])):
-            table = random.choice(tables)
-            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-            column, value = random.choice(columns or [""]), random.choice(_STORED)
-            change = random.choice([*["UPDATE {0} SET {1} = ?"] * 8, *_CHANGES]).format(table, column)
-            with suppress(sqlite3.Error, OverflowError):
-                connection.execute(change, [value] if "?" in change else [])
-    return changed.read_bytes()
-
-
-def _ledger(content: bytes, folder: Path) -> object:
-    file = folder / "l.db"
-    for old in folder.glob("l.db*"):
-        remove(old)
-    put(file, content)
-    refused: list[SymveilError] = []
-    for look in (
-        lambda: ledger_status(file).document(),
-        lambda: person_status(file, "1").document(),
-        lambda: [entry.document() for entry in ledger_history(file)],
-        lambda: [entry.document() for entry in ledger_history(file, "1")],
-        lambda: ledger_accounts(file, most=2),
-        lambda: export_ledger(file, folder / "l.csv"),
-        lambda: grant_budget(file, "1/2", persons=["1"], unit=Unit()),
-        lambda: [
-            abandon_release(file, str(entry.release_id)) for entry in ledger_history(file) if entry.state == "pending"
-        ],
-        lambda: privatize_file(
-            folder / "trips.csv", folder / "l-out.csv", epsilon=1, alphabet="ab", ledger=str(file), release_id=None
-        ),
-    ):
-        try:
-            look()
-        except SymveilError as error:
-            refused.append(error)
-    if refused:
-        raise refused[0]
-    return None
-
-
 def _log(content: bytes, folder: Path) -> object:
     if "enforcement" not in _cache:
         (folder / "system.json").write_bytes(examples.STOCHASTIC)
@@ -520,7 +434,7 @@ TARGETS = {
     "xes": Target(_sequences("t.xes", ColumnOptions(order="time:timestamp", keep=("cost",))), examples.XES),
     "kept-calibration": Target(_kept, is_json=True, prepare=_prepare_kept),
     "manifest": Target(_manifest, is_json=True, prepare=_prepare_manifests),
-    "ledger": Target(_ledger, prepare=_prepare_ledger, make=_made_ledger),
+    "ledger": Target(read_ledger, prepare=prepare_ledger, make=made_ledger),
     "observation-log": Target(_log, examples.LOGS, is_json=True),
     "typed": Target(_typed, examples.TYPED),
     "command-line": Target(_command, prepare=_prepare_commands, make=_made_command),

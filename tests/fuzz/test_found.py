@@ -13,9 +13,9 @@ import pytest
 
 import symveil as sv
 from symveil.errors import FileError, LedgerError
-from symveil.io.columns import ColumnOptions
-from symveil.io.parquet_footer import column_sizes
-from symveil.io.sequence_files import open_sequences
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.parquet_footer import column_sizes
+from symveil.io.sequences.sequence_files import open_sequences
 from symveil.workflows.budgets import grant_budget, ledger_accounts, ledger_history, ledger_status, person_status
 from symveil.workflows.check import check_manifest
 from symveil.workflows.privatize_file import privatize_file

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from symveil.drawing import saving
 from symveil.errors import FileError
 from symveil.io.aside import AsideFile, aside_of, digest_of, make_own_folder
-from symveil.io.duplicates import SeenNames
+from symveil.io.sequences.duplicates import SeenNames
 
 
 def test_aside_is_the_owners_and_the_published_file_is_like_any_other(tmp_path):

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.errors import InputError
-from symveil.io.dot_files import parse_dot
-from symveil.io.model_files import load_model
-from symveil.io.networkx_graphs import from_networkx, graph_chain
+from symveil.io.models.dot_files import parse_dot
+from symveil.io.models.model_files import load_model
+from symveil.io.models.networkx_graphs import from_networkx, graph_chain
 
 
 def edges(text: str) -> list[tuple[str, str]]:

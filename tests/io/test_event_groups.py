@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.errors import FileError
-from symveil.io import event_groups
-from symveil.io.columns import LongColumns
-from symveil.io.event_groups import Grouping
+from symveil.io.sequences import event_groups
+from symveil.io.sequences.columns import LongColumns
+from symveil.io.sequences.event_groups import Grouping
 
 COLUMNS = LongColumns(case="case", symbol="symbol", order="order", person="person", keep=("extra",))
 EVENTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.sampled_from("abc")), min_size=1, max_size=60)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.errors import LedgerError, ParameterError
-from symveil.io.columns import ColumnOptions
 from symveil.io.formulas import SIGNS, guarded, unguarded
-from symveil.io.rows_csv import _guarded_column
-from symveil.io.sequence_files import open_sequences
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.rows_csv import _guarded_column
+from symveil.io.sequences.sequence_files import open_sequences
 from symveil.workflows.budgets import export_ledger, grant_budget
 from symveil.workflows.check import check_manifest
 

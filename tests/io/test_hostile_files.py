@@ -14,15 +14,15 @@ import pytest
 
 from symveil.errors import FileError
 from symveil.io import reading
-from symveil.io.columns import ColumnOptions
-from symveil.io.rows_parquet import ParquetRows
-from symveil.io.sequence_files import open_sequences
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.rows_parquet import ParquetRows
+from symveil.io.sequences.sequence_files import open_sequences
 
 READ = """
 import resource, sys
-from symveil.io.columns import ColumnOptions
-from symveil.io.rows_parquet import ParquetRows
-from symveil.io.sequence_files import open_sequences
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.rows_parquet import ParquetRows
+from symveil.io.sequences.sequence_files import open_sequences
 from symveil.errors import SymveilError
 import pyarrow.compute
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

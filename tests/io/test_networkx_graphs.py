@@ -10,8 +10,8 @@ import networkx as nx
 import pytest
 
 from symveil.errors import FileError, InputError
-from symveil.io.model_files import load_model
-from symveil.io.networkx_graphs import from_networkx
+from symveil.io.models.model_files import load_model
+from symveil.io.models.networkx_graphs import from_networkx
 from symveil.models.markov_chain import MarkovChain
 
 HALVES = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
@@ -143,7 +143,7 @@ def test_without_the_extra_a_message_says_what_to_install(tmp_path) -> None:
         "import sys\n"
         "sys.modules['networkx'] = None\n"
         "from symveil.errors import FileError\n"
-        "from symveil.io.model_files import load_model\n"
+        "from symveil.io.models.model_files import load_model\n"
         "try:\n"
         "    load_model(sys.argv[1])\n"
         "except FileError as error:\n"
@@ -157,7 +157,7 @@ def test_without_the_extra_a_message_says_what_to_install(tmp_path) -> None:
 def test_reading_json_and_dot_needs_neither_pyarrow_nor_networkx(tmp_path) -> None:
     (tmp_path / "g.dot").write_text("digraph { a -> a }")
     code = (
-        "import symveil.io.model_files as files, sys; files.load_model(sys.argv[1]); "
+        "import symveil.io.models.model_files as files, sys; files.load_model(sys.argv[1]); "
         "assert not {'pyarrow', 'networkx', 'pydot'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "g.dot")], check=True)

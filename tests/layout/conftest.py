@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symveil.io import csv_blocks, event_groups, layout, rows, rows_parquet, xes
+from symveil.io.sequences import csv_blocks, event_groups, layout, rows, rows_parquet, xes
 from symveil.workflows.releasing import protocol
 
 

@@ -16,11 +16,11 @@ import pytest
 
 import symveil as sv
 from symveil.cli.main import main
-from symveil.io import layout
 from symveil.io.aside import AsideFile
-from symveil.io.columns import ColumnOptions
-from symveil.io.records import SYMBOLS
-from symveil.io.sequence_files import open_sequences
+from symveil.io.sequences import layout
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.records import SYMBOLS
+from symveil.io.sequences.sequence_files import open_sequences
 from symveil.mechanisms.mechanism import Mechanism
 
 from .secrets_and_files import COUNT, KINDS, Kind, any_lengths, same_lengths

@@ -15,7 +15,7 @@ import services
 import symveil as sv
 from symveil.engines.spark import digest_of_frame
 from symveil.errors import ParameterError
-from symveil.io import layout
+from symveil.io.sequences import layout
 from symveil.workflows.releasing import protocol
 
 pytestmark = [

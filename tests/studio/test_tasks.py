@@ -15,7 +15,7 @@ from symveil.drawing.road_map import road_map_svg
 from symveil.enforcement import policy_inputs, sensitive_only
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.io.coordinates import read_coordinates
+from symveil.io.models.coordinates import read_coordinates
 from symveil.languages import observation
 from symveil.ledger.units import Unit
 from symveil.numerics.rationals import exact

@@ -16,8 +16,8 @@ import pytest
 
 from symveil.engines.batch import ReleasePlan
 from symveil.errors import LedgerError
-from symveil.io import layout
 from symveil.io.aside import AsideFile, aside_of, digest_of
+from symveil.io.sequences import layout
 from symveil.ledger.lifecycle import find_release
 from symveil.ledger.store import Database
 from symveil.workflows.budgets import grant_budget, ledger_history, ledger_status, person_status

@@ -142,7 +142,7 @@ class LanguageOptions:
 
     def given(self, choice: MechanismChoice, notes: list[str]) -> dict[str, Any]:
         """The alphabet or the model, as it was read."""
-        from symveil.io.model_files import load_word_model
+        from symveil.io.models.model_files import load_word_model
 
         self.check()
         if self.model is None:

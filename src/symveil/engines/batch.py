@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
-from symveil.io.records import as_text
+from symveil.io.sequences.records import as_text
 from symveil.languages.language import refusal
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet

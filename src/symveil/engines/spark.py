@@ -23,10 +23,10 @@ import pyarrow.compute as pc
 
 from symveil.engines.batch import ReleasePlan, bounded, check_batch, privatize_batch
 from symveil.errors import ParameterError, SymveilError, only_our_errors
-from symveil.io.layout import files_of
-from symveil.io.records import as_text, is_list, made_in_order, rows_cut
-from symveil.io.row_encoding import row_digests
-from symveil.io.sequence_text import join_column, split_column
+from symveil.io.sequences.layout import files_of
+from symveil.io.sequences.records import as_text, is_list, made_in_order, rows_cut
+from symveil.io.sequences.row_encoding import row_digests
+from symveil.io.sequences.sequence_text import join_column, split_column
 
 BatchFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 

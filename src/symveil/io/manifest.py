@@ -12,7 +12,7 @@ from typing import Any
 from symveil.errors import FileError
 from symveil.io.files import write_text
 from symveil.io.json_text import parse_json
-from symveil.io.model_json import model_text
+from symveil.io.models.model_json import model_text
 from symveil.io.reading import read_text
 from symveil.languages.graph import Model
 from symveil.models.alphabet import Alphabet

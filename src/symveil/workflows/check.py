@@ -14,13 +14,13 @@ from symveil.drawing.opening import is_regular
 from symveil.engines.batch import encode_lists
 from symveil.errors import FileError, SymveilError, reason
 from symveil.io.aside import digest_of
-from symveil.io.columns import ColumnOptions
 from symveil.io.folder_digest import digest_of_folder, released_files
 from symveil.io.manifest import Manifest, alphabet_digest, model_digest, read_manifest
-from symveil.io.model_files import load_word_model
+from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import suffix
-from symveil.io.records import SYMBOLS
-from symveil.io.sequence_files import FORMATS, open_sequences
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.records import SYMBOLS
+from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.numerics.rationals import spelled
 from symveil.workflows.releasing.promise import Release, promised

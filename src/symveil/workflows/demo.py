@@ -12,7 +12,7 @@ from pathlib import Path
 
 from symveil.drawing.plots import Curve, draw_curves
 from symveil.io.files import write_text
-from symveil.io.model_files import save_model
+from symveil.io.models.model_files import save_model
 from symveil.io.page import figure, page, table
 from symveil.languages.runs import RunLanguage, runs
 from symveil.mechanisms.exponential import Exponential

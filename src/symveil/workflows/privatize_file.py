@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from symveil.errors import ParameterError
-from symveil.io.columns import ColumnOptions
 from symveil.io.formulas import Apostrophes
 from symveil.io.manifest import manifest_path
-from symveil.io.model_files import load_word_model
-from symveil.io.sequence_files import open_sequences
+from symveil.io.models.model_files import load_word_model
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.symbols import check_separable
 from symveil.languages.graph import Model
 from symveil.ledger.store import Database

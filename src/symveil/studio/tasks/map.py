@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from symveil.drawing.road_map import Road, road_map_svg
 from symveil.errors import ModelError
-from symveil.io.coordinates import read_coordinates
+from symveil.io.models.coordinates import read_coordinates
 from symveil.io.page import table
 from symveil.numerics.rationals import spelled
 from symveil.studio.answer import Answer, Section, large

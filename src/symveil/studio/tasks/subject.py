@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from symveil.errors import InputError, ModelError, ParameterError
-from symveil.io.model_files import load_model
+from symveil.io.models.model_files import load_model
 from symveil.io.symbols import read_alphabet, split_word
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.graph import AnyModel

@@ -17,12 +17,12 @@ from symveil.engines.batch import OnUnknown, ReleasePlan, check_batch
 from symveil.engines.local import release_batches
 from symveil.errors import FileError, ParameterError
 from symveil.io.aside import AsideFile, digest_of
-from symveil.io.columns import ColumnOptions
-from symveil.io.duplicates import SeenNames
 from symveil.io.formulas import Apostrophes
 from symveil.io.reading import suffix, wrong_suffix
-from symveil.io.records import ID, NUMBER, PLACE, SYMBOLS, as_text
-from symveil.io.sequence_files import FORMATS, SequenceFile, open_sequences
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.duplicates import SeenNames
+from symveil.io.sequences.records import ID, NUMBER, PLACE, SYMBOLS, as_text
+from symveil.io.sequences.sequence_files import FORMATS, SequenceFile, open_sequences
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.workflows.releasing.job import Ask, Job, Output, Progress, Written
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args
 from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
 from symveil.io.reading import MOST_TIMES
-from symveil.io.records import LONGEST
+from symveil.io.sequences.records import LONGEST
 from symveil.ledger.charging import OverBudget
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.numerics.rationals import Number

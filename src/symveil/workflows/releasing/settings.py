@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from symveil import __version__
 from symveil.errors import LedgerError
-from symveil.io.columns import ColumnOptions
+from symveil.io.sequences.columns import ColumnOptions
 from symveil.mechanisms.mechanism import Mechanism
 
 _DECIDES = ("rate", "step_height", "first_step", "steering", "cutoff", "parameters")

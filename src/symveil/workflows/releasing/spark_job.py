@@ -16,8 +16,14 @@ from symveil.engines.batch import OnUnknown, ReleasePlan
 from symveil.engines.spark import check_frame, digest_of_frame, laid_out, release_frame
 from symveil.errors import FileError, InternalError, ParameterError, reason
 from symveil.io.aside import AsideFile, aside_of, make_own_folder, sync_folder
-from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns, secret_lengths_in_long_form
 from symveil.io.folder_digest import digest_of_folder
+from symveil.io.sequences.columns import (
+    ColumnOptions,
+    LongColumns,
+    WideColumns,
+    choose_columns,
+    secret_lengths_in_long_form,
+)
 from symveil.io.symbols import check_separable
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.workflows.releasing.job import Ask, Job, Output, Written

@@ -27,9 +27,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError
-from symveil.io.columns import LongColumns
-from symveil.io.event_order import EventOrder
-from symveil.io.records import (
+from symveil.io.sequences.columns import LongColumns
+from symveil.io.sequences.event_order import EventOrder
+from symveil.io.sequences.records import (
     ID,
     LONGEST,
     PERSON,

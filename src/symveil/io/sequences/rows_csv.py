@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from symveil.errors import FileError
-from symveil.io.csv_blocks import Block, CsvBlocks
 from symveil.io.formulas import Apostrophes, guarded, unguarded
 from symveil.io.reading import LONGEST_SEQUENCE_CELL, MOST_TIMES, csv_delimiter, csv_rows
-from symveil.io.records import PLACE
-from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
+from symveil.io.sequences.csv_blocks import Block, CsvBlocks
+from symveil.io.sequences.records import PLACE
+from symveil.io.sequences.rows import WHAT, Gathered, RowSource, RowWriter
 from symveil.numerics.once import computed_once
 
 _NOTHING = '""'

@@ -20,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.io.columns import PROCESS_MINING, ColumnOptions, LongColumns
-from symveil.io.event_order import EventOrder
 from symveil.io.reading import MOST_TIMES, open_bytes
-from symveil.io.records import ID, LONGEST, PERSON, PLACE, SYMBOLS, kept, made_in_order, too_long
+from symveil.io.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
+from symveil.io.sequences.event_order import EventOrder
+from symveil.io.sequences.records import ID, LONGEST, PERSON, PLACE, SYMBOLS, kept, made_in_order, too_long
 
 _CHUNK = 1 << 18
 _DEEPEST = 100

@@ -11,10 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 from symveil.errors import FileError, ParameterError
-from symveil.io.json_records import json_record
 from symveil.io.json_text import Numeral
 from symveil.io.late_readers import parquet_reader
 from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_rows, read_lines, suffix, wrong_suffix
+from symveil.io.sequences.json_records import json_record
 
 _WHAT = "file of sequences"
 _CSV = (".csv", ".tsv")

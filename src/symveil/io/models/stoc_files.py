@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError
-from symveil.io.blank_separated import is_number, numbered_lines, split_cells
-from symveil.io.state_blocks import MoveLine, StateBlocks, StateLine, read_blocks
+from symveil.io.models.blank_separated import is_number, numbered_lines, split_cells
+from symveil.io.models.state_blocks import MoveLine, StateBlocks, StateLine, read_blocks
 from symveil.models.names import shown
 from symveil.models.stochastic_system import PartiallyObserved
 

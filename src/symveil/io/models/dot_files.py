@@ -14,8 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from symveil.errors import FileError
-from symveil.io.networkx_graphs import ATTRIBUTES, graph_chain
-from symveil.io.places import placed
+from symveil.io.models.networkx_graphs import ATTRIBUTES, graph_chain
+from symveil.io.models.places import placed
 from symveil.io.reading import read_text
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.names import shown

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from symveil.io.rows import RowWriter
+from symveil.io.sequences.rows import RowWriter
 
 ROWS_IN_BLOCK = 1 << 17
 """The most rows in a block, which is a row group of Parquet: about what its readers share work out by."""

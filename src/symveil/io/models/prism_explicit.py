@@ -18,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError
-from symveil.io.places import placed
+from symveil.io.models.places import placed
 from symveil.io.reading import read_lines
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.probabilities import read_probability, rounded_sums

@@ -21,7 +21,7 @@ import pyarrow.csv as arrow_csv
 
 from symveil.errors import FileError
 from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_delimiter, csv_rows, lines_of, not_utf8, open_bytes, rows_of
-from symveil.io.rows import WHAT
+from symveil.io.sequences.rows import WHAT
 
 _BLOCK = 2 << 20
 _ROWS_AT_ONCE = 32_768

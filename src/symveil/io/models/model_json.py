@@ -16,7 +16,7 @@ from typing import Any
 
 from symveil.errors import ModelError
 from symveil.io.json_text import Numeral, described, parse_json, place, read_members, require, require_keys
-from symveil.io.places import placed
+from symveil.io.models.places import placed
 from symveil.languages.graph import AnyModel
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.labelled_chain import LabelledChain

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from symveil.errors import ParameterError
-from symveil.io.layout import plain_type
+from symveil.io.sequences.layout import plain_type
 
 _ROWS_AT_ONCE = 256
 """A row may have a million symbols, and Arrow's bytes end at two thousand millions."""

@@ -11,11 +11,11 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from symveil.errors import FileError, SymveilError
-from symveil.io.json_records import json_record, raw_json
 from symveil.io.json_text import Numeral
 from symveil.io.reading import read_lines
-from symveil.io.records import PLACE
-from symveil.io.rows import WHAT, Gathered, RowSource, RowWriter
+from symveil.io.sequences.json_records import json_record, raw_json
+from symveil.io.sequences.records import PLACE
+from symveil.io.sequences.rows import WHAT, Gathered, RowSource, RowWriter
 from symveil.models.alphabet import Alphabet
 from symveil.numerics.once import computed_once
 

@@ -14,12 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from symveil.errors import FileError, ParameterError
-from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns, secret_lengths_in_long_form
-from symveil.io.event_groups import Grouping
 from symveil.io.formulas import Apostrophes
-from symveil.io.layout import EvenBytes, RowBlocks
 from symveil.io.reading import MOST_TIMES, suffix, wrong_suffix
-from symveil.io.records import (
+from symveil.io.sequences.columns import (
+    ColumnOptions,
+    LongColumns,
+    WideColumns,
+    choose_columns,
+    secret_lengths_in_long_form,
+)
+from symveil.io.sequences.event_groups import Grouping
+from symveil.io.sequences.layout import EvenBytes, RowBlocks
+from symveil.io.sequences.records import (
     ID,
     LONGEST,
     PERSON,
@@ -35,12 +41,12 @@ from symveil.io.records import (
     require_named,
     rows_cut,
 )
-from symveil.io.rows import RowSource, RowWriter
-from symveil.io.rows_csv import CsvRows
-from symveil.io.rows_json import RAW, JsonRows, plain_text
-from symveil.io.rows_parquet import ParquetRows
-from symveil.io.sequence_text import first_empty_symbol, join_column, split_column
-from symveil.io.xes import XesReader, XesWriter
+from symveil.io.sequences.rows import RowSource, RowWriter
+from symveil.io.sequences.rows_csv import CsvRows
+from symveil.io.sequences.rows_json import RAW, JsonRows, plain_text
+from symveil.io.sequences.rows_parquet import ParquetRows
+from symveil.io.sequences.sequence_text import first_empty_symbol, join_column, split_column
+from symveil.io.sequences.xes import XesReader, XesWriter
 from symveil.models.alphabet import Alphabet
 
 FORMATS = {

@@ -21,8 +21,8 @@ from pathlib import Path
 from sys import intern
 
 from symveil.errors import FileError, ModelError
-from symveil.io.blank_separated import is_number, numbered_lines, split_cells
-from symveil.io.places import placed, row_place
+from symveil.io.models.blank_separated import is_number, numbered_lines, split_cells
+from symveil.io.models.places import placed, row_place
 from symveil.models.names import shown
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 

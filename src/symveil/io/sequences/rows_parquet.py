@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 
 from symveil.drawing.opening import open_regular
 from symveil.errors import FileError, SymveilError, reason
-from symveil.io.parquet_footer import ColumnSize, column_sizes
 from symveil.io.reading import MOST_TIMES, open_bytes
-from symveil.io.records import LONGEST, PLACE, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
-from symveil.io.rows import WHAT, RowSource, RowWriter
+from symveil.io.sequences.parquet_footer import ColumnSize, column_sizes
+from symveil.io.sequences.records import LONGEST, PLACE, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
+from symveil.io.sequences.rows import WHAT, RowSource, RowWriter
 from symveil.numerics.once import computed_once
 
 _MOST_VALUES = 1 << 28

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from symveil.errors import ModelError
-from symveil.io.state_blocks import StateBlocks, read_blocks
+from symveil.io.models.state_blocks import StateBlocks, read_blocks
 from symveil.models.names import shown
 from symveil.models.probabilities import read_probability
 from symveil.models.stochastic_system import PartiallyObserved

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from symveil.errors import ModelError
-from symveil.io.state_blocks import read_blocks
+from symveil.io.models.state_blocks import read_blocks
 from symveil.models.stochastic_system import PartiallyObserved
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from symveil.errors import FileError, ModelError
 from symveil.io.late_readers import parquet_reader
-from symveil.io.places import placed, row_place
+from symveil.io.models.places import placed, row_place
 from symveil.io.reading import csv_rows, suffix
 from symveil.models.automaton import TransitionSystem
 from symveil.models.markov_chain import MarkovChain

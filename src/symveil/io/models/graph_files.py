@@ -11,8 +11,8 @@ from xml.parsers import expat
 import networkx as nx
 
 from symveil.errors import FileError
-from symveil.io.networkx_graphs import from_networkx
-from symveil.io.places import placed
+from symveil.io.models.networkx_graphs import from_networkx
+from symveil.io.models.places import placed
 from symveil.io.reading import read_bytes
 from symveil.models.markov_chain import MarkovChain
 

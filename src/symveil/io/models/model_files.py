@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from symveil.errors import FileError
-from symveil.io.dot_files import DOT_SUFFIXES, read_dot_file
 from symveil.io.files import write_text
-from symveil.io.fsm_files import read_fsm
 from symveil.io.late_readers import graph_reader
-from symveil.io.model_json import model_text, parse_model
-from symveil.io.pfa_files import read_pfa
-from symveil.io.prism_explicit import LABEL_SUFFIX, read_prism
-from symveil.io.prism_explicit import SUFFIX as PRISM_SUFFIX
+from symveil.io.models.dot_files import DOT_SUFFIXES, read_dot_file
+from symveil.io.models.fsm_files import read_fsm
+from symveil.io.models.model_json import model_text, parse_model
+from symveil.io.models.pfa_files import read_pfa
+from symveil.io.models.prism_explicit import LABEL_SUFFIX, read_prism
+from symveil.io.models.prism_explicit import SUFFIX as PRISM_SUFFIX
+from symveil.io.models.stoc_files import read_stoc
+from symveil.io.models.transition_tables import TABLE_SUFFIXES, read_transition_table
 from symveil.io.reading import read_text, suffix
-from symveil.io.stoc_files import read_stoc
-from symveil.io.transition_tables import TABLE_SUFFIXES, read_transition_table
 from symveil.languages.graph import AnyModel, Model, require_words
 from symveil.models.labelled_chain import LabelledChain
 
