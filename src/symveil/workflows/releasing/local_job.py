@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from symveil.engines.batch import OnUnknown, ReleasePlan, check_batch
 from symveil.engines.local import release_batches
-from symveil.errors import FileError, ParameterError
+from symveil.errors import FileError, ParameterError, only_our_errors
 from symveil.io.aside import AsideFile, digest_of
 from symveil.io.columns import ColumnOptions
 from symveil.io.duplicates import SeenNames
@@ -78,7 +78,8 @@ class LocalJob(Job):
         """Read the file once: what is wrong with it, and whose it is."""
         ids, records = _Ids(self._file, plan), 0
         for batch in self._file.records():
-            check_batch(batch, plan)
+            with only_our_errors():
+                check_batch(batch, plan)
             ids.add(batch)
             counted = self._file.persons(batch).value_counts()
             ask(counted.field(0).to_pylist(), counted.field(1).to_pylist())
