@@ -25,7 +25,7 @@ from file_mechanism import file_mechanism
 from symveil.languages.run_weights import RunWeights
 from symveil.mechanisms import run_release
 from symveil.models.markov_chain import MarkovChain
-from symveil.numerics.balls import ball, precision
+from symveil.numerics.balls import ball, float_bounds, precision, upper_bound
 from symveil.numerics.once import LastFew, computed_once
 from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration import certify
@@ -222,6 +222,22 @@ def test_nothing_depends_on_the_precision_that_others_leave(case: Case) -> None:
             ctx.prec = before
 
     assert everything(24) == everything(53) == everything(2000)
+
+
+def test_bounds_are_not_as_wide_as_others_like() -> None:
+    """In 0.2.0 a bound taken outside of a block had as few digits as another thread worked with."""
+    with precision(128):
+        root = ball(Fraction(2)).sqrt()
+
+    def bounds(bits: int) -> tuple[object, ...]:
+        before, ctx.prec = ctx.prec, bits
+        try:
+            return upper_bound(root), float_bounds(root), sv.Guarantee.of_loss(root, "certified")
+        finally:
+            ctx.prec = before
+
+    assert bounds(8) == bounds(53) == bounds(3000)
+    assert bounds(8)[2].epsilon < 1.41421356237310  # type: ignore[attr-defined]
 
 
 # --- the tools ---------------------------------------------------------------------------------------

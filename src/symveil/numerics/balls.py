@@ -12,7 +12,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 
 from flint import arb, ctx, fmpq, fmpz
@@ -65,6 +65,11 @@ def holds_precision() -> bool:
     return bool(getattr(_own, "depth", 0))
 
 
+def _own_precision() -> AbstractContextManager[None]:
+    """The precision that this thread works at, the standard one where it works at none: not that of another thread."""
+    return nullcontext() if holds_precision() else precision(STANDARD_PRECISION)
+
+
 def ball(value: Fraction | int) -> arb:
     """The rational `value` as a ball at the working precision."""
     rational = Fraction(value)
@@ -73,13 +78,15 @@ def ball(value: Fraction | int) -> arb:
 
 def upper_bound(value: arb) -> Fraction:
     """A rational that the ball does not exceed, as close as the ball allows."""
-    mantissa, exponent = value.upper().man_exp()
+    with _own_precision():
+        mantissa, exponent = value.upper().man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def float_bounds(value: arb) -> tuple[float, float]:
     """Floats below and above everything in the ball."""
-    low, high = float(value.lower()), float(value.upper())
+    with _own_precision():
+        low, high = float(value.lower()), float(value.upper())
     # converting to float rounds to nearest: one float further out is outside for certain
     return math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
 

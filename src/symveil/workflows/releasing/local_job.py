@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from symveil.engines.batch import OnUnknown, ReleasePlan, check_batch
 from symveil.engines.local import release_batches
-from symveil.errors import FileError, ParameterError
+from symveil.errors import FileError, ParameterError, only_our_errors
 from symveil.io.aside import AsideFile, digest_of
 from symveil.io.formulas import Apostrophes
 from symveil.io.reading import suffix, wrong_suffix
@@ -87,7 +87,8 @@ class LocalJob(Job):
         public = self._mechanism.metric == "hamming" and self._on_unknown == "error"
         seen = np.empty(0, dtype=np.int64) if public else None
         for batch in self._records():
-            check_batch(batch, plan)
+            with only_our_errors():
+                check_batch(batch, plan)
             seen = None if seen is None else np.union1d(seen, _lengths(batch))
             ids.add(batch)
             counted = self._file.persons(batch).value_counts()
