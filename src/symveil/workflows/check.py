@@ -94,7 +94,7 @@ def check_manifest(
         raise FileError(
             str(file), expected="a manifest that names files", found=error.strerror or "other names"
         ) from None
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from error
 
 
