@@ -11,7 +11,6 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from fractions import Fraction
 from pathlib import Path
 from random import Random
 
@@ -20,7 +19,7 @@ import networkx  # noqa: F401 - as above
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fuzz import examples
+from fuzz import examples, kept_calibrations
 from fuzz.ledgers import made_ledger, prepare_ledger, read_ledger
 from fuzz.mutations import HOSTILE, VALUES
 from fuzz.runner import Target
@@ -34,12 +33,8 @@ from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.sequences.word_lists import read_sequences
 from symveil.io.symbols import check_separable, join_word, read_alphabet, split_word
-from symveil.languages.runs import runs
-from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import encode
 from symveil.numerics.rationals import exact, spelled
-from symveil.privacy.calibration import certify, kept
-from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
 from symveil.workflows.check import check_manifest
 from symveil.workflows.enforce_log import enforced_log
@@ -240,36 +235,6 @@ def _manifest(content: bytes, folder: Path) -> object:
     return check_manifest(folder / "x.manifest.json").document()
 
 
-def _prepare_kept(folder: Path) -> tuple[bytes, ...]:
-    """An entry of a cache, as it is made for a small ring."""
-    certify.window_search = lambda *_, **__: None  # sharper, and far slower
-    _kept_language()
-    (file,) = kept.folder().glob("*.json")
-    _cache["kept"] = file
-    certify._searched = _not_believed
-    return (file.read_bytes(),)
-
-
-def _not_believed(*_: object) -> object:
-    raise SymveilError("the entry was passed by")
-
-
-def _kept_language() -> CertifiedRate:
-    names = "abcdefgh"
-    rows = [(name, names[(place + step) % 8], "1/2") for place, name in enumerate(names) for step in (0, 1)]
-    certify._answers.clear()
-    return certify.certified_rate(runs(MarkovChain.from_transitions(rows), 16), epsilon=Fraction(5), adjacency=2)
-
-
-def _kept(content: bytes, folder: Path) -> object:
-    """Nothing but a rate that is proved comes out of the cache."""
-    put(_cache["kept"], content)
-    found = _kept_language()
-    assert Fraction(5, 4) <= found.rate <= Fraction("3.2"), "more than the search has found"
-    assert found.loss <= 5
-    return found
-
-
 def _log(content: bytes, folder: Path) -> object:
     if "enforcement" not in _cache:
         (folder / "system.json").write_bytes(examples.STOCHASTIC)
@@ -432,7 +397,7 @@ TARGETS = {
     "json-lines": Target(_sequences("t.jsonl", _WIDE, _LONG), examples.JSON_LINES, is_json=True),
     "parquet": Target(_parquet, examples.parquet(), make=_made_parquet),
     "xes": Target(_sequences("t.xes", ColumnOptions(order="time:timestamp", keep=("cost",))), examples.XES),
-    "kept-calibration": Target(_kept, is_json=True, prepare=_prepare_kept),
+    "kept-calibration": Target(kept_calibrations.parse, is_json=True, prepare=kept_calibrations.prepare),
     "manifest": Target(_manifest, is_json=True, prepare=_prepare_manifests),
     "ledger": Target(read_ledger, prepare=prepare_ledger, make=made_ledger),
     "observation-log": Target(_log, examples.LOGS, is_json=True),

@@ -15,6 +15,7 @@ import symveil as sv
 from symveil.errors import FileError, LedgerError
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.parquet_footer import column_sizes
+from symveil.io.sequences.records import kept
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.workflows.budgets import grant_budget, ledger_accounts, ledger_history, ledger_status, person_status
 from symveil.workflows.check import check_manifest
@@ -229,3 +230,22 @@ def test_a_ledger_of_another_version_is_not_touched(ledger, version, message) ->
 def test_a_graph_without_networkx() -> None:
     with pytest.raises(sv.SymveilError, match="expected a networkx graph"):
         sv.from_networkx([])
+
+
+@pytest.mark.parametrize("depth", [101, 450, 700, 985, 5000])
+@pytest.mark.parametrize("pair", ["[]", "{}"])
+def test_a_line_of_json_that_is_nested(tmp_path, depth, pair) -> None:
+    """Between 450 and 985 levels it was read, and then walked through until Python gave up."""
+    begin = {"[]": "[", "{}": '{"a":'}[pair]
+    for before in ("", '"\\ud83d\\ude00",', '"[[[{\\"",'):
+        value = f"[{before}{begin * depth}1{pair[1] * depth}]"
+        (tmp_path / "t.jsonl").write_text(f'{{"id": 1, "s": ["a"], "k": {value}}}\n')
+        with pytest.raises(FileError, match="line 1: expected JSON nested at most 100 deep, found more"):
+            list(open_sequences(tmp_path / "t.jsonl", ColumnOptions(sequence="s", keep=("k",))).records())
+
+
+def test_brackets_that_nest_nothing_are_read(tmp_path) -> None:
+    value = '["' + "[{" * 500 + '\\"[[", ' + "[[], {}], " * 500 + "[" * 90 + "]" * 90 + "]"
+    (tmp_path / "t.jsonl").write_text(f'{{"id": 1, "s": ["a"], "k": {value}}}\n')
+    batch = next(open_sequences(tmp_path / "t.jsonl", ColumnOptions(sequence="s", keep=("k",))).records())
+    assert json.loads(batch.column(kept(0))[0].as_py()) == json.loads(value)

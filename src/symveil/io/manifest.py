@@ -11,7 +11,7 @@ from typing import Any
 
 from symveil.errors import FileError
 from symveil.io.files import write_text
-from symveil.io.json_text import parse_json
+from symveil.io.json_text import parse_json, refuse_deep_nesting
 from symveil.io.models.model_json import model_text
 from symveil.io.reading import read_text
 from symveil.languages.graph import Model
@@ -71,13 +71,12 @@ def write_manifest(out: Path, text: str) -> Path:
 def read_manifest(path: Path) -> Manifest:
     """The manifest in a file; refused where it is none."""
     text = read_text(path, what="manifest", at_most=_LARGEST)
+    refuse_deep_nesting(text, where=str(path))
     parse_json(text, where=str(path))  # refuses what is no JSON, with its place
     try:
         document = json.loads(text)
     except ValueError:  # a whole number of thousands of digits, which nothing in a manifest has
         raise FileError(str(path), expected="a manifest as symveil writes it", found="an enormous number") from None
-    except RecursionError:  # a little deeper in the stack than above
-        raise FileError(str(path), expected="JSON", found="values nested too deeply") from None
     told = document.get("format") if isinstance(document, dict) else None
     if isinstance(told, str) and told.startswith("symveil-manifest/") and told != FORMAT:
         raise FileError(

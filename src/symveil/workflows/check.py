@@ -93,7 +93,7 @@ def check_manifest(
         raise FileError(
             str(file), expected="a manifest that names files", found=reason(error, otherwise="other names")
         ) from None
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError):
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
         raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from None
 
 

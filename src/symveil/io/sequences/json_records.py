@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from symveil.errors import FileError, ModelError
-from symveil.io.json_text import Members, Numeral, parse_json, read_members
+from symveil.io.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
 
 
 def json_record(text: str, place: str) -> dict[str, object]:
@@ -17,6 +17,7 @@ def json_record(text: str, place: str) -> dict[str, object]:
     Traceback (most recent call last):
     symveil.errors.FileError: line 2: expected a JSON object, found another value
     """
+    refuse_deep_nesting(text, where=place)
     record = parse_json(text, where=place)
     if "\\ud" in text.lower():  # halves of characters, which make one only in pairs
         try:
