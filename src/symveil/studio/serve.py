@@ -107,7 +107,8 @@ def _application(studio: Studio, access: Access) -> OnlyThisMachine:
     ui.run_with(
         app,
         title="symveil studio",
-        favicon=_ASSETS / "favicon.svg",
+        # inside the page: a browser asks for a file late, perhaps when somebody else has the port
+        favicon=(_ASSETS / "favicon.svg").read_text(encoding="utf-8"),
         language="en-US",
         tailwind=False,
         show_welcome_message=False,

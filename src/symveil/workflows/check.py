@@ -25,6 +25,9 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.numerics.rationals import spelled
 from symveil.workflows.releasing.promise import Release, promised
 
+_PARAMETERS_OF_0_2 = (
+    *("mechanism", "calibration", "prior", "utility", "offset", "public_start", "metric", "max_length", "cutoff"),
+)
 _LONGEST_TOLD, _LONGEST_TOLD_ON_A_MODEL = 10_000, 2000
 """Up to this length a guarantee is worked out for words that only the manifest speaks of."""
 
@@ -153,8 +156,9 @@ def _release(told: dict[str, Any], file: Path, model: str | Path | None, checks:
         if not same:
             return None
     try:
+        said = {name: told["parameters"][name] for name in _PARAMETERS_OF_0_2}  # every manifest says them
         # a manifest of version 0.2 has the budget and the adjacency elsewhere only
-        asked = {"epsilon": told["epsilon_exact"], "adjacency": told["b"]} | told["parameters"]
+        asked = {"epsilon": told["epsilon_exact"], "adjacency": told["b"], **said} | told["parameters"]
         return Release.of(MechanismChoice.from_document(asked), alphabet=told["alphabet"], model=loaded)
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
