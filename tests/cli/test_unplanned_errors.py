@@ -105,7 +105,7 @@ def clear(folder: Path, kept: set[str]) -> None:
             path.unlink()
 
 
-# whoever tidies up and fails cannot tidy up: what these leave behind is theirs
+# anyone who tidies up and fails cannot tidy up: what these leave behind is theirs
 TIDYING = {"__enter__", "__exit__", "_discard", "close", "_refuse_foreign", "_is_foreign"}
 
 

@@ -1,4 +1,4 @@
-"""The local engine: in order, a few batches at a time, and nothing left behind by whoever stops early."""
+"""The local engine: in order, a few batches at a time, and nothing left behind by anyone who stops early."""
 
 from __future__ import annotations
 

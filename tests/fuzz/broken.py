@@ -38,7 +38,7 @@ def _endless_in_c(content: bytes, folder: Path) -> object:
 
 
 def _waits(content: bytes, folder: Path) -> object:
-    """As whoever opens what a stranger named."""
+    """As anyone who opens what a stranger named."""
     put(folder / "x", content)
     if content == MARK + b"pipe":
         signal.setitimer(signal.ITIMER_REAL, 0.5)  # nobody has to wait for a minute to see this

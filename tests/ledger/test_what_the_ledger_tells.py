@@ -41,7 +41,7 @@ def test_statements_come_without_their_values(ledger: Path) -> None:
     assert NAME not in "".join(traceback.format_exception(refused.value))
     assert "UNIQUE constraint failed: symveil_persons.name" in str(refused.value)  # which is about no value
     context = refused.value.__context__
-    assert isinstance(context, sa.exc.IntegrityError) and NAME not in str(context)  # whoever prints it by hand
+    assert isinstance(context, sa.exc.IntegrityError) and NAME not in str(context)  # anyone who prints it by hand
     database.close()
 
 

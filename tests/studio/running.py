@@ -97,7 +97,7 @@ def _printed(log: Path, process: subprocess.Popen[bytes]) -> str:
 
 
 def _opened(printed: str, process: subprocess.Popen[bytes], log: Path) -> Running:
-    """It listens before it prints: whoever asks early is answered a little later."""
+    """It listens before it prints: anyone who asks early is answered a little later."""
     connection = http.client.HTTPConnection("127.0.0.1", int(urlsplit(printed).port or 0), timeout=90)
     connection.request("GET", printed.partition("/?")[1] + printed.partition("/?")[2])
     response = connection.getresponse()

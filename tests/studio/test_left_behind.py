@@ -1,4 +1,4 @@
-"""Nothing secret is left behind: not in a cache, not in a log, and not for whoever has the port after the studio."""
+"""Nothing secret is left behind: not in a cache, not in a log, and not for anyone who has the port after the studio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The port is the studio's alone: whoever holds it first is not shared with, and nobody can share it afterwards."""
+"""The port is the studio's alone: anyone who holds it first is not shared with, and nobody can share it afterwards."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_a_manifest_that_was_written_by_the_version_before(tmp_path) -> None:
     assert failing(check_manifest(manifest)) == []
     for other in ("0.3333333333333333", "0.33333333333333343", '"1/3"'):  # below, above, and not as it is written
         manifest.write_text(FIRST_MANIFEST.replace('{"epsilon": 0.33333333333333337', f'{{"epsilon": {other}'))
-        assert failing(check_manifest(manifest)) == [("guarantee", "another guarantee than what is worked out anew")]
+        assert failing(check_manifest(manifest)) == [("guarantee", "another guarantee than what is computed again")]
 
 
 @pytest.mark.parametrize("epsilon", ["1/3", "2/3", "1/7", "22/7"])

@@ -92,7 +92,7 @@ class Charging:
         self._commit()
 
     def charge(self, request: Request) -> tuple[LedgerRelease, list[str]]:
-        """Charge everybody, or nobody: the release, and the persons who are left out for want of budget.
+        """Charge everybody, or nobody: the release, and the persons who are left out for lack of budget.
 
         A release that is pending under this id is not charged again.
         """

@@ -6,7 +6,7 @@
     finish            `done`; the key is erased
     abandon           instead of `finish`: `abandoned`; the key is erased, and the charge stays
 
-Whoever comes back to a pending release under the same id goes on with the same key, so it draws the
+Anyone who comes back to a pending release under the same id goes on with the same key, so it draws the
 same words, under the charge that was made. The key is kept exactly that long.
 """
 
@@ -68,7 +68,7 @@ def stamp_of(key: bytes, content: bytes) -> bytes:
 
 def parameters_stamp(parameters: bytes) -> bytes:
     """What stays of a stamp when the key goes: of the public parameters only. A digest of the input that needs no key
-    would let whoever has the ledger try guesses at the input.
+    would let anyone who has the ledger try guesses at the input.
     """
     return hashlib.sha256(b"symveil parameters\0" + parameters).digest()
 

@@ -28,7 +28,7 @@ Pair = tuple[str, str]
 class LabelledChain:
     """States, transitions (state, state, probability), a label for each state, and which states are related.
 
-    Whoever watches a run sees the labels of its states, for ever, and asks where it started.
+    Anyone who watches a run sees the labels of its states, for ever, and asks where it started.
     `related` lists the pairs of states that are to be hard to tell apart; each counts in both
     directions. A state in which runs end has a transition to itself, and a label of its own.
 

@@ -20,7 +20,7 @@ class Guarantee:
     """No two adjacent words make any released word more than e^ε times as likely.
 
     `how` is "exact" when some pair of adjacent words attains ε, "certified" when ε is a proved
-    bound, "classic" when it is the bound of the papers. `epsilon` is rounded upwards, for whoever reads it;
+    bound, "classic" when it is the bound of the papers. `epsilon` is rounded upwards, for anyone who reads it;
     decisions are taken with `loss`, which is not: 0.33333333333333337 is more than an ε of 1/3 that is kept.
 
     >>> Guarantee(epsilon=5.0, how="exact")

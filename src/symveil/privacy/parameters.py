@@ -38,7 +38,7 @@ def read_epsilon(value: Number, *, zero_allowed: bool = False) -> Fraction:
 
 
 def require_spellable(value: Fraction, name: str) -> Fraction:
-    """`value`, if a manifest can spell it so that whoever checks the manifest reads the same number again.
+    """`value`, if a manifest can spell it so that anyone who checks the manifest reads the same number again.
 
     Parameters
     ----------

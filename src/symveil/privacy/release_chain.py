@@ -3,7 +3,7 @@
 A verifier that reads this chain needs to know nothing about the mechanism, its analysis or its code. The
 probabilities of a mechanism are real numbers such as e^{−η}; those of a chain are rationals. So the chain
 has a law of its own, and `log_error` bounds how far it can be from the mechanism's, for every word that
-can be released: |ln P_chain(u|w) − ln P(u|w)| ≤ log_error. Whoever proves something about the chain pays for that.
+can be released: |ln P_chain(u|w) − ln P(u|w)| ≤ log_error. Anyone who proves something about the chain pays for that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may use a studio: whoever opened it by the address that it printed, which carries a token.
+"""Who may use a studio: anyone who opened it by the address that it printed, which carries a token.
 
 Everybody with an account on the machine can reach 127.0.0.1. So each start draws a token; opening the
 address with it gives the browser a cookie, and a request without that cookie is refused.
@@ -31,7 +31,7 @@ class Access:
 
     @property
     def address(self) -> str:
-        """What one opens: whoever knows it may use the studio."""
+        """What one opens: anyone who knows it may use the studio."""
         return f"http://{HOST}:{self.port}/?token={self.token}"
 
     @property

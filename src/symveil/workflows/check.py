@@ -179,7 +179,7 @@ def _alphabet(release: Release, told: dict[str, Any]) -> Check:
 
 
 def _guarantee(release: Release, told: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
-    """Everything that is promised, worked out anew: for the lengths in the output, else for those that are told."""
+    """Everything that is promised, computed again: for the lengths in the output, else for those that are told."""
     ends = [bound for each in told["classes"] for bound in each["lengths"] if bound is not None]
     if lengths is None and not _quickly_worked_out(release, ends):
         return Check("guarantee", False, "not worked out for such lengths without the output that has them")
@@ -189,12 +189,12 @@ def _guarantee(release: Release, told: dict[str, Any], lengths: NDArray[np.int64
         del promise["protection"]  # it is that of a middle length
     for key, value in promise.items():
         if told[key] != value:
-            return Check("guarantee", False, f"another {key} than what is worked out anew")
+            return Check("guarantee", False, f"another {key} than what is computed again")
     # what is printed is rounded upwards, and may be above an epsilon that is kept: exact against exact
     epsilon = release.choice.epsilon
     if not all(each.guarantee.within(epsilon) for each in release.mechanism.classes(known)):
         return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
-    return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, worked out anew")
+    return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")
 
 
 def _quickly_worked_out(release: Release, lengths: list[int]) -> bool:

@@ -29,7 +29,7 @@ def from_networkx(graph: Any, *, initial: str | None = None, notes: list[str] | 
     >>> from_networkx(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "b")]))
     MarkovChain(2 states, 3 transitions)
     """
-    # whoever has a graph has networkx, and this module asks for it only where there is one
+    # anyone who has a graph has networkx, and this module asks for it only where there is one
     networkx = sys.modules.get("networkx")
     if networkx is None or not isinstance(graph, networkx.Graph):
         how = "" if networkx is not None else ", which pip install symveil[formats] brings"

@@ -67,7 +67,7 @@ class ParquetRows(RowSource):
                 for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=wanted):
                     places = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
                     self._rows_done += len(batch)
-                    # Arrow believes the file: bytes that are no text would stop whoever looks at them later
+                    # Arrow believes the file: bytes that are no text would stop anyone who looks at them later
                     batch.validate(full=True)
                     arrays = [pa.array(places), *(_without_views(batch.column(name)) for name in columns)]
                     yield pa.record_batch(arrays, names=[PLACE, *columns])

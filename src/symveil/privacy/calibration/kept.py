@@ -2,7 +2,7 @@
 
 The file's name is a digest of public things only: the graph, the length, ε, the adjacency, whether
 a prior is used; never of data. `SYMVEIL_CACHE` names another folder; if it is empty nothing is kept.
-Nothing in it is believed: whoever loads an entry proves it before it is used (`certify`, `edit_channel_search`). A
+Nothing in it is believed: anyone who loads an entry proves it before it is used (`certify`, `edit_channel_search`). A
 file that is damaged, foreign or impossible is ignored; failing to write is no error.
 """
 

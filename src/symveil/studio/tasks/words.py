@@ -38,8 +38,8 @@ def promise(guarantee: Guarantee, adjacency: int, noun: str, *, symbol: str = "s
     """What a guarantee promises, as HTML."""
     differ = f"one {symbol}" if adjacency == 1 else f"up to {adjacency} {symbol}s"
     return (
-        f"Whoever sees the private {noun} can prefer one {noun} to another that differs in {differ} by a factor of at "
-        f"most <b>{factor(guarantee.epsilon)}</b>. {HOW[guarantee.how]}"
+        f"Anyone who sees the private {noun} can prefer one {noun} to another that differs in {differ} by a factor of "
+        f"at most <b>{factor(guarantee.epsilon)}</b>. {HOW[guarantee.how]}"
     )
 
 

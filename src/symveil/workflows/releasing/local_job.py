@@ -208,7 +208,7 @@ class _Steps:
         self._records = self._told = 0
 
     def add(self, records: int) -> None:
-        """Some more are done. Each step is told, and before that the last one again, so that whoever wants to
+        """Some more are done. Each step is told, and before that the last one again, so that anyone who wants to
         interrupt can do so after each batch.
         """
         self._tell(self._told)

@@ -116,7 +116,7 @@ def manifest(
 
 
 def promised(release: Release, lengths: NDArray[np.int64], *, charged: bool) -> dict[str, Any]:
-    """What follows from the mechanism and the public lengths: said in the manifest, worked out anew by the check."""
+    """What follows from the mechanism and the public lengths: said in the manifest, computed again by the check."""
     classes = release.mechanism.classes(lengths)
     rates = {each.rate for each in classes}
     names = {each.mechanism for each in classes}

@@ -133,7 +133,7 @@ class Protocol:
         self, database: Database, release: LedgerRelease, left_out: list[str], fingerprint: bytes, settings: Settings
     ) -> Finished:
         with self.job.output(release.release_id) as output:
-            # whoever holds the output alone writes this release; another run may have done so just now
+            # anyone who holds the output alone writes this release; another run may have done so just now
             current = find_release(database, release.release_id) or release
             self._refuse_other(current, fingerprint)
             if (done := self._in_place(database, current)) is not None:
