@@ -126,7 +126,7 @@ def test_markup_without_an_end(tmp_path):
 def test_deep_json(tmp_path):
     file = tmp_path / "t.jsonl"
     file.write_text('{"id": 1, "s": ' + "[" * 200_000 + "\n")
-    with pytest.raises(FileError, match="line 1: expected JSON, found values nested too deeply"):
+    with pytest.raises(FileError, match="line 1: expected JSON nested at most 100 deep, found more"):
         list(open_sequences(file).records())
 
 

@@ -90,6 +90,8 @@ def law(mechanism: Mechanism, word: Word) -> dict[Word | None, float]:
     codes = np.array(word, dtype=np.int32)
     bound = mechanism.largest_output
     groups = mechanism.outputs(LONGEST_RELEASED if bound is None else bound, at_most=10_000)
+    if mechanism.metric == "hamming":  # a word of another length is never released
+        groups = [group for group in groups if group.shape[1] == len(word)]
     chances: dict[Word | None, float] = {}
     for group in groups:
         logs = mechanism.log_probabilities(codes, group)

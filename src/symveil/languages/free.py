@@ -34,6 +34,7 @@ class FreeLanguage:
     metric: ClassVar[Metric] = "hamming"
     graph: ClassVar[None] = None
     model: ClassVar[None] = None
+    public_start: ClassVar[bool] = False
     homogeneous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

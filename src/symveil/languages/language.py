@@ -77,6 +77,10 @@ class Language(Protocol):
         """The model whose words they are, as it was given; None where every word over the alphabet is one."""
 
     @property
+    def public_start(self) -> bool:
+        """Whether the first symbol of each word is public and kept."""
+
+    @property
     def homogeneous(self) -> bool:
         """Whether all words look alike: each has the same number of words at every distance, as on Σⁿ."""
 

@@ -55,6 +55,7 @@ class _SecretLengths:
     length: ClassVar[None] = None
     metric: ClassVar[Metric] = "levenshtein"
     homogeneous: ClassVar[bool] = False
+    public_start: ClassVar[bool] = False
 
     if TYPE_CHECKING:  # what the languages below say themselves
 
@@ -64,6 +65,7 @@ class _SecretLengths:
         def max_length(self) -> int | None: ...
         @property
         def graph(self) -> WordGraph | None: ...
+        def by_length(self, *, at_most: int, longest: int | None = None) -> list[Codes]: ...
 
     @property
     def largest_distance(self) -> int | None:
@@ -72,17 +74,7 @@ class _SecretLengths:
 
     def encode(self, word: Word) -> Codes:
         """The codes of a word of this language; refuses any other word, at its first impossible position."""
-        try:
-            codes = encode(word, self.alphabet)
-        except WordError as error:
-            if error.position is None:
-                raise
-            # like the error it replaces, but silent about the length
-            raise WordError(
-                f"word: expected symbols of the alphabet ({len(self.alphabet)} symbols), found another one at "
-                f"position {error.position}",
-                position=error.position,
-            ) from None
+        codes = encode(word, self.alphabet, tell_length=False)
         self.check_word(codes)
         return codes
 
@@ -119,6 +111,10 @@ class _SecretLengths:
     def distance(self, word: Codes, words: Codes) -> NDArray[np.int64]:
         """The Levenshtein distance of each row of `words` from `word`."""
         return edit_distances(word, words)
+
+    def enumerate_codes(self, *, at_most: int) -> list[Codes]:
+        """All words by their length, in alphabetical order; refused beyond `at_most` words."""
+        return self.by_length(at_most=at_most)
 
     def around(self, word: Codes, *, within: int | None = None) -> EditNeighbours:
         """The words around a word, up to `within` edits (by default up to the public bound).

@@ -146,8 +146,8 @@ def _read(loss: str) -> tuple[_Loss, int]:
             return _Loss(_not_negative(told["epsilon"])), 1
         if told["kind"] == "symbols" and int(told["symbols"]) >= 2 and int(told["differing"]) >= 1:
             return _Loss(_not_negative(told["eta"]), int(told["symbols"])), int(told["differing"])
-    except ParameterError as error:
-        raise ValueError("a loss that is no number") from error
+    except ParameterError:
+        raise ValueError("a loss that is no number") from None
     raise ValueError("a loss of an unknown kind")
 
 

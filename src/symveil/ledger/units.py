@@ -111,8 +111,8 @@ def read_unit(text: str | None) -> Unit | None:
     told: Any = json.loads(text)
     try:
         return Unit(adjacency=told["adjacency"], metric=told["metric"], public_start=bool(told["public_start"]))
-    except ParameterError as error:
-        raise ValueError("a unit that there is none of") from error
+    except ParameterError:
+        raise ValueError("a unit that there is none of") from None
 
 
 def shared_unit(units: Iterable[Unit | None]) -> Unit | None:

@@ -73,6 +73,9 @@ class ByLength(Mechanism):
             raise ModelError("model", expected=f"words of {length} symbols", found="none")
         return mechanism
 
+    def __repr__(self) -> str:
+        return f"ByLength({self.language!r}, {self.choice!r})"
+
     def _shared_at(self, length: int) -> Exponential | None:
         """The mechanism of another length that treats symbols alike in words of this one, where there is one."""
         if self._words.graph is not None or self.choice.adjacency == "all" or length < self.adjacency:
@@ -83,7 +86,8 @@ class ByLength(Mechanism):
     # --- drawing -------------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
-        if (shared := self._shared_at(int(lengths[lengths > 0].min(initial=self.adjacency)))) is not None:
+        occurring = lengths[lengths > 0]
+        if (shared := self._shared_at(int(occurring.min()) if len(occurring) else self.adjacency)) is not None:
             symbols = len(self.alphabet)
             if symbols == 1:
                 return codes.copy(), lengths

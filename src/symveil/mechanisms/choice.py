@@ -98,10 +98,16 @@ class MechanismChoice:
             "utility": read_utility(self.utility),
             "offset": read_offset(self.offset),
             "max_length": None if self.max_length is None else read_length(self.max_length, name="max_length"),
+            "cutoff": None if self.cutoff is None else read_length(self.cutoff, name="cutoff"),
+            "adjacency": read_adjacency(self.adjacency, length=1) if self.adjacency != "all" else "all",
         }
         for name, value in read.items():
             object.__setattr__(self, name, value)
-        read_adjacency(self.adjacency, length=1)
+        if self.prior not in ("uniform", "chain"):
+            raise ParameterError("prior", expected="uniform or chain", found=self.prior)
+        for name in ("public_start", "not_private"):
+            if not isinstance(getattr(self, name), bool):
+                raise ParameterError(name, expected="true or false", found=getattr(self, name))
         if metric == "levenshtein" and self.public_start:
             raise ParameterError("public_start", expected="metric hamming with it", found=metric)
         if kind is not None and not kind.private and not self.not_private:
@@ -143,12 +149,15 @@ class MechanismChoice:
     def document(self) -> dict[str, Any]:
         """The JSON form: what a manifest has under `parameters`."""
         document = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "not_private"}
-        return document | {"epsilon": spelled(self.epsilon), "offset": spelled(self.offset)}
+        # the offset is spelled as 0.2 did: finished releases in ledgers are known by this text
+        return document | {"epsilon": spelled(self.epsilon), "offset": str(self.offset)}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> MechanismChoice:
         """The choice that a document describes; keys that it does not have are the defaults."""
         known = {each.name for each in fields(cls)} - {"not_private"}
+        if "epsilon" not in document:
+            raise ParameterError("epsilon", expected="a number above 0 such as 0.5 or 1/2", found="none")
         return cls(**{name: value for name, value in document.items() if name in known})
 
     # --- the language it is for ----------------------------------------------------------------
@@ -177,6 +186,8 @@ class MechanismChoice:
         """
         if alphabet is not None and model is not None:
             raise ParameterError("alphabet", expected="an alphabet or a model", found="both")
+        if self.metric == "levenshtein" and length is not None:
+            raise ParameterError("length", expected="none with metric levenshtein, where it is a secret", found=length)
         if model is not None:
             return self._model_language(model, length)
         if alphabet is None:

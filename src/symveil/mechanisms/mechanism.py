@@ -170,6 +170,11 @@ class Mechanism(ABC):
         """η where every symbol of every word is drawn by itself, and one symbol is what is hidden; None elsewhere."""
         return None
 
+    def of_length(self, length: int) -> Mechanism | None:
+        """The mechanism that draws words of this length: this one, unless each length has its own."""
+        del length
+        return self
+
     def parts(self, lengths: Lengths | None) -> dict[str, Mechanism] | None:
         """The mechanisms that draw words of these public lengths, by length; None: not known before lengths are."""
         del lengths
@@ -208,6 +213,8 @@ class Mechanism(ABC):
 
     def release_copies(self, word: Word, count: int, *, bits: BitSource | None = None) -> list[Word]:
         """`count` private versions of one word. They are about one person, so their costs add up."""
+        if count < 1:
+            raise ParameterError("count", expected="a whole number, 1 or more", found=count)
         codes = self.language.encode(word)
         released, sizes = self._draw(np.tile(codes, count), np.full(count, len(codes)), bits or system_bits())
         return [decode(piece, self.alphabet, like=word) for piece in split_words(released, sizes)]
@@ -258,7 +265,7 @@ class Mechanism(ABC):
 
     def release_checked(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         """The same for words that the language is known to have: `language.first_refused` has passed them."""
-        return self._draw(codes, lengths, bits)
+        return self._draw(codes, lengths, bits) if len(lengths) else (codes.copy(), lengths.copy())
 
     # --- the law -------------------------------------------------------------------------------
 
@@ -269,7 +276,8 @@ class Mechanism(ABC):
         """
         if word is None:
             if not self.language.homogeneous:
-                raise WordError("word: expected a word, because on a model the law depends on it, found none")
+                where = "on a model" if self.language.graph is not None else "where lengths differ"
+                raise WordError(f"word: expected a word, because {where} the law depends on it, found none")
             return self._law(None)
         return self._law(self.language.encode(word))
 

@@ -75,6 +75,7 @@ def select_mechanism(
         prior=prior,
         utility=utility,  # type: ignore[arg-type]
         offset=offset,  # type: ignore[arg-type]
+        public_start=language.public_start,
         cutoff=cutoff,
         not_private=not_private,
     )
@@ -95,11 +96,23 @@ def choose_mechanism(choice: MechanismChoice, language: Language) -> Mechanism:
     >>> choose_mechanism(MechanismChoice(epsilon=2), sv.words("abc", 3)).name
     'exponential'
     """
+    _check_together(choice, language)
     if isinstance(language, AnyLength):
         return ByLength(language, choice, choose_mechanism)
     if choice.mechanism != AUTO:
         return BY_NAME[choice.mechanism].from_choice(language, choice)
     return _least_error(choice, language) if choice.metric == "hamming" else _fewest_edits(choice, language)
+
+
+def _check_together(choice: MechanismChoice, language: Language) -> None:
+    """Refuse a language that is not what the choice is about: what the choice says of it would not be true."""
+    if choice.metric != language.metric:
+        raise ParameterError("metric", expected=f"{language.metric} for {language!r}", found=choice.metric)
+    if choice.public_start != language.public_start:
+        expected = f"{str(language.public_start).lower()} for {language!r}"
+        raise ParameterError("public_start", expected=expected, found=choice.public_start)
+    if choice.max_length not in (None, language.max_length):
+        raise ParameterError("max_length", expected=f"that of {language!r}", found=choice.max_length)
 
 
 # --- "auto" on words of one length -------------------------------------------------------------

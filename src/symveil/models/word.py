@@ -16,8 +16,8 @@ Lengths = NDArray[np.int64]
 """How many symbols each word has, where the codes of all words stand one after the other."""
 
 
-def encode(word: Word, alphabet: Alphabet) -> Codes:
-    """The codes of a word's symbols.
+def encode(word: Word, alphabet: Alphabet, *, tell_length: bool = True) -> Codes:
+    """The codes of a word's symbols; an error says how long the word is unless that is a secret.
 
     >>> encode("cab", Alphabet.from_symbols("abc")).tolist()
     [2, 0, 1]
@@ -36,15 +36,16 @@ def encode(word: Word, alphabet: Alphabet) -> Codes:
     if -1 in codes:
         # The symbol is a secret: the position tells the owner enough and a reader of logs nothing.
         position = codes.index(-1) + 1
+        length = f" of {len(codes)}" if tell_length else ""
         raise WordError(
             f"word: expected symbols of the alphabet ({len(alphabet)} symbols), found another one at position "
-            f"{position} of {len(codes)}",
+            f"{position}{length}",
             position=position,
         )
     return np.array(codes, dtype=np.int32)
 
 
-def encode_many(words: Iterable[Word], alphabet: Alphabet) -> list[Codes]:
+def encode_many(words: Iterable[Word], alphabet: Alphabet, *, tell_length: bool = True) -> list[Codes]:
     """The codes of each word; an error also says which word, counted from 1."""
     if isinstance(words, str):
         # each of its characters would be a word of its own, with a budget of its own
@@ -52,7 +53,7 @@ def encode_many(words: Iterable[Word], alphabet: Alphabet) -> list[Codes]:
     codes = []
     for number, word in enumerate(words, start=1):
         try:
-            codes.append(encode(word, alphabet))
+            codes.append(encode(word, alphabet, tell_length=tell_length))
         except WordError as error:
             raise WordError(f"word {number}, {error}", position=error.position) from None
     return codes

@@ -188,9 +188,10 @@ class DistanceLaw:
             f"<td>{self.probabilities[index]:.6g}</td></tr>"
             for index in likeliest
         )
+        what = "error" if self.metric == "hamming" else self.measured
         return self.to_svg() + (
-            f"<table><caption>expected error {self.expected_error:.6g}</caption>"
-            f"<tr><th>distance</th><th>words</th><th>probability</th></tr>{rows}</table>"
+            f"<table><caption>expected {what} {self.expected_error:.6g}</caption>"
+            f"<tr><th>{self.measured}</th><th>words</th><th>probability</th></tr>{rows}</table>"
         )
 
 

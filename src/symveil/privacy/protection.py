@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.errors import ParameterError
 from symveil.languages.language import Language
 from symveil.languages.open import OpenRuns
 from symveil.languages.runs import RunLanguage
@@ -71,10 +72,14 @@ def protection(language: Language, adjacency: Adjacency) -> Protection | None:
     >>> near.by_position                     # only the detour over b or c can be hidden
     (0.0, 1.0, 0.0)
     """
+    if language.graph is None:
+        return None
     reach = read_adjacency(adjacency, length=language.max_length or 0)
     if isinstance(language, OpenRuns):
         return _by_edits(language, reach)
-    return _by_substitutions(language, reach) if isinstance(language, RunLanguage) else None
+    if not isinstance(language, RunLanguage):
+        raise ParameterError("language", expected="words of one length, or up to a bound", found=repr(language))
+    return _by_substitutions(language, reach)
 
 
 @lru_cache(maxsize=16)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, SymveilError, TooLargeError
+from symveil.languages.language import FAR
 from symveil.models.word import Codes, read_length
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import at_least
@@ -119,7 +120,7 @@ def neighbours(law: Law, inputs: list[Codes]) -> Iterator[NDArray[np.int64]]:
     for rows in inputs:
         for word in rows:
             distance = np.concatenate([law.distance(word, others) for others in inputs])
-            yield np.flatnonzero((distance > 0) & (distance <= law.adjacency))
+            yield np.flatnonzero((distance > 0) & (distance <= min(law.adjacency, FAR - 1)))
 
 
 def _enumerated(law: Law, length: int | None, output_length: int | None) -> _Enumerated:

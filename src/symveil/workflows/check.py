@@ -26,7 +26,8 @@ from symveil.numerics.rationals import spelled
 from symveil.workflows.releasing.promise import Release, promised
 
 _PARAMETERS_OF_0_2 = (
-    *("mechanism", "calibration", "prior", "utility", "offset", "public_start", "metric", "max_length", "cutoff"),
+    *("mechanism", "calibration", "prior", "utility", "offset", "public_start"),
+    *("metric", "max_length", "cutoff"),
 )
 _LONGEST_TOLD, _LONGEST_TOLD_ON_A_MODEL = 10_000, 2000
 """Up to this length a guarantee is worked out for words that only the manifest speaks of."""
@@ -188,7 +189,7 @@ def _guarantee(release: Release, told: dict[str, Any], lengths: NDArray[np.int64
     if lengths is None:
         del promise["protection"]  # it is that of a middle length
     for key, value in promise.items():
-        if told[key] != value:
+        if json.dumps(told[key], sort_keys=True) != json.dumps(value, sort_keys=True):  # not as Python: 1 is not true
             return Check("guarantee", False, f"another {key} than what is computed again")
     # what is printed is rounded upwards, and may be above an epsilon that is kept: exact against exact
     epsilon = release.choice.epsilon

@@ -72,10 +72,12 @@ def explain_word(word: Word, mechanism: Mechanism) -> Explanation:
     >>> [row["words"] for row in explanation.document()["distances"]]
     ['1', '18', '60', '41', '1']
     """
+    length = len(mechanism.language.encode(word))
+    mechanism = mechanism.of_length(length) or mechanism  # where each length has one of its own, that one
     language = mechanism.language
     return Explanation(
         mechanism=mechanism,
-        length=len(language.encode(word)),
+        length=length,
         law=mechanism.distances(word),
         automaton=mechanism.automaton_size(word),
         protection=protection(language, mechanism.adjacency),

@@ -14,7 +14,7 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, decode, encode_many, split_words
 from symveil.randomness import BitSource, system_bits
-from symveil.workflows.releasing.parameters import ChoiceParameters, described_choice, refuse_unknown, shows_fields
+from symveil.workflows.releasing.parameters import ChoiceParameters, check_names, described_choice, shows_fields
 from symveil.workflows.releasing.promise import Release
 
 
@@ -57,12 +57,12 @@ def privatize(
     True
     """
     loose = dict(named)
+    check_names("privatize", ChoiceParameters, loose, choice)
     choice = described_choice(choice, loose)
-    refuse_unknown("privatize", loose)
     built = Release.of(choice, alphabet=alphabet, model=model).mechanism
     language = built.language
     sources = words if isinstance(words, str) else list(words)
-    rows = encode_many(sources, language.alphabet)
+    rows = encode_many(sources, language.alphabet, tell_length=choice.metric == "hamming")
     codes = np.concatenate([np.empty(0, dtype=np.int32), *rows])
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     wrong = language.first_refused(codes, lengths)

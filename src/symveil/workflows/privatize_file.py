@@ -24,9 +24,9 @@ from symveil.workflows.releasing.local_job import LocalJob
 from symveil.workflows.releasing.parameters import (
     FileParameters,
     RunOptions,
+    check_names,
     described,
     described_choice,
-    refuse_unknown,
     shows_fields,
 )
 from symveil.workflows.releasing.promise import Release, manifest, parameters, price
@@ -105,12 +105,12 @@ def privatize_file(
     (2, 'exact')
     """
     loose = dict(named)
+    check_names("privatize_file", FileParameters, loose, choice)
     if "keep" in loose:
         loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
     choice = described_choice(choice, loose)
     columns = described(ColumnOptions, columns, loose, name="columns")
     run = described(RunOptions, run, loose, name="run")
-    refuse_unknown("privatize_file", loose)
     notes: list[str] = []
     model_file = Path(model) if isinstance(model, str | Path) else None
     loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)

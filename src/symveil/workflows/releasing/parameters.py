@@ -153,6 +153,8 @@ def described(kind: type[Described], given: Described | None, named: dict[str, A
     own = {key: named.pop(key) for key in list(named) if key in known}
     if given is None:
         return kind(**own)
+    if not isinstance(given, kind):
+        raise ParameterError(name, expected=f"a {kind.__name__}", found=f"a {type(given).__name__}")
     if own:
         raise ParameterError(next(iter(own)), expected=f"it inside {name}, which was given", found="both")
     return given
@@ -165,10 +167,13 @@ def described_choice(given: MechanismChoice | None, named: dict[str, Any]) -> Me
     return described(MechanismChoice, given, named, name="choice")
 
 
-def refuse_unknown(function: str, named: dict[str, Any]) -> None:
-    """Refuse a name that no description has, as Python does."""
-    if named:
-        raise TypeError(f"{function}() got an unexpected keyword argument {next(iter(named))!r}")
+def check_names(function: str, types: type, named: dict[str, Any], choice: MechanismChoice | None) -> None:
+    """Refuse names that a function does not take, and a missing ε, as Python does."""
+    unknown = next((name for name in named if name not in types.__annotations__), None)
+    if unknown is not None:
+        raise TypeError(f"{function}() got an unexpected keyword argument {unknown!r}")
+    if choice is None and "epsilon" not in named:
+        raise TypeError(f"{function}() missing 1 required keyword-only argument: 'epsilon'")
 
 
 def shows_fields(*kinds: type, types: type, first: tuple[str, ...]) -> Callable[[Function], Function]:
