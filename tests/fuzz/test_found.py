@@ -249,3 +249,16 @@ def test_brackets_that_nest_nothing_are_read(tmp_path) -> None:
     (tmp_path / "t.jsonl").write_text(f'{{"id": 1, "s": ["a"], "k": {value}}}\n')
     batch = next(open_sequences(tmp_path / "t.jsonl", ColumnOptions(sequence="s", keep=("k",))).records())
     assert json.loads(batch.column(kept(0))[0].as_py()) == json.loads(value)
+
+
+def test_a_ledger_whose_schema_is_no_text(tmp_path) -> None:
+    """SQLite quotes a damaged schema in its message, which Python's module then cannot decode."""
+    file = tmp_path / "l.db"
+    grant_budget(file, 1, everyone=True)
+    content = file.read_bytes()
+    at = content.rindex(b"CREATE TABLE")
+    for damage in (b"\xfbREATE TABLE", b"CREATE TABLE \xfb", b"CREATE\xfbTABLE"):
+        file.write_bytes(content[:at] + damage + content[at + len(damage) :])
+        with pytest.raises(LedgerError) as caught:
+            ledger_status(file)
+        assert len(str(caught.value).splitlines()) == 1

@@ -258,6 +258,8 @@ def _explained(url: str) -> Iterator[None]:
         raise LedgerError(f"{shown(url)}: expected a working ledger database, found {_cause(error)}") from None
     except SQLAlchemyError as error:
         raise LedgerError(f"{shown(url)}: expected a working ledger database, found {type(error).__name__}") from None
+    except UnicodeError:  # Python's module around SQLite, of a message that quotes what is damaged
+        raise LedgerError(f"{shown(url)}: expected a working ledger database, found damaged text in it") from None
 
 
 # what PostgreSQL says about connections, rights, tables, resources and the like; other classes are about values
