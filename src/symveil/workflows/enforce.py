@@ -73,4 +73,4 @@ def _sensitive_document(sensitive: Sensitive) -> dict[str, object]:
 
 
 def _shown(probability: Fraction | float) -> str | float:
-    return str(probability) if isinstance(probability, Fraction) else probability
+    return probability if isinstance(probability, float) else str(probability)
