@@ -12,13 +12,13 @@ from benchmarks.measure import Effort, Task, best_times, repeated
 from benchmarks.row import Benchmark, Row
 from benchmarks.systems import busy_system, told_apart_system
 from benchmarks.zhao2025_plain import PlainObserver, control_policy, modified_automaton, show
-from symveil.enforcement.policy_inputs import PolicyInputs
 from symveil.enforcement.safe import SafeSubstitutes
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy
 from symveil.languages.observation import Observed
 from symveil.languages.run_counts import RunNeighbours
 from symveil.randomness import system_bits
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.safe_observations import SafeObservations
 from symveil.workflows.enforce import enforcement_document
 
@@ -52,7 +52,7 @@ def substitutes(effort: Effort) -> Iterator[Row]:
 
     def prepared() -> tuple[SensitiveOnlyPolicy, SafeObservations]:
         safe = SafeObservations(Observed(system), question, longest=length)
-        return SensitiveOnlyPolicy(PolicyInputs(safe), SafeSubstitutes(safe, _DISTANCE), adjacency=1), safe
+        return SensitiveOnlyPolicy(RunObservations(safe), SafeSubstitutes(safe, _DISTANCE), adjacency=1), safe
 
     policy, safe = prepared()
     codes = np.array([system.observable.index(event) for event in string], dtype=np.int32)

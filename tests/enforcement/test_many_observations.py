@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.enforcement import policy_inputs
 from symveil.languages import distance_sums
+from symveil.verification.opacity import run_observations
 from symveil.workflows.enforce import enforcement_document
 
 from .plain_observer import busy_system
@@ -30,7 +30,7 @@ def test_a_report_on_fifty_states_takes_seconds_and_leaves_little_out():
     assert len(document["sensitive"]) == document["sensitive_count"] == 388
     assert {each["substitute_count"] for each in document["sensitive"] if len(each["observation"]) == 6} == {14337}
     assert max(len(each["substitutes"]) for each in document["sensitive"]) == 1000
-    strings = sum((each.probability for each in enforced._inputs.sensitive.values()), start=Fraction(0))
+    strings = sum((each.probability for each in enforced._runs.sensitive.values()), start=Fraction(0))
     assert Fraction(document["violation_before"]) == strings
 
 
@@ -40,7 +40,7 @@ def test_what_private_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, 
     monkeypatch.setattr(distance_sums, "_FEW_PAIRS", few)
     enforced = sv.enforce_opacity(busy_system(50, 8), 2, epsilon=2, length=4)
     release = enforced._policy.release_for(4)
-    listed, outputs = list(enforced._inputs._runs.complete()), release.outputs()
+    listed, outputs = list(enforced._runs.walk(cut=False)), release.outputs()
     assert {len(each.events) for each in listed} == {4}
     assert len(listed) == 625 > len(outputs)
     shown, secret, distance = np.zeros(len(outputs)), np.zeros(len(outputs)), 0.0
@@ -56,7 +56,7 @@ def test_what_private_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, 
 
 def test_what_is_too_large_is_refused_before_it_is_listed(monkeypatch):
     """Length 30: 3³⁰ observations are counted, not listed."""
-    monkeypatch.setattr(policy_inputs, "complete_observations", lambda *_, **__: pytest.fail("they were listed"))
+    monkeypatch.setattr(run_observations, "complete_observations", lambda *_, **__: pytest.fail("they were listed"))
     system = sv.StochasticSystem.from_transitions(
         [(state, event, "1" if event == "c" else "0", Fraction(1, 3)) for state in "01" for event in "abc"],
         initial="0", observable=["a", "b", "c"], secret=["1"],

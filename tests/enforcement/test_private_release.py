@@ -25,7 +25,7 @@ from .test_private_loss import three_ways
 
 def release_for(system: sv.StochasticSystem, k: int | str, length: int, **options: object) -> PrivateRelease | None:
     enforced = sv.enforce_opacity(system, k, length=length, **options)
-    return enforced._policy.release_for(length) if enforced._inputs.safe.language(length) else None
+    return enforced._policy.release_for(length) if enforced._runs.safe.language(length) else None
 
 
 @settings(max_examples=60)

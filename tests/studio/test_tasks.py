@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.drawing.road_map import road_map_svg
-from symveil.enforcement import policy_inputs, sensitive_only
+from symveil.enforcement import sensitive_only
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.io.coordinates import read_coordinates
@@ -29,7 +29,7 @@ from symveil.studio.panels.release import ReleasePanel
 from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
 from symveil.studio.tasks.words import factor
 from symveil.studio.worker import Task
-from symveil.verification.opacity import safe_observations
+from symveil.verification.opacity import run_observations, safe_observations
 from symveil.workflows import opacity as opacity_workflow
 from symveil.workflows.budgets import grant_budget
 from symveil.workflows.privatize_file import privatize_file
@@ -134,7 +134,7 @@ def test_moving_epsilon_builds_nothing_that_does_not_depend_on_it(tmp_path: Path
         (safe_observations, "explore"),
         (opacity_workflow, "verdict_on"),
         (opacity_workflow, "violation_on"),
-        (policy_inputs, "complete_observations"),
+        (run_observations, "complete_observations"),
         (sensitive_only, "loss_of_laws"),
         (EnumeratedLoss, "of"),
     ):

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from symveil.drawing.diagram import Diagram
 from symveil.enforcement.losses import EnumeratedLoss, log_totals
-from symveil.enforcement.policy_inputs import PolicyInputs, nothing_to_show
 from symveil.errors import ParameterError
 from symveil.languages.distance_sums import distance_counts, log_sums
 from symveil.languages.run_counts import RunNeighbours
@@ -31,6 +30,7 @@ from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_adjacency
 from symveil.randomness import BitSource
 from symveil.verification.opacity.complete_observations import ObservationTable
+from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.safe_observations import Events
 
 _MOST_OUTPUTS = 4_000_000
@@ -43,14 +43,14 @@ Floats = NDArray[np.float64]
 class LengthTables:
     """The observations of one length and their distances: all of the policy that does not depend on ε."""
 
-    def __init__(self, inputs: PolicyInputs, language: RunLanguage, adjacency: Adjacency) -> None:
-        self._inputs, self.language = inputs, language
+    def __init__(self, runs: RunObservations, language: RunLanguage, adjacency: Adjacency) -> None:
+        self._runs, self.language = runs, language
         self.reach = min(read_adjacency(adjacency, length=language.length), max(language.length, 1))
 
     @cached_property
     def possible(self) -> RunLanguage:
         """All observations of the length, safe or not."""
-        return self._inputs.safe.possible(self.language.length)
+        return self._runs.safe.possible(self.language.length)
 
     @cached_property
     def loss(self) -> EnumeratedLoss | None:
@@ -65,7 +65,7 @@ class LengthTables:
     @property
     def runs(self) -> ObservationTable:
         """What complete runs of this length show."""
-        return self._inputs.complete[self.language.length]
+        return self._runs.complete[self.language.length]
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -133,7 +133,7 @@ class PrivateRelease:
 
     def substitutes(self, events: Events, at_most: int | None) -> list[tuple[Events, float]]:
         """The outputs with their probabilities, the likeliest first, as floats right to about 13 digits."""
-        distance = self.distance(np.array(events, dtype=np.int32), self.tables.outputs).astype(np.int16)
+        distance = self.distance(np.array(events, dtype=np.int32), self.tables.outputs)
         weight = np.exp(-self.rate * (np.arange(len(events) + 1) - distance.min()))
         chance = weight / weight[distance].sum()
         nearest = np.argsort(distance, kind="stable")[:at_most]
@@ -159,19 +159,19 @@ class PrivatePolicy:
 
     def __init__(
         self,
-        inputs: PolicyInputs,
+        runs: RunObservations,
         *,
         epsilon: Fraction,
         adjacency: Adjacency,
         tables: dict[int, LengthTables] | None = None,
     ) -> None:
-        self._inputs, self._safe, self._epsilon, self.adjacency = inputs, inputs.safe, epsilon, adjacency
+        self._runs, self._safe, self._epsilon, self.adjacency = runs, runs.safe, epsilon, adjacency
         self._tables = {} if tables is None else tables
         self._releases: dict[int, PrivateRelease] = {}
 
     def with_epsilon(self, epsilon: Fraction) -> PrivatePolicy:
         """The same policy with another ε."""
-        return PrivatePolicy(self._inputs, epsilon=epsilon, adjacency=self.adjacency, tables=self._tables)
+        return PrivatePolicy(self._runs, epsilon=epsilon, adjacency=self.adjacency, tables=self._tables)
 
     def release_for(self, length: int) -> PrivateRelease:
         """The mechanism for one length, which must have a safe observation."""
@@ -180,7 +180,7 @@ class PrivatePolicy:
                 language = self._safe.language(length)
                 if language is None:
                     raise AssertionError("only lengths with a safe observation are released")
-                self._tables[length] = LengthTables(self._inputs, language, self.adjacency)
+                self._tables[length] = LengthTables(self._runs, language, self.adjacency)
             self._releases[length] = PrivateRelease(self._tables[length], epsilon=self._epsilon)
         return self._releases[length]
 
@@ -189,10 +189,9 @@ class PrivatePolicy:
         lengths = self._safe.complete_lengths
         return next((lengths[length][0] for length in lengths if self._safe.language(length) is None), None)
 
-    def require_replaceable(self, events: Events) -> None:
-        """Every observation is, where there is a safe one of its length."""
-        if self._safe.language(len(events)) is None:
-            raise nothing_to_show(events)
+    def can_replace(self, events: Events) -> bool:
+        """Whether there is a safe observation of its length."""
+        return self._safe.language(len(events)) is not None
 
     def substitute_count(self, events: Events) -> int:
         """All safe observations of its length."""
@@ -201,8 +200,7 @@ class PrivatePolicy:
 
     def substitutes(self, events: Events, at_most: int | None = None) -> list[tuple[Events, float]]:
         """What may be shown instead of an observation, with its probability, the likeliest first."""
-        is_replaceable = self._safe.language(len(events)) is not None
-        return self.release_for(len(events)).substitutes(events, at_most) if is_replaceable else []
+        return self.release_for(len(events)).substitutes(events, at_most) if self.can_replace(events) else []
 
     def draw(self, codes: Codes, bits: BitSource) -> Codes:
         """What is shown for each row."""

@@ -26,15 +26,15 @@ MOST_NUMBERS = 20_000_000
 _FEW_PAIRS = 100_000
 
 
-def all_distances(words: Codes, others: Codes) -> NDArray[np.int16]:
+def all_distances(words: Codes, others: Codes) -> NDArray[np.int32]:
     """The Hamming distances of all pairs, a row for each word."""
-    distance = np.zeros((len(words), len(others)), dtype=np.int16)
+    distance = np.zeros((len(words), len(others)), dtype=np.int32)
     for own, their in zip(words.T, others.T, strict=True):
         distance += own[:, None] != their
     return distance
 
 
-def counts_by_row(distance: NDArray[np.int16], size: int) -> NDArray[np.int64]:
+def counts_by_row(distance: NDArray[np.int32], size: int) -> NDArray[np.int64]:
     """How often each row has the values 0 … size − 1."""
     keys = distance + size * np.arange(len(distance))[:, None]
     return np.bincount(keys.reshape(-1), minlength=size * len(distance)).reshape(len(distance), size)
