@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from symveil.errors import FileError, InputError
-from symveil.io.sequences import read_sequences
+from symveil.io.sequences.word_lists import read_sequences
 
 SECRET = "SECRET"
 

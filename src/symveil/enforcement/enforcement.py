@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from symveil.drawing.diagram import Diagram
 from symveil.enforcement.private import PrivatePolicy
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, require_few_outcomes
 from symveil.errors import ParameterError, WordError
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, shown_at_least
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import read_epsilon
@@ -68,7 +68,7 @@ class Enforcement:
 
     # --- what it achieves ----------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def unenforceable(self) -> tuple[str, ...] | None:
         """An observation for which there is nothing to show; None where there is none."""
         events = self._policy.unenforceable()
@@ -84,7 +84,7 @@ class Enforcement:
         """How many sensitive strings there are."""
         return len(self._runs.sensitive)
 
-    @cached_property
+    @computed_once
     def sensitive(self) -> tuple[Sensitive, ...]:
         """The sensitive strings with their substitutes."""
         return self.list_sensitive()

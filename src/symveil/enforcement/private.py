@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.run_release import release_runs
 from symveil.models.word import Codes
+from symveil.numerics.once import computed_once
 from symveil.privacy.calibration.search import largest_rate
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_adjacency
@@ -47,17 +47,17 @@ class LengthTables:
         self._runs, self.language = runs, language
         self.reach = min(read_adjacency(adjacency, length=language.length), max(language.length, 1))
 
-    @cached_property
+    @computed_once
     def possible(self) -> RunLanguage:
         """All observations of the length, safe or not."""
         return self._runs.safe.possible(self.language.length)
 
-    @cached_property
+    @computed_once
     def loss(self) -> EnumeratedLoss | None:
         """The loss for each rate; None where the observations are too many to list."""
         return EnumeratedLoss.of(self.possible, self.language, self.reach)
 
-    @cached_property
+    @computed_once
     def outputs(self) -> Codes:
         """The safe observations, in alphabetical order."""
         return self.language.enumerate_codes(at_most=_MOST_OUTPUTS)
@@ -67,7 +67,7 @@ class LengthTables:
         """What complete runs of this length show."""
         return self._runs.complete[self.language.length]
 
-    @cached_property
+    @computed_once
     def counts(self) -> NDArray[np.int64]:
         """For each observation of `runs` how many outputs lie at each distance."""
         return distance_counts(self.outputs, self.runs.codes)
@@ -140,7 +140,7 @@ class PrivateRelease:
         shown = map(tuple, self.tables.outputs[nearest].tolist())
         return list(zip(shown, chance[distance[nearest]].tolist(), strict=True))
 
-    @cached_property
+    @computed_once
     def effect(self) -> tuple[float, float]:
         """E[distance; the run has this length], and the largest Pr(a secret state was visited | what is shown)."""
         runs = self.tables.runs
@@ -213,7 +213,7 @@ class PrivatePolicy:
             "draw", expected="the policy safe or substitution, whose distance is fixed", found=self.name
         )
 
-    @cached_property
+    @computed_once
     def guarantee(self) -> Guarantee:
         """The largest of all lengths, since unfinished runs are taken too; no loss exceeds the classic one."""
         worst = Guarantee(epsilon=0.0, how="exact")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import cached_property
 
 from flint import fmpq
 
@@ -18,6 +17,7 @@ from symveil.enforcement.safe import SafeSubstitutes
 from symveil.enforcement.substitution import AnySubstitutes
 from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.models.word import Codes
+from symveil.numerics.once import computed_once
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_adjacency
 from symveil.randomness import BitSource
@@ -78,7 +78,7 @@ class SensitiveOnlyPolicy:
             shown[unsafe] = self._substitutes.draw(codes[unsafe], bits)
         return shown
 
-    @cached_property
+    @computed_once
     def guarantee(self) -> Guarantee:
         """Over all that may be handed in: sensitive strings, and every safe observation."""
         laws = {events: self._law(events) for events in self._accepted()}
@@ -94,7 +94,7 @@ class SensitiveOnlyPolicy:
                 left -= len(safe)
                 yield from map(tuple, safe.tolist())
 
-    @cached_property
+    @computed_once
     def violation(self) -> Fraction:
         """The share of substitutes that are unsafe: an observer recognises what the system cannot produce."""
         total = Fraction(0)
@@ -108,7 +108,7 @@ class SensitiveOnlyPolicy:
         """All substitutes lie at distance ω."""
         return float(self._substitutes.omega * self._runs.violation)
 
-    @cached_property
+    @computed_once
     def posterior_of_secret(self) -> Fraction:
         """Exact, over everything that runs may lead to."""
         inputs = self._runs.cut_when_exposed

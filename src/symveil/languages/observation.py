@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from symveil.drawing.diagram import Diagram
 from symveil.drawing.drawable import Drawable
@@ -18,6 +17,7 @@ from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.observer_diagram import observer_diagram
 from symveil.languages.state_sets import Image, StateSet, closure, members, set_of
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
+from symveil.numerics.once import computed_once
 
 Progress = Callable[[int], None]
 """Called now and then with the number of estimates, or of observations, that have been explored."""
@@ -78,7 +78,7 @@ class Observed:
             )
         return self.system
 
-    @cached_property
+    @computed_once
     def number(self) -> dict[str, int]:
         """The number of each state."""
         return {state: index for index, state in enumerate(self.system.states)}
@@ -88,52 +88,52 @@ class Observed:
         """The observable events; an observation is a sequence of their numbers."""
         return self.system.observable
 
-    @cached_property
+    @computed_once
     def event_number(self) -> dict[str, int]:
         """The number of each observable event."""
         return {event: index for index, event in enumerate(self.events)}
 
-    @cached_property
+    @computed_once
     def secret(self) -> StateSet:
         """Q_s."""
         return set_of(self.number[state] for state in self.system.secret)
 
-    @cached_property
+    @computed_once
     def start(self) -> StateSet:
         """The states possible before anything was observed."""
         return self.reach(self.initial)
 
-    @cached_property
+    @computed_once
     def initial(self) -> StateSet:
         """Where a run may start."""
         return set_of(self.number[state] for state in self.system.initial_states)
 
-    @cached_property
+    @computed_once
     def reach(self) -> Image:
         """The unobservable reach: the states themselves and all that unobservable moves lead to."""
         return Image(closure(self._silent))
 
-    @cached_property
+    @computed_once
     def steps(self) -> tuple[Image, ...]:
         """For each event the estimate after it, unobservable moves after it included."""
         return tuple(Image([self.reach(target) for target in targets]) for targets in self._targets)
 
-    @cached_property
+    @computed_once
     def clean_reach(self) -> Image:
         """The unobservable reach of the non-secret states of a set through non-secret states only."""
         return Image(closure(self._silent, within=~self.secret))
 
-    @cached_property
+    @computed_once
     def clean_steps(self) -> tuple[Image, ...]:
         """For each event the states in which the whole instant after it may have been without a secret."""
         return tuple(Image([self.clean_reach(target) for target in targets]) for targets in self._targets)
 
-    @cached_property
+    @computed_once
     def occurring(self) -> tuple[int, ...]:
         """The events that some transition has."""
         return tuple(event for event, targets in enumerate(self._targets) if any(targets))
 
-    @cached_property
+    @computed_once
     def successors(self) -> list[list[int]]:
         """Where all moves of each state lead, observable or not."""
         successors: list[list[int]] = [[] for _ in self.system.states]
@@ -141,7 +141,7 @@ class Observed:
             successors[self.number[source]].append(self.number[target])
         return successors
 
-    @cached_property
+    @computed_once
     def reachable(self) -> set[int]:
         """The states that some run meets."""
         reached = set(members(self.initial))
@@ -161,7 +161,7 @@ class Observed:
     def _targets(self) -> list[list[StateSet]]:
         return [self._moves_of[event] for event in self.events]
 
-    @cached_property
+    @computed_once
     def _moves_of(self) -> dict[str | None, list[StateSet]]:
         """For each observable event, and for all unobservable ones together, each state's successors."""
         size = len(self.system.states)
@@ -235,7 +235,7 @@ class Observer(Drawable):
     sets: tuple[StateSet, ...] = field(repr=False)
     transitions: tuple[tuple[int, int, int], ...] = field(repr=False)
 
-    @cached_property
+    @computed_once
     def estimates(self) -> tuple[tuple[str, ...], ...]:
         """The sets by the names of their states."""
         names = self.system.states

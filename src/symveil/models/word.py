@@ -12,6 +12,8 @@ from symveil.models.alphabet import Alphabet, Symbol, is_hashable
 
 Word = Sequence[Symbol]
 Codes = NDArray[np.int32]
+Lengths = NDArray[np.int64]
+"""How many symbols each word has, where the codes of all words stand one after the other."""
 
 
 def encode(word: Word, alphabet: Alphabet) -> Codes:
@@ -80,8 +82,25 @@ def check_code_range(codes: Codes, alphabet: Alphabet) -> None:
         )
 
 
-def read_length(value: int) -> int:
-    """The number of symbols of a word."""
+def read_length(value: int, *, name: str = "length") -> int:
+    """The number of symbols of a word, or a public bound on it, as the parameter `name`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ParameterError("length", expected="a whole number, 0 or more", found=value)
+        raise ParameterError(name, expected="a whole number, 0 or more", found=value)
     return int(value)
+
+
+def split_words(codes: Codes, lengths: Lengths) -> list[Codes]:
+    """The words one by one, from all their codes and their lengths.
+
+    >>> [word.tolist() for word in split_words(np.array([0, 1, 2], dtype=np.int32), np.array([2, 0, 1]))]
+    [[0, 1], [], [2]]
+    """
+    return np.split(codes, np.cumsum(lengths)[:-1]) if len(lengths) else []
+
+
+def as_rows(codes: Codes, lengths: Lengths, length: int) -> Codes:
+    """Words that all have `length` symbols as the rows of an array; refused where one has not."""
+    other = np.flatnonzero(lengths != length)
+    if len(other):
+        raise WordError(f"word {other[0] + 1}, word: expected {length} symbols, found {lengths[other[0]]}")
+    return codes.reshape(len(lengths), length)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError, ParameterError, TooLargeError
-from symveil.io.model_files import load_model
+from symveil.io.models.model_files import load_model
 from symveil.languages.observation import Observed, Progress
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import Number, at_least

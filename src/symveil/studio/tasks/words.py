@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import html
 import math
 
@@ -54,6 +55,18 @@ def marked_word(word: Word, released: Word, separator: str) -> str:
         shown = html.escape("␣" if new == " " else str(new))
         pieces.append(shown if new == old else f"<b>{shown}</b>")
     return (html.escape(separator) if separator.strip() else separator or "").join(pieces)
+
+
+def marked_edits(word: Word, released: Word, separator: str) -> str:
+    """A released word of another length as HTML, laid against the true one."""
+    pieces = []
+    for kind, _, _, first, last in difflib.SequenceMatcher(None, word, released, autojunk=False).get_opcodes():
+        shown = [html.escape("␣" if symbol == " " else str(symbol)) for symbol in released[first:last]]
+        if kind == "equal":
+            pieces += shown
+        else:
+            pieces += [f"<b>{symbol}</b>" for symbol in shown] or ["<b>·</b>"]
+    return (html.escape(separator) or "").join(pieces)
 
 
 def counted(count: float, noun: str) -> str:

@@ -16,9 +16,10 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from symveil.numerics.progress import Progress
 from symveil.verification.distances.certificate import Certificate, certify
 from symveil.verification.distances.exact import ExactLifting, Pair, policy_iteration
-from symveil.verification.distances.flows import Progress, iterate, largest_component
+from symveil.verification.distances.flows import iterate, largest_component
 from symveil.verification.distances.kernel import Relation, large_kernel, small_kernel
 from symveil.verification.distances.tables import ChainTable, Floats, Integers, dyadic, exact_matrix, fraction
 

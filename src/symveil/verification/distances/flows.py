@@ -18,10 +18,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from symveil.numerics.progress import Progress
 from symveil.verification.distances.late import linear_loops, sweeps
 from symveil.verification.distances.tables import ChainTable, Floats, Integers
-
-Progress = Callable[[int, int], None]
 
 _TOLERANCE = 1e-13  # of reduced costs
 _THRESHOLD = 1e-12  # what counts as strictly cheaper

@@ -17,10 +17,11 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq
 
+from symveil.numerics.progress import Progress
 from symveil.verification.distances.certificate import certify
 from symveil.verification.distances.distances import Distances, is_small, rounded_up
 from symveil.verification.distances.exact import ExactLifting, Pair, Shipment, policy_iteration
-from symveil.verification.distances.flows import Flows, Progress, improved_flows, iterate
+from symveil.verification.distances.flows import Flows, improved_flows, iterate
 from symveil.verification.distances.kernel import large_kernel, small_kernel
 from symveil.verification.distances.tables import ChainTable, Floats, Integers, exact_matrix
 

@@ -15,12 +15,12 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.numerics.once import computed_once
 from symveil.verification.opacity.exploration import SINK
 from symveil.verification.opacity.violation_chain import ViolationChain
 
@@ -108,7 +108,7 @@ class _FloatSystem:
         except RuntimeError:  # singular, as floats
             return np.zeros(self.size)
 
-    @cached_property
+    @computed_once
     def _factors(self) -> Any:
         from scipy.sparse import eye_array  # noqa: PLC0415
         from scipy.sparse.linalg import splu  # noqa: PLC0415

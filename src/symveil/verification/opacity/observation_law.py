@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from heapq import heappop, heappush
 
 from flint import fmpq, fmpq_mat
 
 from symveil.languages.observation import Observed
 from symveil.languages.strong_components import strong_components
+from symveil.numerics.once import computed_once
 
 Node = int
 """2·(number of a state) + (1 if a secret state has been met)."""
@@ -124,7 +124,7 @@ class ObservationLaw:
                         enter(target, visits[node] * chance)
         return visits, resting
 
-    @cached_property
+    @computed_once
     def _parts(self) -> list[tuple[list[Node], fmpq_mat | None]]:
         """The strongly connected parts of the unobservable moves, each before those it leads to.
 
@@ -133,7 +133,7 @@ class ObservationLaw:
         components = strong_components([[target for target, _ in moves] for moves in self._silent])
         return [(nodes, self._inverse(nodes)) for nodes in reversed(components)]
 
-    @cached_property
+    @computed_once
     def _part_of(self) -> dict[Node, int]:
         return {node: number for number, (nodes, _) in enumerate(self._parts) for node in nodes}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import count, islice
 
 import numpy as np
@@ -14,6 +13,7 @@ from flint import fmpq
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.observation import Observed, Progress
 from symveil.languages.strong_components import strong_components
+from symveil.numerics.once import computed_once
 from symveil.verification.opacity.complete_observations import ObservationTable, complete_observations
 from symveil.verification.opacity.exploration import SINK
 from symveil.verification.opacity.observation_law import Node, ObservationLaw, Spread, mass
@@ -56,13 +56,13 @@ class RunObservations:
         self.safe, self.law = safe, ObservationLaw(safe.observed)
         self._progress = progress
 
-    @cached_property
+    @computed_once
     def complete(self) -> dict[int, ObservationTable]:
         """Each run's whole observation, or its first events up to the horizon, as tables by length."""
         _require_at_most(MOST_TABULATED, sum(count for _, count in self.safe.complete_lengths.values()))
         return complete_observations(self.law, longest=self.safe.longest, progress=self._progress)
 
-    @cached_property
+    @computed_once
     def cut_when_exposed(self) -> list[RunObservation]:
         """The same, but an exposed observation is cut where it is a sensitive string: no k observations later."""
         listed = list(islice(self.walk(cut=True), MOST_OBSERVATIONS + 1))
@@ -75,13 +75,13 @@ class RunObservations:
         _require_at_most(MOST_OBSERVATIONS, len(self._sensitive))
         return self._sensitive
 
-    @cached_property
+    @computed_once
     def _sensitive(self) -> dict[Events, RunObservation]:
         """One more than allowed, where they are too many."""
         strings = self.walk(cut=True, only_violating=True)
         return {each.events: each for each in islice(strings, MOST_OBSERVATIONS + 1)}
 
-    @cached_property
+    @computed_once
     def violation(self) -> Fraction:
         """The probability that a run's observation violates opacity, within the horizon: that of a sensitive string.
 
@@ -153,7 +153,7 @@ class RunObservations:
         layers, longest = self._exposable, self.safe.longest
         return layers[-1 if longest is None else min(longest - length, len(layers) - 1)][state]
 
-    @cached_property
+    @computed_once
     def _exposable(self) -> list[list[bool]]:
         """`[n][state]`: whether a violation is possible in at most n more events; the last layer, in any number."""
         table, longest = self.safe.explored.table, self.safe.longest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +13,7 @@ from symveil.languages.runs import RunLanguage
 from symveil.languages.state_sets import StateSet, set_of
 from symveil.languages.strong_components import strong_components
 from symveil.models.alphabet import Alphabet
+from symveil.numerics.once import computed_once
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.exploration import Explored, explore
 from symveil.verification.opacity.notions import Question
@@ -41,22 +41,22 @@ class SafeObservations:
         self._limit = limit or observed.limit()
         self._by_length: dict[int, RunLanguage | None] = {}
 
-    @cached_property
+    @computed_once
     def alphabet(self) -> Alphabet:
         """The observable events."""
         return Alphabet(self.observed.events)
 
-    @cached_property
+    @computed_once
     def explored(self) -> Explored:
         """The estimates that safe observations lead to."""
         return explore(self.observed, estimator(self.observed, self.question), self._limit, within=self.longest)
 
-    @cached_property
+    @computed_once
     def _everything(self) -> Explored:
         """The estimates that all observations lead to: the observer, to the depth that is needed."""
         return explore(self.observed, estimator(self.observed, None), self._limit, within=self.longest)
 
-    @cached_property
+    @computed_once
     def graph(self) -> WordGraph | None:
         """Its paths are the safe observations; None where not even the empty one is safe."""
         return self._graph(self.explored) if self.explored.states else None
@@ -88,7 +88,7 @@ class SafeObservations:
         """All observations of one length, safe or not, of which there must be one."""
         return RunLanguage(graph=self._graph(self._everything), length=length)
 
-    @cached_property
+    @computed_once
     def moves(self) -> list[dict[int, int]]:
         """For each state of the graph where its events lead."""
         if self.graph is None:
@@ -117,7 +117,7 @@ class SafeObservations:
                     position=position,
                 )
 
-    @cached_property
+    @computed_once
     def complete_lengths(self) -> dict[int, tuple[Events, int]]:
         """The lengths of what runs show, complete or cut at the horizon: an observation of each, and how many."""
         everything, ending = self._everything, self._quiet_states
