@@ -39,8 +39,8 @@ def test_what_private_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, 
     """Length 4: 625 observations, each with the law of what is shown for it."""
     monkeypatch.setattr(distance_sums, "_FEW_PAIRS", few)
     enforced = sv.enforce_opacity(busy_system(50, 8), 2, epsilon=2, length=4)
-    release = enforced._policy.release_for(4)
-    listed, outputs = list(enforced._runs.walk(cut=False)), release.outputs()
+    release = enforced.mechanism(4)
+    listed, outputs = list(enforced._runs.walk(cut=False)), release.outputs(at_most=1000)[0]
     assert {len(each.events) for each in listed} == {4}
     assert len(listed) == 625 > len(outputs)
     shown, secret, distance = np.zeros(len(outputs)), np.zeros(len(outputs)), 0.0

@@ -12,6 +12,7 @@ import numpy as np
 
 from symveil.drawing.diagram import Diagram
 from symveil.enforcement.private import PrivatePolicy
+from symveil.enforcement.safe_release import SafeRelease
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, require_few_outcomes
 from symveil.errors import ParameterError, WordError
 from symveil.numerics.once import computed_once
@@ -65,6 +66,14 @@ class Enforcement:
         if not isinstance(self._policy, PrivatePolicy):
             raise ParameterError("epsilon", expected=f"none with the policy {self.policy}", found=epsilon)
         return Enforcement(self._runs, self._policy.with_epsilon(read_epsilon(epsilon)))
+
+    def mechanism(self, length: int) -> SafeRelease:
+        """The mechanism behind the policy private for observations of one length: `audit` and verifiers read it."""
+        if not isinstance(self._policy, PrivatePolicy):
+            raise ParameterError("policy", expected="private, which is a mechanism", found=self.policy)
+        if self._runs.safe.language(length) is None:
+            raise ParameterError("length", expected="one with a safe observation", found=length)
+        return self._policy.mechanism(length)
 
     # --- what it achieves ----------------------------------------------------------------------
 
