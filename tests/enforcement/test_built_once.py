@@ -9,12 +9,18 @@ from fractions import Fraction
 import pytest
 
 import symveil as sv
-from symveil.enforcement import losses, policy_inputs
-from symveil.enforcement.enforce import enforce_policy
-from symveil.enforcement.enforce import policy_inputs as inputs_of
+from symveil.enforcement import losses
+from symveil.enforcement.enforce import enforce_policy, observations_of
 from symveil.languages import observation
 from symveil.languages.observation import Observed
-from symveil.verification.opacity import exploration, safe_observations, verify, violation, violation_chain
+from symveil.verification.opacity import (
+    exploration,
+    run_observations,
+    safe_observations,
+    verify,
+    violation,
+    violation_chain,
+)
 from symveil.workflows import opacity
 from symveil.workflows.enforce import enforcement_document
 from symveil.workflows.opacity import judge_opacity
@@ -38,9 +44,8 @@ def built(monkeypatch) -> Counter:
         monkeypatch.setattr(module, "explore", counted("explore", exploration.explore))
     for module in (violation, opacity):
         monkeypatch.setattr(module, "verdict_on", counted("verdict", verify.verdict_on))
-    monkeypatch.setattr(
-        policy_inputs, "complete_observations", counted("observations", policy_inputs.complete_observations)
-    )
+    tabulate = counted("observations", run_observations.complete_observations)
+    monkeypatch.setattr(run_observations, "complete_observations", tabulate)
     monkeypatch.setattr(losses.EnumeratedLoss, "of", counted("loss", losses.EnumeratedLoss.of))
     return count
 
@@ -55,11 +60,11 @@ def test_a_report_needs_one_observer_and_one_verdict(built, k):
 
 
 def test_three_policies_share_what_they_are_given(built):
-    inputs = inputs_of(Observed(example_4()), 1, length=None)
+    runs = observations_of(Observed(example_4()), 1, length=None)
     policies = [
-        enforce_policy(inputs, policy="private", epsilon=2),
-        enforce_policy(inputs, policy="safe", omega=2),
-        enforce_policy(inputs, policy="substitution", omega=2),
+        enforce_policy(runs, policy="private", epsilon=2),
+        enforce_policy(runs, policy="safe", omega=2),
+        enforce_policy(runs, policy="substitution", omega=2),
     ]
     documents = [enforcement_document(each) for each in policies]
     assert built["closure"] == 1
@@ -82,12 +87,12 @@ def test_another_epsilon_builds_nothing(built):
 
 
 def test_threads_may_share_one_system():
-    inputs = inputs_of(Observed(example_4()), 1, length=None)
-    private = enforce_policy(inputs, policy="private", epsilon=2)
+    runs = observations_of(Observed(example_4()), 1, length=None)
+    private = enforce_policy(runs, policy="private", epsilon=2)
 
     def asked(number: int) -> object:
         if number % 2:
-            return judge_opacity(inputs.safe.observed, 1).document()
+            return judge_opacity(runs.safe.observed, 1).document()
         return enforcement_document(private.with_epsilon(number % 4 + 1))
 
     with ThreadPoolExecutor(8) as pool:

@@ -89,7 +89,7 @@ def expected_distance(given_: Inputs, laws: dict[Observation, Law]) -> float:
 
 
 def rate_of(enforced: Enforcement, length: int) -> float:
-    return enforced._policy.release_for(length).rate
+    return float(enforced.mechanism(length).rate)
 
 
 def released(enforced: Enforcement, word: Observation, seed: int, times: int = 4) -> list[Observation]:

@@ -51,7 +51,7 @@ def test_the_certificate_of_the_safe_language_would_not_have_been_enough(of_exam
     among_safe = EnumeratedLoss.of(outputs, outputs, 1)
     assert among_safe(Fraction("3.98")) < 4 < every(Fraction("3.98"))
     enforced = sv.enforce_opacity(example_4(), 1, epsilon=4)
-    assert every(enforced._policy.release_for(3).weights.rate) <= 4
+    assert every(enforced.mechanism(3).rate) <= 4
 
 
 @pytest.mark.parametrize("epsilon", ["1/100", 1, 3, 10, 40])

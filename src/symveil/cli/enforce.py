@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -204,9 +203,11 @@ def _print_facts(document: dict[str, Any]) -> None:
 
 def _probability(text: str | None) -> str:
     """A fraction, and the decimal it is; where the fraction is long, the decimal alone."""
+    from symveil.workflows.enforce import read_probability
+
     if text is None:
         return "not computed"
-    decimal = f"{float(Fraction(text)):.6g}"
+    decimal = f"{float(read_probability(text)):.6g}"
     return decimal if len(text) > _LONGEST_FRACTION else text if "/" not in text else f"{text} = {decimal}"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from symveil.enforcement.enforcement import Enforcement
-from symveil.enforcement.policy_inputs import PolicyInputs
 from symveil.enforcement.private import PrivatePolicy
 from symveil.enforcement.safe import SafeSubstitutes
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, read_omega
@@ -16,7 +15,7 @@ from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import Adjacency, read_adjacency, read_epsilon
 from symveil.verification.opacity.notions import read_question
-from symveil.verification.opacity.run_observations import read_horizon
+from symveil.verification.opacity.run_observations import RunObservations, read_horizon
 from symveil.verification.opacity.safe_observations import SafeObservations
 
 PolicyName = Literal["private", "safe", "substitution"]
@@ -67,22 +66,22 @@ def enforce_opacity(
     >>> enforced.release(["a", "c"])[0] in "bd"
     True
     """
-    inputs = policy_inputs(Observed(system), k, length=length, progress=progress)
-    return enforce_policy(inputs, policy=policy, epsilon=epsilon, omega=omega, adjacency=adjacency)
+    runs = observations_of(Observed(system), k, length=length, progress=progress)
+    return enforce_policy(runs, policy=policy, epsilon=epsilon, omega=omega, adjacency=adjacency)
 
 
-def policy_inputs(
+def observations_of(
     observed: Observed, k: int | float | str, *, length: int | None, progress: Progress | None = None
-) -> PolicyInputs:
+) -> RunObservations:
     """What all policies for one system, one k and one length have in common."""
     observed.stochastic  # noqa: B018  # refuses a system without probabilities
     question, longest = read_question(k, "weak"), read_horizon(observed, length)
     safe = SafeObservations(observed, question, longest=longest, limit=observed.limit(progress=progress))
-    return PolicyInputs(safe, progress=progress)
+    return RunObservations(safe, progress=progress)
 
 
 def enforce_policy(
-    inputs: PolicyInputs,
+    runs: RunObservations,
     *,
     policy: str,
     epsilon: Number | None = None,
@@ -100,12 +99,12 @@ def enforce_policy(
             )
         if epsilon is None:
             raise ParameterError("epsilon", expected="a number above 0 for the policy private", found="none")
-        return Enforcement(inputs, PrivatePolicy(inputs, epsilon=read_epsilon(epsilon), adjacency=adjacency))
+        return Enforcement(runs, PrivatePolicy(runs, epsilon=read_epsilon(epsilon), adjacency=adjacency))
     if epsilon is not None:
         raise ParameterError(
             "epsilon", expected=f"none with the policy {policy}, which has no ε to choose", found=epsilon
         )
-    distance, safe = read_omega(omega), inputs.safe
+    distance, safe = read_omega(omega), runs.safe
     is_safe = policy == SafeSubstitutes.name
     substitutes = SafeSubstitutes(safe, distance) if is_safe else AnySubstitutes(safe.alphabet, distance)
-    return Enforcement(inputs, SensitiveOnlyPolicy(inputs, substitutes, adjacency=adjacency))
+    return Enforcement(runs, SensitiveOnlyPolicy(runs, substitutes, adjacency=adjacency))

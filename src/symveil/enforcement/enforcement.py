@@ -11,15 +11,16 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.drawing.diagram import Diagram
-from symveil.enforcement.policy_inputs import PolicyInputs, require_few_outcomes
 from symveil.enforcement.private import PrivatePolicy
-from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy
+from symveil.enforcement.safe_release import SafeRelease
+from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, require_few_outcomes
 from symveil.errors import ParameterError, WordError
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, shown_at_least
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import read_epsilon
 from symveil.randomness import BitSource, system_bits
+from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.safe_observations import Events
 
 OpacityPolicy = PrivatePolicy | SensitiveOnlyPolicy
@@ -55,16 +56,24 @@ class Enforcement:
     they are too many to list, the policy private still answers `release` and `guarantee`.
     """
 
-    def __init__(self, inputs: PolicyInputs, policy: OpacityPolicy) -> None:
-        self._inputs, self._policy, self._observed = inputs, policy, inputs.safe.observed
-        self.system, self.question, self.horizon = self._observed.stochastic, inputs.safe.question, inputs.safe.longest
+    def __init__(self, runs: RunObservations, policy: OpacityPolicy) -> None:
+        self._runs, self._policy, self._observed = runs, policy, runs.safe.observed
+        self.system, self.question, self.horizon = self._observed.stochastic, runs.safe.question, runs.safe.longest
         self.policy, self.adjacency = policy.name, policy.adjacency
 
     def with_epsilon(self, epsilon: Number) -> Enforcement:
         """The same with another ε, for the policy private: only what depends on ε is computed again."""
         if not isinstance(self._policy, PrivatePolicy):
             raise ParameterError("epsilon", expected=f"none with the policy {self.policy}", found=epsilon)
-        return Enforcement(self._inputs, self._policy.with_epsilon(read_epsilon(epsilon)))
+        return Enforcement(self._runs, self._policy.with_epsilon(read_epsilon(epsilon)))
+
+    def mechanism(self, length: int) -> SafeRelease:
+        """The mechanism behind the policy private for observations of one length: `audit` and verifiers read it."""
+        if not isinstance(self._policy, PrivatePolicy):
+            raise ParameterError("policy", expected="private, which is a mechanism", found=self.policy)
+        if self._runs.safe.language(length) is None:
+            raise ParameterError("length", expected="one with a safe observation", found=length)
+        return self._policy.mechanism(length)
 
     # --- what it achieves ----------------------------------------------------------------------
 
@@ -82,7 +91,7 @@ class Enforcement:
     @property
     def sensitive_count(self) -> int:
         """How many sensitive strings there are."""
-        return len(self._inputs.sensitive)
+        return len(self._runs.sensitive)
 
     @computed_once
     def sensitive(self) -> tuple[Sensitive, ...]:
@@ -91,7 +100,7 @@ class Enforcement:
 
     def list_sensitive(self, most_substitutes: int | None = None) -> tuple[Sensitive, ...]:
         """The sensitive strings, each with the likeliest of its substitutes, or with all of them."""
-        strings = self._inputs.sensitive
+        strings = self._runs.sensitive
         counts = {events: self._policy.substitute_count(events) for events in strings}
         require_few_outcomes(sum(counts.values()))
         spelled = self._observed.spelled
@@ -111,7 +120,7 @@ class Enforcement:
     @property
     def violation_before(self) -> Fraction:
         """The probability that an observation gives a secret away, within the horizon."""
-        return self._inputs.violation
+        return self._runs.violation
 
     @property
     def violation_after(self) -> Fraction | None:
@@ -177,15 +186,18 @@ class Enforcement:
         events = self._observed.read(observation)
         if self.horizon is not None and len(events) > self.horizon:
             raise WordError(f"observation: expected at most {self.horizon} events (length), found {len(events)}")
-        self._inputs.safe.require_possible(events)
-        self._policy.require_replaceable(events)
+        self._runs.safe.require_possible(events)
+        if not self._policy.can_replace(events):
+            raise WordError(
+                f"observation: expected one that can be replaced, found none to show for {len(events)} events"
+            )
         return events
 
     def to_diagram(self) -> Diagram:
         """The automaton of the substitutes of the first sensitive string (Z25 Figs. 6, 7, 9 and 10)."""
-        if not self._inputs.sensitive:
+        if not self._runs.sensitive:
             raise ParameterError("draw", expected="a system with a sensitive string", found="none")
-        return self._policy.diagram(next(iter(self._inputs.sensitive)))
+        return self._policy.diagram(next(iter(self._runs.sensitive)))
 
     def _repr_html_(self) -> str:
         if not self.enforceable:

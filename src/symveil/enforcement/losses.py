@@ -14,8 +14,8 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
+from symveil.languages.distance_sums import all_distances, counts_by_row
 from symveil.languages.runs import RunLanguage
-from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, precision
 from symveil.privacy.guarantee import Guarantee
 from symveil.verification.opacity.safe_observations import Events
@@ -75,17 +75,14 @@ class EnumeratedLoss:
             shown = outputs.enumerate_codes(at_most=_MOST_DISTANCES // len(given))
         except TooLargeError:
             return None
-        distance, between = _distances(given, shown), _distances(given, given)
+        distance, between = all_distances(given, shown), all_distances(given, given)
         pairs = np.argwhere((between > 0) & (between <= reach))
         if len(pairs) * len(shown) > _MOST_COMPARISONS:
             return None
         size = inputs.length + 1
-        counts = np.bincount(
-            (distance + size * np.arange(len(given))[:, None]).reshape(-1), minlength=size * len(given)
-        )
         parts = np.array_split(pairs, len(pairs) * len(shown) // _COMPARED_AT_ONCE + 1)
         farther = [(distance[part[:, 1]] - distance[part[:, 0]]).max(axis=1, initial=-size) for part in parts]
-        return cls(counts.reshape(len(given), size), pairs, np.concatenate(farther).astype(np.int64))
+        return cls(counts_by_row(distance, size), pairs, np.concatenate(farther).astype(np.int64))
 
     def __call__(self, rate: Fraction) -> Fraction:
         """max over adjacent u, v and outputs w of ln P(w|u)/P(w|v) = η(d(v,w) − d(u,w)) + ln Z(v)/Z(u), rounded up."""
@@ -98,14 +95,6 @@ class EnumeratedLoss:
         scale = 4 + float(np.abs(terms[np.isfinite(terms)]).max()) + float(rate) * self.counts.shape[1]
         widening = Fraction(16 * (self.counts.shape[1] + 8) * scale) / 2**52
         return max(Fraction(worst) + widening, Fraction(0))
-
-
-def _distances(words: Codes, others: Codes) -> NDArray[np.int16]:
-    """The Hamming distances of all pairs."""
-    distance = np.zeros((len(words), len(others)), dtype=np.int16)
-    for own, their in zip(words.T, others.T, strict=True):
-        distance += own[:, None] != their
-    return distance
 
 
 def log_totals(counts: NDArray[np.int64], rate: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

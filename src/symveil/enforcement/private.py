@@ -1,11 +1,4 @@
-"""The policy `private`: every observation is released by the exponential mechanism over all safe ones of its length.
-
-One common support for all inputs: ε-differentially private in the ordinary sense, and nothing that
-gives a secret away is ever shown (docs/mechanisms/opacity-policies.md). The inputs may be unsafe, hence outside the
-language of the outputs, so the certificates of §7, which compare words of one language, do not
-apply. The rate is ε/2b, which holds for any inputs, or larger where the exact loss over *all*
-observations of the length is known, by listing them.
-"""
+"""The policy `private`: every observation is released, by `SafeRelease` for its length."""
 
 from __future__ import annotations
 
@@ -17,138 +10,65 @@ from numpy.typing import NDArray
 
 from symveil.drawing.diagram import Diagram
 from symveil.enforcement.losses import EnumeratedLoss, log_totals
-from symveil.enforcement.policy_inputs import PolicyInputs, nothing_to_show
+from symveil.enforcement.safe_release import SafeRelease
 from symveil.errors import ParameterError
 from symveil.languages.distance_sums import distance_counts, log_sums
-from symveil.languages.run_counts import RunNeighbours
-from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.run_release import release_runs
 from symveil.models.word import Codes
-from symveil.numerics.once import computed_once
-from symveil.privacy.calibration.search import largest_rate
+from symveil.numerics.once import Memo, computed_once
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_adjacency
 from symveil.randomness import BitSource
 from symveil.verification.opacity.complete_observations import ObservationTable
+from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.safe_observations import Events
 
 _MOST_OUTPUTS = 4_000_000
-_LARGEST_RATE = Fraction(64)
-_TOLERANCE, _EVALUATIONS = Fraction(1, 10**6), 40
-
-Floats = NDArray[np.float64]
 
 
 class LengthTables:
     """The observations of one length and their distances: all of the policy that does not depend on ε."""
 
-    def __init__(self, inputs: PolicyInputs, language: RunLanguage, adjacency: Adjacency) -> None:
-        self._inputs, self.language = inputs, language
-        self.reach = min(read_adjacency(adjacency, length=language.length), max(language.length, 1))
+    def __init__(self, runs: RunObservations, length: int, adjacency: Adjacency) -> None:
+        safe = runs.safe.language(length)
+        if safe is None:
+            raise AssertionError("only lengths with a safe observation are released")
+        self._runs, self.safe = runs, safe
+        self._reach = min(read_adjacency(adjacency, length=length), max(length, 1))
 
     @computed_once
     def possible(self) -> RunLanguage:
         """All observations of the length, safe or not."""
-        return self._inputs.safe.possible(self.language.length)
+        return self._runs.safe.possible(self.safe.length)
 
     @computed_once
     def loss(self) -> EnumeratedLoss | None:
         """The loss for each rate; None where the observations are too many to list."""
-        return EnumeratedLoss.of(self.possible, self.language, self.reach)
+        return EnumeratedLoss.of(self.possible, self.safe, self._reach)
 
     @computed_once
     def outputs(self) -> Codes:
         """The safe observations, in alphabetical order."""
-        return self.language.enumerate_codes(at_most=_MOST_OUTPUTS)
+        return self.safe.enumerate_codes(at_most=_MOST_OUTPUTS)
 
     @property
     def runs(self) -> ObservationTable:
         """What complete runs of this length show."""
-        return self._inputs.complete[self.language.length]
+        return self._runs.complete[self.safe.length]
 
     @computed_once
     def counts(self) -> NDArray[np.int64]:
         """For each observation of `runs` how many outputs lie at each distance."""
         return distance_counts(self.outputs, self.runs.codes)
 
-
-class PrivateRelease:
-    """The mechanism for one length: P(w'|w) = e^{−ηd(w,w')}/Z(w) over the safe observations w', for every w.
-
-    Its inputs, all possible observations of the length, are more than its outputs.
-    """
-
-    name = "private"
-
-    def __init__(self, tables: LengthTables, *, epsilon: Fraction) -> None:
-        self.tables, self.epsilon, self.adjacency = tables, epsilon, tables.reach
-        self.guarantee = Guarantee.of_loss(epsilon, "classic")
-        rate = classic = epsilon / (2 * tables.reach)
-        if tables.loss is not None:
-            found = largest_rate(
-                tables.loss,
-                epsilon=epsilon,
-                safe=classic,
-                slope=tables.reach,
-                limit=_LARGEST_RATE,
-                tolerance=_TOLERANCE,
-                evaluations=_EVALUATIONS,
-            )
-            rate = classic if found is None else found.rate
-            loss = tables.loss(rate)
-            if loss <= epsilon:  # larger by rounding only: 2bη bounds it
-                self.guarantee = Guarantee.of_loss(loss, "exact")
-        self.weights = RunWeights(language=tables.language, rate=rate)
-
-    @property
-    def rate(self) -> float:
-        """η."""
-        return float(self.weights.rate)
-
-    def inputs(self) -> Codes:
-        """Every observation of the length that the system can produce."""
-        return self.tables.possible.enumerate_codes(at_most=_MOST_OUTPUTS)
-
-    def outputs(self) -> Codes:
-        """Every observation that may be shown."""
-        return self.tables.outputs
-
-    @staticmethod
-    def distance(word: Codes, others: Codes) -> NDArray[np.int64]:
-        """In how many events a word differs from each row of others."""
-        return np.asarray(np.count_nonzero(others != word, axis=-1))
-
-    def log_probabilities(self, word: Codes, released: Codes) -> Floats:
-        """ln P(row | word) for every row of `released`, right to about 13 digits; −∞ for what is never shown."""
-        counts = RunNeighbours(self.tables.language, word).counts()
-        terms = [math.log(count) - self.rate * distance for distance, count in enumerate(counts) if count]
-        log_total = max(terms) + math.log(math.fsum(math.exp(term - max(terms)) for term in terms))
-        is_output = self.tables.language.first_impossible(released) == 0
-        return np.where(is_output, -self.rate * self.distance(word, released) - log_total, -math.inf)
-
-    def draw(self, codes: Codes, bits: BitSource) -> Codes:
-        """A private version of each row."""
-        return release_runs(self.weights, codes, bits)
-
-    def substitutes(self, events: Events, at_most: int | None) -> list[tuple[Events, float]]:
-        """The outputs with their probabilities, the likeliest first, as floats right to about 13 digits."""
-        distance = self.distance(np.array(events, dtype=np.int32), self.tables.outputs).astype(np.int16)
-        weight = np.exp(-self.rate * (np.arange(len(events) + 1) - distance.min()))
-        chance = weight / weight[distance].sum()
-        nearest = np.argsort(distance, kind="stable")[:at_most]
-        shown = map(tuple, self.tables.outputs[nearest].tolist())
-        return list(zip(shown, chance[distance[nearest]].tolist(), strict=True))
-
-    @computed_once
-    def effect(self) -> tuple[float, float]:
+    def effect(self, rate: float) -> tuple[float, float]:
         """E[distance; the run has this length], and the largest Pr(a secret state was visited | what is shown)."""
-        runs = self.tables.runs
-        terms, log_total = log_totals(self.tables.counts, self.rate)
+        runs = self.runs  # first of all: refused where they are too many
+        terms, log_total = log_totals(self.counts, rate)
         mean = np.exp(terms - log_total[:, None]) @ np.arange(terms.shape[1])
         with np.errstate(divide="ignore"):
             log_values = np.log(runs.chances) - log_total[:, None]
-        shown = log_sums(runs.codes, log_values, self.tables.outputs, rate=self.rate)
+        shown = log_sums(runs.codes, log_values, self.outputs, rate=rate)
         return float(runs.chances[:, 0] @ mean), float(np.exp(shown[:, 1] - shown[:, 0]).max())
 
 
@@ -159,40 +79,39 @@ class PrivatePolicy:
 
     def __init__(
         self,
-        inputs: PolicyInputs,
+        runs: RunObservations,
         *,
         epsilon: Fraction,
         adjacency: Adjacency,
-        tables: dict[int, LengthTables] | None = None,
+        tables: Memo[int, LengthTables] | None = None,
     ) -> None:
-        self._inputs, self._safe, self._epsilon, self.adjacency = inputs, inputs.safe, epsilon, adjacency
-        self._tables = {} if tables is None else tables
-        self._releases: dict[int, PrivateRelease] = {}
+        self._runs, self._safe, self.adjacency = runs, runs.safe, adjacency
+        self._tables = tables or Memo(lambda length: LengthTables(runs, length, adjacency))
+        self._mechanisms: Memo[int, SafeRelease] = Memo(lambda length: self._mechanism(length, epsilon))
+        self._effects: Memo[int, tuple[float, float]] = Memo(
+            lambda length: self._tables[length].effect(float(self.mechanism(length).rate))
+        )
 
     def with_epsilon(self, epsilon: Fraction) -> PrivatePolicy:
         """The same policy with another ε."""
-        return PrivatePolicy(self._inputs, epsilon=epsilon, adjacency=self.adjacency, tables=self._tables)
+        return PrivatePolicy(self._runs, epsilon=epsilon, adjacency=self.adjacency, tables=self._tables)
 
-    def release_for(self, length: int) -> PrivateRelease:
+    def mechanism(self, length: int) -> SafeRelease:
         """The mechanism for one length, which must have a safe observation."""
-        if length not in self._releases:
-            if length not in self._tables:
-                language = self._safe.language(length)
-                if language is None:
-                    raise AssertionError("only lengths with a safe observation are released")
-                self._tables[length] = LengthTables(self._inputs, language, self.adjacency)
-            self._releases[length] = PrivateRelease(self._tables[length], epsilon=self._epsilon)
-        return self._releases[length]
+        return self._mechanisms[length]
+
+    def _mechanism(self, length: int, epsilon: Fraction) -> SafeRelease:
+        tables = self._tables[length]
+        return SafeRelease(tables.possible, tables.safe, epsilon=epsilon, adjacency=self.adjacency, loss=tables.loss)
 
     def unenforceable(self) -> Events | None:
         """An observation of a length without any safe one."""
         lengths = self._safe.complete_lengths
         return next((lengths[length][0] for length in lengths if self._safe.language(length) is None), None)
 
-    def require_replaceable(self, events: Events) -> None:
-        """Every observation is, where there is a safe one of its length."""
-        if self._safe.language(len(events)) is None:
-            raise nothing_to_show(events)
+    def can_replace(self, events: Events) -> bool:
+        """Whether there is a safe observation of its length."""
+        return self._safe.language(len(events)) is not None
 
     def substitute_count(self, events: Events) -> int:
         """All safe observations of its length."""
@@ -200,13 +119,20 @@ class PrivatePolicy:
         return 0 if language is None else language.size
 
     def substitutes(self, events: Events, at_most: int | None = None) -> list[tuple[Events, float]]:
-        """What may be shown instead of an observation, with its probability, the likeliest first."""
-        is_replaceable = self._safe.language(len(events)) is not None
-        return self.release_for(len(events)).substitutes(events, at_most) if is_replaceable else []
+        """What may be shown, with its probability as a float right to about 13 digits, the likeliest first."""
+        if not self.can_replace(events):
+            return []
+        outputs, rate = self._tables[len(events)].outputs, float(self.mechanism(len(events)).rate)
+        distance = np.count_nonzero(outputs != np.array(events, dtype=np.int32), axis=1)
+        weight = np.exp(-rate * (np.arange(len(events) + 1) - distance.min()))
+        chance = weight / weight[distance].sum()
+        nearest = np.argsort(distance, kind="stable")[:at_most]
+        return list(zip(map(tuple, outputs[nearest].tolist()), chance[distance[nearest]].tolist(), strict=True))
 
     def draw(self, codes: Codes, bits: BitSource) -> Codes:
         """What is shown for each row."""
-        return self.release_for(codes.shape[1]).draw(codes, bits)
+        lengths = np.full(len(codes), codes.shape[1])
+        return self.mechanism(codes.shape[1]).release_checked(codes.reshape(-1), lengths, bits)[0].reshape(codes.shape)
 
     def diagram(self, events: Events) -> Diagram:
         """Refused: it shows words at every distance, and the automata of the papers have one."""
@@ -221,7 +147,7 @@ class PrivatePolicy:
         worst = Guarantee(epsilon=0.0, how="exact")
         for length in reversed(range(max(self._safe.complete_lengths, default=0) + 1)):
             if self._safe.language(length) is not None:
-                own = self.release_for(length).guarantee
+                own = self.mechanism(length).guarantee
                 if own.how == "classic":
                     return own
                 worst = own if own.epsilon > worst.epsilon else worst
@@ -235,9 +161,9 @@ class PrivatePolicy:
     @property
     def expected_distance(self) -> float:
         """Over all lengths of what runs show."""
-        return math.fsum(self.release_for(length).effect[0] for length in self._safe.complete_lengths)
+        return math.fsum(self._effects[length][0] for length in self._safe.complete_lengths)
 
     @property
     def posterior_of_secret(self) -> float:
         """Over all lengths of what runs show."""
-        return max((self.release_for(length).effect[1] for length in self._safe.complete_lengths), default=0.0)
+        return max((self._effects[length][1] for length in self._safe.complete_lengths), default=0.0)

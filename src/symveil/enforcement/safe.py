@@ -15,6 +15,7 @@ from symveil.languages.observer_diagram import estimate_label
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.run_product import product_diagram
 from symveil.models.word import Codes
+from symveil.numerics.once import Memo
 from symveil.randomness import BitSource
 from symveil.verification.opacity.safe_observations import Events, SafeObservations
 
@@ -27,23 +28,21 @@ class SafeSubstitutes:
 
     def __init__(self, safe: SafeObservations, omega: int) -> None:
         self._safe, self.omega = safe, omega
-        self._near: dict[Events, RunNeighbours | None] = {}
+        self._near = Memo(self._neighbours)
 
     def count(self, events: Events) -> int:
         """How many there are."""
-        near = self._neighbours(events)
+        near = self._near[events]
         return 0 if near is None else near.count(self.omega)
 
     def _neighbours(self, events: Events) -> RunNeighbours | None:
-        if events not in self._near:
-            language = self._safe.language(len(events))
-            codes = np.array(events, dtype=np.int32)
-            self._near[events] = None if language is None else RunNeighbours(language, codes, farthest=self.omega)
-        return self._near[events]
+        language = self._safe.language(len(events))
+        codes = np.array(events, dtype=np.int32)
+        return None if language is None else RunNeighbours(language, codes, farthest=self.omega)
 
     def listed(self, events: Events) -> list[Events]:
         """All of them, along the graph of safe observations."""
-        near, graph = self._neighbours(events), self._safe.graph
+        near, graph = self._near[events], self._safe.graph
         if near is None or graph is None or not near.count(self.omega):
             return []
         words: list[tuple[Events, int, int]] = [((), graph.start, self.omega)]
@@ -60,7 +59,7 @@ class SafeSubstitutes:
         """A uniform one for each row."""
         drawn = codes.copy()
         for row, events in enumerate(codes.tolist()):
-            near = self._neighbours(tuple(events))
+            near = self._near[tuple(events)]
             if near is None:
                 raise AssertionError("only strings with a substitute are replaced")
             drawn[row] = near.draw(self.omega, bits)

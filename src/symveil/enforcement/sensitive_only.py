@@ -13,7 +13,6 @@ from fractions import Fraction
 from flint import fmpq
 
 from symveil.enforcement.losses import loss_of_laws
-from symveil.enforcement.policy_inputs import MOST_OBSERVATIONS, PolicyInputs, nothing_to_show, require_few_outcomes
 from symveil.enforcement.safe import SafeSubstitutes
 from symveil.enforcement.substitution import AnySubstitutes
 from symveil.errors import ParameterError, TooLargeError, WordError
@@ -22,43 +21,44 @@ from symveil.numerics.once import computed_once
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_adjacency
 from symveil.randomness import BitSource
+from symveil.verification.opacity import run_observations
+from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.safe_observations import Events
 
-# The substitutes of one string are not listed where they are more than this.
-MOST_SUBSTITUTES = 1_000_000
+# The substitutes of one string, and of all strings together, are not listed where they are more than this.
+MOST_SUBSTITUTES, MOST_OUTCOMES = 1_000_000, 5_000_000
 
 
 class SensitiveOnlyPolicy:
     """Sensitive strings are replaced by a uniform substitute; safe observations are shown as they are."""
 
     def __init__(
-        self, inputs: PolicyInputs, substitutes: SafeSubstitutes | AnySubstitutes, *, adjacency: Adjacency
+        self, runs: RunObservations, substitutes: SafeSubstitutes | AnySubstitutes, *, adjacency: Adjacency
     ) -> None:
-        self._inputs, self._substitutes, self.adjacency = inputs, substitutes, adjacency
+        self._runs, self._substitutes, self.adjacency = runs, substitutes, adjacency
         self.name, self.substitute_count, self.diagram = substitutes.name, substitutes.count, substitutes.diagram
 
     def unenforceable(self) -> Events | None:
         """A sensitive string without any substitute."""
-        return next((events for events in self._inputs.sensitive if not self._substitutes.count(events)), None)
+        return next((events for events in self._runs.sensitive if not self._substitutes.count(events)), None)
 
-    def require_replaceable(self, events: Events) -> None:
-        """Only sensitive strings are, exactly; and safe observations, which need not be replaced."""
-        if self._inputs.safe.is_safe(events):
-            return
-        if events not in self._inputs.sensitive:
+    def can_replace(self, events: Events) -> bool:
+        """Whether there is a substitute. Only sensitive strings, exactly, are replaced; safe ones need not be."""
+        if self._runs.safe.is_safe(events):
+            return True
+        if events not in self._runs.sensitive:
             raise WordError(
                 f"observation: expected a sensitive string, which this policy can replace, found one that ends "
                 f"before it or goes on after it, of {len(events)} events; the policy private takes any observation"
             )
-        if not self._substitutes.count(events):
-            raise nothing_to_show(events)
+        return self._substitutes.count(events) > 0
 
     def substitutes(self, events: Events, at_most: int | None = None) -> list[tuple[Events, Fraction]]:
         """All have the same probability, and come in the order of their events."""
         return sorted(self._law(events).items())[:at_most]
 
     def _law(self, events: Events) -> Mapping[Events, Fraction]:
-        if self._inputs.safe.is_safe(events):
+        if self._runs.safe.is_safe(events):
             return {events: Fraction(1)}
         count = self._substitutes.count(events)
         if count > MOST_SUBSTITUTES:
@@ -71,7 +71,7 @@ class SensitiveOnlyPolicy:
     def draw(self, codes: Codes, bits: BitSource) -> Codes:
         """What is shown for each row."""
         rows = list(map(tuple, codes.tolist()))
-        is_safe = {events: self._inputs.safe.is_safe(events) for events in set(rows)}
+        is_safe = {events: self._runs.safe.is_safe(events) for events in set(rows)}
         unsafe = [number for number, events in enumerate(rows) if not is_safe[events]]
         shown = codes.copy()
         if unsafe:
@@ -85,10 +85,10 @@ class SensitiveOnlyPolicy:
         return loss_of_laws(laws, read_adjacency(self.adjacency, length=max(map(len, laws), default=1)))
 
     def _accepted(self) -> Iterator[Events]:
-        yield from self._inputs.sensitive
-        left = MOST_OBSERVATIONS
-        for length in range(max(self._inputs.safe.complete_lengths, default=0) + 1):
-            language = self._inputs.safe.language(length)
+        yield from self._runs.sensitive
+        left = run_observations.MOST_OBSERVATIONS
+        for length in range(max(self._runs.safe.complete_lengths, default=0) + 1):
+            language = self._runs.safe.language(length)
             if language is not None:
                 safe = language.enumerate_codes(at_most=left)
                 left -= len(safe)
@@ -98,23 +98,22 @@ class SensitiveOnlyPolicy:
     def violation(self) -> Fraction:
         """The share of substitutes that are unsafe: an observer recognises what the system cannot produce."""
         total = Fraction(0)
-        for events, string in self._inputs.sensitive.items() if not self._substitutes.are_safe else ():
+        for events, string in self._runs.sensitive.items() if not self._substitutes.are_safe else ():
             law = self._law(events)
-            total += string.probability * Fraction(sum(not self._inputs.safe.is_safe(each) for each in law), len(law))
+            total += string.probability * Fraction(sum(not self._runs.safe.is_safe(each) for each in law), len(law))
         return total
 
     @property
     def expected_distance(self) -> float:
         """All substitutes lie at distance ω."""
-        return float(self._substitutes.omega * self._inputs.violation)
+        return float(self._substitutes.omega * self._runs.violation)
 
     @computed_once
     def posterior_of_secret(self) -> Fraction:
         """Exact, over everything that runs may lead to."""
-        inputs = self._inputs.cut_when_exposed
-        require_few_outcomes(
-            sum(1 if each.violates_after is None else self._substitutes.count(each.events) for each in inputs)
-        )
+        inputs = self._runs.cut_when_exposed
+        counts = (1 if each.violates_after is None else self._substitutes.count(each.events) for each in inputs)
+        require_few_outcomes(sum(counts))
         shown: dict[Events, fmpq] = defaultdict(fmpq)
         secret: dict[Events, fmpq] = defaultdict(fmpq)
         for each in inputs:
@@ -127,6 +126,15 @@ class SensitiveOnlyPolicy:
                 secret[events] += with_secret
         largest = max((secret[events] / chance for events, chance in shown.items()), default=fmpq(0))
         return Fraction(int(largest.p), int(largest.q))
+
+
+def require_few_outcomes(outcomes: int) -> None:
+    """Refuse, before the work, to list more outcomes than fit into the memory."""
+    if outcomes > MOST_OUTCOMES:
+        raise TooLargeError(
+            f"enforcement: expected at most {MOST_OUTCOMES} pairs of what happens and what is shown, found "
+            "more; use a smaller length"
+        )
 
 
 def read_omega(omega: int | None) -> int:

@@ -22,6 +22,22 @@ Table = NDArray[Any]
 
 # Of one table, at eight bytes each.
 MOST_NUMBERS = 20_000_000
+# So many pairs are quicker to list.
+_FEW_PAIRS = 100_000
+
+
+def all_distances(words: Codes, others: Codes) -> NDArray[np.int32]:
+    """The Hamming distances of all pairs, a row for each word."""
+    distance = np.zeros((len(words), len(others)), dtype=np.int32)
+    for own, their in zip(words.T, others.T, strict=True):
+        distance += own[:, None] != their
+    return distance
+
+
+def counts_by_row(distance: NDArray[np.int32], size: int) -> NDArray[np.int64]:
+    """How often each row has the values 0 … size − 1."""
+    keys = distance + size * np.arange(len(distance))[:, None]
+    return np.bincount(keys.reshape(-1), minlength=size * len(distance)).reshape(len(distance), size)
 
 
 def distance_counts(words: Codes, others: Codes) -> NDArray[np.int64]:
@@ -36,6 +52,8 @@ def distance_counts(words: Codes, others: Codes) -> NDArray[np.int64]:
     def shifted(table: Table, before: int, after: int) -> Table:
         return np.pad(table, ((0, 0), (0, 0), (before, after)))
 
+    if len(words) * len(others) <= _FEW_PAIRS:
+        return counts_by_row(all_distances(others, words), words.shape[1] + 1)
     ones = np.ones((len(words), 1), dtype=np.int64)
     return _sums(
         words, others, ones, 0, np.add, lambda t: shifted(t, 1, 0), lambda t: shifted(t, 0, 1) - shifted(t, 1, 0)
@@ -49,6 +67,9 @@ def log_sums(words: Codes, log_values: Table, others: Codes, *, rate: float) -> 
     >>> round(float(np.exp(log_sums(np.array([[0], [1]]), values, np.array([[1]]), rate=math.log(4)))[0, 0]), 12)
     2.25
     """
+    if len(words) * len(others) <= _FEW_PAIRS:
+        terms = log_values - rate * all_distances(others, words)[:, :, None]
+        return np.asarray(np.logaddexp.reduce(terms, axis=1))
     match = math.log(-math.expm1(-rate))
     return _sums(words, others, log_values, -math.inf, np.logaddexp, lambda t: t - rate, lambda t: t + match)
 

@@ -40,14 +40,13 @@ class ExplorationLimit:
         if self.progress:
             self.progress(explored)
 
-    def require(self, explored: int, *, longest: int) -> None:
-        """Refuse more estimates than allowed, before the memory runs out; `longest` observations are complete."""
-        if explored > self.estimates:
-            raise TooLargeError(
-                f"opacity: expected at most {self.estimates} states of the estimator, found more after all "
-                f"observations of up to {longest} events; try a smaller k, a bounded number of steps (within), a model "
-                "with fewer unobservable events or, with more memory, a larger most_states",
-            )
+    def exceeded(self, *, longest: int) -> TooLargeError:
+        """The error for more estimates than allowed, after all observations of up to `longest` events."""
+        return TooLargeError(
+            f"opacity: expected at most {self.estimates} states of the estimator, found more after all observations of "
+            f"up to {longest} events; try a smaller k, a bounded number of steps (within), a model with fewer "
+            "unobservable events or, with more memory, a larger most_states",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +279,8 @@ def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Ob
                     target = number[after] = len(number)
                     following.append(after)
                 transitions.append((source, event, target))
-            limit.require(max(len(number), len(transitions) // _TRANSITIONS_LIKE_A_SET), longest=length)
+            if max(len(number), len(transitions) // _TRANSITIONS_LIKE_A_SET) > limit.estimates:
+                raise limit.exceeded(longest=length)
         layer = following
         length += 1
     return Observer(system=system, sets=tuple(number), transitions=tuple(transitions))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from flint import fmpq
+from flint import fmpq, fmpz
 
 from symveil.enforcement.enforcement import Enforcement, Sensitive
 from symveil.errors import TooLargeError
@@ -50,6 +50,12 @@ def _text(probability: Fraction | None) -> str | None:
     return None if probability is None else str(fmpq(probability.numerator, probability.denominator))
 
 
+def read_probability(text: str) -> Fraction:
+    """A probability of a document, with any number of digits."""
+    numerator, _, denominator = text.partition("/")
+    return Fraction(int(fmpz(numerator)), int(fmpz(denominator or "1")))
+
+
 def _number(value: Fraction | float | None) -> float | str | None:
     if value is None:
         return None
@@ -59,7 +65,7 @@ def _number(value: Fraction | float | None) -> float | str | None:
 def _sensitive_document(sensitive: Sensitive) -> dict[str, object]:
     return {
         "observation": list(sensitive.observation),
-        "probability": str(sensitive.probability),
+        "probability": _text(sensitive.probability),
         "substitute_count": sensitive.substitute_count,
         "substitutes": [
             {
@@ -73,4 +79,4 @@ def _sensitive_document(sensitive: Sensitive) -> dict[str, object]:
 
 
 def _shown(probability: Fraction | float) -> str | float:
-    return str(probability) if isinstance(probability, Fraction) else probability
+    return probability if isinstance(probability, float) else str(probability)

@@ -23,7 +23,6 @@ from enforcement.plain_observer import (
 )
 from symveil.errors import ParameterError
 from symveil.languages.observation import Observed
-from symveil.verification.opacity.complete_observations import complete_observations
 from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.observation_law import Instant, ObservationLaw
 from symveil.verification.opacity.run_observations import (
@@ -48,7 +47,7 @@ def instants(system: sv.StochasticSystem, longest: int) -> Iterator[tuple[Observ
 
 
 def shown(system: sv.StochasticSystem, k: int | str, longest: int | None, kind: str) -> list[RunObservation]:
-    return list(getattr(observations(system, k, longest), kind)())
+    return list(observations(system, k, longest).walk(cut=kind == "cut_when_exposed"))
 
 
 def observations(system: sv.StochasticSystem, k: int | str, longest: int | None) -> RunObservations:
@@ -164,11 +163,11 @@ def test_observations_up_to_a_horizon_add_up_to_one_whatever_is_cut(system, k, h
 def test_what_is_summed_and_tabulated_is_what_is_listed(system, k, horizon):
     """The probability of a violation without a list, and the observations of complete runs as tables of floats."""
     runs = observations(system, k, horizon)
-    assert runs.violation == sum((each.probability for each in runs.sensitive()), start=Fraction(0))
-    listed = list(runs.complete())
+    assert runs.violation == sum((each.probability for each in runs.sensitive.values()), start=Fraction(0))
+    listed = list(runs.walk(cut=False))
     lengths = Counter(len(each.events) for each in listed)
     assert {length: count for length, (_, count) in runs.safe.complete_lengths.items()} == lengths
-    tables = complete_observations(runs.law, longest=horizon)
+    tables = runs.complete
     assert {length: len(table.codes) for length, table in tables.items()} == lengths
     chances = {
         tuple(events): tuple(chance)

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from symveil.drawing.svg import to_svg
-from symveil.enforcement.enforce import POLICIES, enforce_policy, policy_inputs
+from symveil.enforcement.enforce import POLICIES, enforce_policy, observations_of
 from symveil.enforcement.enforcement import Enforcement
-from symveil.enforcement.policy_inputs import PolicyInputs
 from symveil.errors import ModelError, ParameterError, SymveilError, TooLargeError
 from symveil.io.page import table
 from symveil.languages.observation import Observed
@@ -25,8 +24,9 @@ from symveil.studio.tasks.subject import read_whole
 from symveil.studio.tasks.words import shown_epsilon
 from symveil.studio.worker import Progress
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.verify import OpacityVerdict
-from symveil.workflows.enforce import enforcement_document
+from symveil.workflows.enforce import enforcement_document, read_probability
 from symveil.workflows.opacity import OpacityReport, judge_opacity, load_system
 from symveil.workflows.reproduce.zhao2025_systems import example_3, example_4, medical
 
@@ -114,20 +114,20 @@ def _report(source: Source, k: str, notion: str) -> OpacityReport:
 
 
 @lru_cache(maxsize=8)
-def _inputs(source: Source, k: str, length: int | None) -> PolicyInputs:
-    return policy_inputs(_loaded(source)[0], k, length=length)
+def _runs(source: Source, k: str, length: int | None) -> RunObservations:
+    return observations_of(_loaded(source)[0], k, length=length)
 
 
 @lru_cache(maxsize=8)
 def _private(source: Source, k: str, length: int | None) -> Enforcement:
     """With any ε: `with_epsilon` shares all that does not depend on it."""
-    return enforce_policy(_inputs(source, k, length), policy="private", epsilon=1)
+    return enforce_policy(_runs(source, k, length), policy="private", epsilon=1)
 
 
 @lru_cache(maxsize=32)
 def _replacing(source: Source, k: str, length: int | None, policy: str, omega: int) -> PolicyDocument:
     """A policy without an ε."""
-    return enforcement_document(enforce_policy(_inputs(source, k, length), policy=policy, omega=omega))
+    return enforcement_document(enforce_policy(_runs(source, k, length), policy=policy, omega=omega))
 
 
 # --- the verdict -----------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def _column(policy: str, document: PolicyDocument | str) -> tuple[str, ...]:
     text, nothing = _DESCRIPTIONS[policy], "—"
     if isinstance(document, str):
         return text, f"not possible here: {html.escape(document)}", nothing, nothing, nothing, nothing
-    before = _percent(Fraction(document["violation_before"]))
+    before = _percent(read_probability(document["violation_before"]))
     if not document["enforceable"]:
         stuck = " ".join(map(html.escape, document["unenforceable"]))
         return text, before, f"cannot be enforced: nothing to show for {stuck}", nothing, nothing, nothing
@@ -292,7 +292,7 @@ def _column(policy: str, document: PolicyDocument | str) -> tuple[str, ...]:
     return (
         text,
         before,
-        nothing if after is None else _percent(Fraction(after)),
+        nothing if after is None else _percent(read_probability(after)),
         "unknown" if epsilon is None else _loss(float(epsilon), document["how"]),
         nothing if distance is None else f"{distance:.4g}",
         nothing if posterior is None else f"{100 * posterior:.3g} %",
@@ -317,7 +317,7 @@ def _shown(policies: Mapping[str, PolicyDocument | str]) -> Section:
             )
             more = each["substitute_count"] - _MOST_SUBSTITUTES
             observed = " ".join(map(html.escape, each["observation"]))
-            share = _percent(Fraction(each["probability"]))
+            share = _percent(read_probability(each["probability"]))
             rows.append((policy, observed, share, shown + (f"; {more} more" if more > 0 else "")))
     body = table(("policy", "observed", "probability", "shown instead"), rows) if rows else ""
     body += "".join(unlisted)

@@ -1,6 +1,6 @@
 """What complete runs show, with its probability, for very many observations: in floats, by arrays.
 
-The same law as `RunObservations.complete`, which is exact and lists one observation after the other. All terms are
+The same law as `RunObservations.walk`, which is exact and lists one observation after the other. All terms are
 sums of products of positive numbers, so the relative error is some roundings for each event.
 """
 

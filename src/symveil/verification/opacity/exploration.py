@@ -40,7 +40,6 @@ def explore(observed: Observed, machine: Estimator, limit: ExplorationLimit, *, 
     begin = machine.start()
     if begin is VIOLATION:
         return Explored(observed.occurring, (), np.empty((0, len(observed.occurring)), dtype=np.int64))
-    states_limit = replace(limit, estimates=min(limit.estimates, _MOST_PAIRS // len(observed.system.states)))
     number = {begin: 0}
     layer = [begin]
     rows: list[list[int]] = []
@@ -61,8 +60,12 @@ def explore(observed: Observed, machine: Estimator, limit: ExplorationLimit, *, 
                         following.append(after)
                     row[column] = number[after]
             rows.append(row)
-            limit.require(max(sets, len(number) * len(observed.occurring) // _EVENTS_LIKE_A_SET), longest=length)
-            states_limit.require(len(number), longest=length)
+            if (
+                max(sets, len(number) * len(observed.occurring) // _EVENTS_LIKE_A_SET) > limit.estimates
+                or len(number) * len(observed.system.states) > _MOST_PAIRS
+            ):
+                allowed = min(limit.estimates, _MOST_PAIRS // len(observed.system.states))
+                raise replace(limit, estimates=allowed).exceeded(longest=length)
         layer = following
         length += 1
     return Explored(observed.occurring, tuple(number), np.array(rows, dtype=np.int64).reshape(len(number), -1))

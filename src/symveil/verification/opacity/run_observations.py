@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import count, islice
 
 import numpy as np
 from flint import fmpq
 
-from symveil.errors import ParameterError
-from symveil.languages.observation import Observed
+from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.observation import Observed, Progress
 from symveil.languages.strong_components import strong_components
 from symveil.numerics.once import computed_once
+from symveil.verification.opacity.complete_observations import ObservationTable, complete_observations
 from symveil.verification.opacity.exploration import SINK
 from symveil.verification.opacity.observation_law import Node, ObservationLaw, Spread, mass
 from symveil.verification.opacity.safe_observations import Events, SafeObservations
+
+# What runs may show is listed to judge a policy, or tabulated; beyond this many observations it is not.
+MOST_OBSERVATIONS = 50_000
+MOST_TABULATED = 300_000
+_VISITS_BETWEEN_REPORTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +50,36 @@ class _Prefix:
 
 
 class RunObservations:
-    """The observations that runs of one system show, up to the horizon of `safe`."""
+    """The observations that runs of one system show, up to the horizon of `safe`; each list is made once."""
 
-    def __init__(self, safe: SafeObservations) -> None:
-        self.safe = safe
-        self.law = ObservationLaw(safe.observed)
+    def __init__(self, safe: SafeObservations, *, progress: Progress | None = None) -> None:
+        self.safe, self.law = safe, ObservationLaw(safe.observed)
+        self._progress = progress
 
-    def complete(self) -> Iterator[RunObservation]:
-        """Each run's whole observation, or its first events up to the horizon."""
-        return self._walk(cut=False, only_violating=False)
+    @computed_once
+    def complete(self) -> dict[int, ObservationTable]:
+        """Each run's whole observation, or its first events up to the horizon, as tables by length."""
+        _require_at_most(MOST_TABULATED, sum(count for _, count in self.safe.complete_lengths.values()))
+        return complete_observations(self.law, longest=self.safe.longest, progress=self._progress)
 
-    def cut_when_exposed(self) -> Iterator[RunObservation]:
+    @computed_once
+    def cut_when_exposed(self) -> list[RunObservation]:
         """The same, but an exposed observation is cut where it is a sensitive string: no k observations later."""
-        return self._walk(cut=True, only_violating=False)
+        listed = list(islice(self.walk(cut=True), MOST_OBSERVATIONS + 1))
+        _require_at_most(MOST_OBSERVATIONS, len(listed))
+        return listed
 
-    def sensitive(self) -> Iterator[RunObservation]:
+    @property
+    def sensitive(self) -> dict[Events, RunObservation]:
         """The sensitive strings only."""
-        return self._walk(cut=True, only_violating=True)
+        _require_at_most(MOST_OBSERVATIONS, len(self._sensitive))
+        return self._sensitive
+
+    @computed_once
+    def _sensitive(self) -> dict[Events, RunObservation]:
+        """One more than allowed, where they are too many."""
+        strings = self.walk(cut=True, only_violating=True)
+        return {each.events: each for each in islice(strings, MOST_OBSERVATIONS + 1)}
 
     @computed_once
     def violation(self) -> Fraction:
@@ -83,10 +103,14 @@ class RunObservations:
             length += 1
         return total
 
-    def _walk(self, *, cut: bool, only_violating: bool) -> Iterator[RunObservation]:
-        """Depth first, in the order of the events."""
+    def walk(self, *, cut: bool, only_violating: bool = False) -> Iterator[RunObservation]:
+        """One observation after the other, depth first, in the order of the events; exact."""
         stack = [_Prefix((), self._start, self.law.start)]
-        while stack:
+        for visited in count():
+            if not stack:
+                return
+            if self._progress and visited % _VISITS_BETWEEN_REPORTS == 0:
+                self._progress(visited)
             prefix = stack.pop()
             if prefix.state is None and prefix.violates_after is None:
                 prefix = self._exposed(prefix, cut=cut)
@@ -142,6 +166,14 @@ class RunObservations:
             layer = longer
             layers.append(layer.tolist())
         return layers
+
+
+def _require_at_most(allowed: int, observations: int) -> None:
+    if observations > allowed:
+        raise TooLargeError(
+            f"enforcement: expected at most {allowed} observations to judge a policy by, found more; use a "
+            "smaller length (the policy private releases without such a list)"
+        )
 
 
 def read_horizon(observed: Observed, length: int | None) -> int | None:

@@ -13,7 +13,7 @@ from symveil.languages.runs import RunLanguage
 from symveil.languages.state_sets import StateSet, set_of
 from symveil.languages.strong_components import strong_components
 from symveil.models.alphabet import Alphabet
-from symveil.numerics.once import computed_once
+from symveil.numerics.once import Memo, computed_once
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.exploration import Explored, explore
 from symveil.verification.opacity.notions import Question
@@ -39,7 +39,7 @@ class SafeObservations:
     ) -> None:
         self.observed, self.question, self.longest = observed, question, longest
         self._limit = limit or observed.limit()
-        self._by_length: dict[int, RunLanguage | None] = {}
+        self._by_length = Memo(self._language)
 
     @computed_once
     def alphabet(self) -> Alphabet:
@@ -76,13 +76,13 @@ class SafeObservations:
 
     def language(self, length: int) -> RunLanguage | None:
         """The safe observations of one length; None where there is none."""
-        if length not in self._by_length:
-            try:
-                safe = None if self.graph is None else RunLanguage(graph=self.graph, length=length)
-            except ModelError:  # no safe observation is that long
-                safe = None
-            self._by_length[length] = safe
         return self._by_length[length]
+
+    def _language(self, length: int) -> RunLanguage | None:
+        try:
+            return None if self.graph is None else RunLanguage(graph=self.graph, length=length)
+        except ModelError:  # no safe observation is that long
+            return None
 
     def possible(self, length: int) -> RunLanguage:
         """All observations of one length, safe or not, of which there must be one."""

@@ -59,7 +59,7 @@ def sensitive_strings(
             violates_after=len(each.events) if each.violates_after is None else each.violates_after,
             run_ends=each.run_ends,
         )
-        for each in islice(RunObservations(safe).sensitive(), MOST_STRINGS + 1)
+        for each in islice(RunObservations(safe).walk(cut=True, only_violating=True), MOST_STRINGS + 1)
     )
     if len(strings) > MOST_STRINGS:
         raise TooLargeError(

@@ -138,7 +138,8 @@ def _search(observed: Observed, question: Question, limit: ExplorationLimit) -> 
                 parents[after] = (state, event)
                 sets += machine.sets(after)
                 queue.append((after, length + 1))
-        limit.require(sets, longest=length)
+        if sets > limit.estimates:
+            raise limit.exceeded(longest=length)
     return None, len(parents)
 
 

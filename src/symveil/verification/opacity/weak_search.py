@@ -84,7 +84,8 @@ class WeakSearch:
         return len(self._parents) + len(self._covered)
 
     def _require_few(self) -> None:
-        self._limit.require(max(self._explored, self._followed), longest=len(self._layers) - 1)
+        if max(self._explored, self._followed) > self._limit.estimates:
+            raise self._limit.exceeded(longest=len(self._layers) - 1)
 
     def _begin_following(self, layer: list[StateSet], followed: dict[Followed, StateSet]) -> StateSet | None:
         """Seed the pairs of each new estimate; returns one that is secret altogether."""
