@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from symveil.engines import protocol
 from symveil.io.sequences import csv_blocks, event_groups, layout, rows, rows_parquet, xes
-from symveil.workflows.releasing import protocol
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from symveil.engines import protocol
 from symveil.engines.batch import ReleasePlan
 from symveil.errors import LedgerError
 from symveil.io.aside import AsideFile, aside_of, digest_of
@@ -23,7 +24,6 @@ from symveil.ledger.store import Database
 from symveil.workflows.budgets import grant_budget, ledger_history, ledger_status, person_status
 from symveil.workflows.check import check_manifest
 from symveil.workflows.privatize_file import privatize_file
-from symveil.workflows.releasing import protocol
 
 RUN = """
 import sys

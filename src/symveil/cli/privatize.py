@@ -16,9 +16,10 @@ from symveil.cli.single_options import (
     ledger_option,
     out_option,
     release_id_option,
+    size_options,
     spreadsheet_option,
 )
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.values import PATH, OneOf
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,17 +51,7 @@ if TYPE_CHECKING:
     "--master", metavar="URL", help="With --engine spark: the cluster, such as local[2] or spark://host:7077."
 )
 @click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
-@click.option(
-    "--longest", metavar="N", type=WHOLE_NUMBER, default=1_000_000, show_default=True, help="Refuse longer sequences."
-)
-@click.option(
-    "--gzip-ratio",
-    metavar="N",
-    type=WHOLE_NUMBER,
-    default=200,
-    show_default=True,
-    help="Refuse gzip files that unpack to more.",
-)
+@size_options
 @spreadsheet_option
 @json_option
 def privatize_command(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from symveil.cli.values import PATH
+from symveil.cli.values import PATH, WHOLE_NUMBER
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -63,9 +63,14 @@ def out_option(what: str, *, required: bool = True) -> Option:
     )
 
 
-def wide_form_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How a file with one sequence in a row is read."""
+def sequence_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a file of sequences is read, whether a row is a sequence or one event."""
     for option in (
+        click.option("--symbol", metavar="COL", help="Long form: the column of the symbols."),
+        click.option(
+            "--order", metavar="COL", help="Long form: numbers or timestamps that put a case's events in order."
+        ),
+        click.option("--case", metavar="COL", help="Long form, one event per row: the column of the case."),
         click.option("--id", "identifier", metavar="COL", help="Wide form: the column that names the record."),
         click.option("--separator", metavar="S", help="Wide form: what separates symbols in text; blanks by default."),
         click.option("--sequence", metavar="COL", help="Wide form: the column of the sequences, lists or text."),
@@ -75,14 +80,32 @@ def wide_form_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How a file of sequences is read, whether a row is a sequence or one event, and what else of it passes."""
+    """How a file of sequences is read, and what else of it passes."""
+    keep = click.option(
+        "--keep", metavar="COL", multiple=True, help="A public column that passes as it is. Repeatable."
+    )
+    return sequence_options(keep(command))
+
+
+def size_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What is too large to be meant."""
     for option in (
-        click.option("--keep", metavar="COL", multiple=True, help="A public column that passes as it is. Repeatable."),
-        click.option("--symbol", metavar="COL", help="Long form: the column of the symbols."),
         click.option(
-            "--order", metavar="COL", help="Long form: numbers or timestamps that put a case's events in order."
+            "--gzip-ratio",
+            metavar="N",
+            type=WHOLE_NUMBER,
+            default=200,
+            show_default=True,
+            help="Refuse gzip files that unpack to more.",
         ),
-        click.option("--case", metavar="COL", help="Long form, one event per row: the column of the case."),
+        click.option(
+            "--longest",
+            metavar="N",
+            type=WHOLE_NUMBER,
+            default=1_000_000,
+            show_default=True,
+            help="Refuse longer sequences.",
+        ),
     ):
         command = option(command)
-    return wide_form_options(command)
+    return command

@@ -91,6 +91,11 @@ def digest_of_frame(frame: Any) -> bytes:
     return whole.digest()
 
 
+def rows_digest(frame: Any) -> str:
+    """The digest of a frame's rows as manifests and ledgers have it."""
+    return f"rows-sha256:{digest_of_frame(frame).hex()}"
+
+
 def _plainly_named(frame: Any, plan: ReleasePlan) -> tuple[Any, ReleasePlan]:
     """The frame with columns that are numbered: `mapInArrow` takes a dot or a backtick in a name for syntax."""
     names = {name: f"c{place}" for place, name in enumerate(frame.columns)}

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from symveil.drawing.opening import open_regular
@@ -40,12 +39,6 @@ def column_names(path: Path) -> list[str]:
         return list(file.schema_arrow.names)
 
 
-def list_columns(path: Path) -> list[str]:
-    """The names of the columns whose cells are lists."""
-    with _opened(path) as file:
-        return [field.name for field in file.schema_arrow if _is_list(field.type)]
-
-
 def read_columns(path: Path, names: Sequence[str]) -> Generator[tuple[object, ...]]:
     """The cells of some columns, row by row, as Python values."""
     with _opened(path) as file:
@@ -57,39 +50,3 @@ def _cells(column: pa.Array) -> list[object]:
     if column.type == pa.float32():  # the decimal that it prints as, not that of the double next to it
         column = column.cast(pa.string())
     return list(column.to_pylist())
-
-
-def read_lists(path: Path, name: str) -> Generator[tuple[str, ...]]:
-    """The lists of a column, one for each row, their items as strings. Messages show no item."""
-    done = 0
-    with _opened(path) as file:
-        for batch in file.iter_batches(batch_size=_BATCH, columns=[name]):
-            column = batch.column(name)
-            if column.null_count:
-                row = done + 1 + pc.index(column.is_null(), value=True).as_py()
-                raise FileError(f"{path}: row {row}", expected="a list of symbols", found="none")
-            ends = pc.cumulative_sum(pc.list_value_length(column).cast(pa.int64())).to_pylist()
-            symbols = _symbols(column.flatten(), path)
-            start = 0
-            for end in ends:
-                yield symbols[start:end]
-                start = end
-            done += len(column)
-
-
-def _symbols(items: pa.Array, path: Path) -> tuple[str, ...]:
-    """Symbols as strings: each distinct one is turned into a string once."""
-    if pa.types.is_dictionary(items.type):
-        items = items.dictionary_decode()
-    kind = items.type
-    if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise FileError(str(path), expected="lists of strings or of whole numbers", found=f"lists of {kind}")
-    if items.null_count:
-        raise FileError(str(path), expected="a symbol in every place of a list", found="none in some place")
-    encoded = items.dictionary_encode()
-    names = [str(value) for value in encoded.dictionary.to_pylist()]
-    return tuple(names[code] for code in encoded.indices.to_numpy().tolist())
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))

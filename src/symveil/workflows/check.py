@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from symveil.drawing.opening import is_regular
 from symveil.engines.batch import encode_lists
+from symveil.engines.promise import Release, promised
 from symveil.errors import FileError, SymveilError, reason
-from symveil.io.aside import digest_of
-from symveil.io.folder_digest import digest_of_folder, released_files
+from symveil.io.aside import digest_of, digest_of_folder, released_files
 from symveil.io.manifest import Manifest, alphabet_digest, model_digest, read_manifest
 from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import suffix
@@ -23,7 +23,6 @@ from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.numerics.rationals import spelled
-from symveil.workflows.releasing.promise import Release, promised
 
 _PARAMETERS_OF_0_2 = (
     *("mechanism", "calibration", "prior", "utility", "offset", "public_start"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from symveil.errors import FileError, InputError, ParameterError, TooLargeError, WordError
 from symveil.io.models.model_files import load_word_model, save_model
@@ -163,21 +164,14 @@ def _chain(counts: dict[Move, int | Fraction], states: tuple[str, ...]) -> Marko
 
 
 def learn_file(
-    path: str | Path,
-    out: str | Path,
-    *,
-    smooth: Number = 0,
-    graph: str | Path | None = None,
-    sequence: str | None = None,
-    separator: str | None = None,
-    identifier: str | None = None,
+    path: str | Path, out: str | Path, *, smooth: Number = 0, graph: str | Path | None = None, **reading: Any
 ) -> Learned:
-    """Learn a chain from a file of sequences and write it as a model file; see `read_sequences`."""
+    """Learn a chain from a file of sequences and write it as a model file; `reading` as `read_sequences` takes it."""
     source, target = Path(path), Path(out)
     if target.exists() and source.exists() and target.samefile(source):
         raise FileError(str(target), expected="another file than the sequences", found="the same")
     feasible = None if graph is None else _load_graph(Path(graph))
-    with closing(read_sequences(source, sequence=sequence, separator=separator, identifier=identifier)) as sequences:
+    with closing(read_sequences(source, **reading)) as sequences:
         try:
             chain = learn_chain(sequences, smooth=smooth, graph=feasible)
         except WordError as error:

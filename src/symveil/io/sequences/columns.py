@@ -90,9 +90,14 @@ class LongColumns:
 
 
 def choose_columns(
-    file: Path, options: ColumnOptions, names: Sequence[str], lists: Sequence[str] = ()
+    file: Path,
+    options: ColumnOptions,
+    names: Sequence[str],
+    lists: Sequence[str] = (),
+    *,
+    only_sequences: bool = False,
 ) -> WideColumns | LongColumns:
-    """The columns of a file with these `names`, of which `lists` hold lists.
+    """The columns of a file with these `names`, of which `lists` hold lists; with `only_sequences` without its ids.
 
     >>> choose_columns(Path("trips.csv"), ColumnOptions(), ["trip_id", "links"])
     WideColumns(sequence='links', identifier='trip_id', person=None, keep=())
@@ -104,7 +109,7 @@ def choose_columns(
     if long is None:
         long = not lists and PROCESS_MINING["case"] in names and PROCESS_MINING["symbol"] in names
     if not long:
-        return _wide(file, options, names, lists)
+        return _wide(file, options, names, lists, only_sequences=only_sequences)
     case = options.case or _only(file, "case", names)
     symbol = options.symbol or _only(file, "symbol", names)
     order = options.order
@@ -129,29 +134,37 @@ def secret_lengths_in_long_form() -> ParameterError:
     )
 
 
-def _wide(file: Path, options: ColumnOptions, names: Sequence[str], lists: Sequence[str]) -> WideColumns:
+def _wide(
+    file: Path, options: ColumnOptions, names: Sequence[str], lists: Sequence[str], *, only_sequences: bool
+) -> WideColumns:
+    others = (options.sequence, options.person, *options.keep, *lists)
+    like_ids = [name for name in names if _is_like_id(name) and name not in others]
     identifier = options.identifier
-    if identifier is None:
-        like_ids = [name for name in names if _is_like_id(name) and name not in (options.sequence, *options.keep)]
-        like_ids = [name for name in like_ids if name != options.person]
-        if len(like_ids) == 1 and len(names) > 1:
-            identifier = like_ids[0]
+    if identifier is None and len(like_ids) == 1 and len(names) > 1:
+        identifier = like_ids[0]
     sequence = options.sequence
     if sequence is None:
         taken = {identifier, options.person, *options.keep}
         candidates = [name for name in (lists or names) if name not in taken]
+        if only_sequences and len(candidates) > 1:  # whatever of them is the id
+            candidates = [name for name in candidates if name not in like_ids]
         if len(candidates) != 1:
-            places = ", ".join(str(names.index(name) + 1) for name in candidates[:10])
+            positions = ", ".join(str(names.index(name) + 1) for name in candidates[:10])
             raise FileError(
                 str(file),
                 expected="one column that can hold the sequences",
-                found=f"{len(candidates)}{f' (columns {places})' if places else ''}; which one is it? Name it with "
-                "--sequence, or name --case and --symbol where each row is one event",
+                found=f"{len(candidates)}{f' (columns {positions})' if positions else ''}; which one is it? Name it "
+                "with --sequence, or name --case and --symbol where each row is one event",
             )
         sequence = candidates[0]
     if sequence in (identifier, options.person, *options.keep):
         raise ParameterError("sequence", expected="another column than --id, --person and --keep", found=repr(sequence))
-    return WideColumns(sequence=sequence, identifier=identifier, person=options.person, keep=options.keep)
+    return WideColumns(
+        sequence=sequence,
+        identifier=None if only_sequences else identifier,
+        person=options.person,
+        keep=options.keep,
+    )
 
 
 def _only(file: Path, role: str, names: Sequence[str]) -> str:

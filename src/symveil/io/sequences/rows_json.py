@@ -6,13 +6,14 @@ import io
 import json
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from symveil.errors import FileError, SymveilError
 from symveil.io.json_text import Numeral
-from symveil.io.reading import read_lines
+from symveil.io.reading import MOST_TIMES, read_lines
 from symveil.io.sequences.json_records import json_record, raw_json
 from symveil.io.sequences.records import PLACE
 from symveil.io.sequences.rows import WHAT, Gathered, RowSource, RowWriter
@@ -30,6 +31,11 @@ class JsonRows(RowSource):
     """A JSON object in each line. The keys of the first one are the columns."""
 
     unit = "line"
+
+    def __init__(self, file: Path, *, most_times: int = MOST_TIMES, as_text: bool = False) -> None:
+        super().__init__(file, most_times=most_times)
+        self._as_text = as_text
+        """Whether whole numbers are read as text: for those who only read."""
 
     @computed_once
     def _first(self) -> dict[str, object]:
@@ -72,7 +78,8 @@ class JsonRows(RowSource):
 
     def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
         """The rows; the column of symbols as strings or whole numbers, or lists of them."""
-        reader = _Symbols(columns.index(symbols), numbers=self._has_numbers(symbols))
+        numbers = None if self._as_text else self._has_numbers(symbols)
+        reader = _Symbols(columns.index(symbols), numbers=numbers, as_text=self._as_text)
         gathered = Gathered()
         refused: SymveilError | None = None
         with closing(
@@ -106,9 +113,8 @@ class JsonRows(RowSource):
 class _Symbols:
     """Reads symbols, all of one kind: strings, or whole numbers; the first symbol of the file decides."""
 
-    def __init__(self, index: int, *, numbers: bool | None) -> None:
-        self._index = index
-        self._numbers = numbers
+    def __init__(self, index: int, *, numbers: bool | None, as_text: bool) -> None:
+        self._index, self._numbers, self._as_text = index, numbers, as_text
         self._lists: bool | None = None
 
     def read(self, value: object, place: str) -> Any:
@@ -125,6 +131,8 @@ class _Symbols:
         number = isinstance(item, Numeral) and _is_whole(item.text)
         if not number and not isinstance(item, str):
             raise FileError(place, expected="strings or whole numbers as symbols", found=f"another value{where}")
+        if self._as_text:
+            return item.text if isinstance(item, Numeral) else str(item)
         if self._numbers is None:
             self._numbers = number
         if self._numbers != number:

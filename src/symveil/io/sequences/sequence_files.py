@@ -155,8 +155,11 @@ def open_sequences(
     longest: int = LONGEST,
     most_times: int = MOST_TIMES,
     apostrophes: Apostrophes = "none",
+    only_sequences: bool = False,
 ) -> SequenceFile:
     """The sequences in a file: CSV, JSON Lines, Parquet or XES by its name, each also gzipped.
+
+    With `only_sequences` for reading alone: ids are not looked at, and whole numbers in JSON may stand beside text.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -178,10 +181,10 @@ def open_sequences(
     if kind == "CSV":
         source = CsvRows(file, most_times=most_times, apostrophes=apostrophes)
     elif kind == "JSON Lines":
-        source = JsonRows(file, most_times=most_times)
+        source = JsonRows(file, most_times=most_times, as_text=only_sequences)
     else:
         source = ParquetRows(file, most_times=most_times, longest=longest)
-    columns = choose_columns(file, options, source.names, source.lists)
+    columns = choose_columns(file, options, source.names, source.lists, only_sequences=only_sequences)
     if isinstance(columns, WideColumns):
         return _WideFile(source, columns, options.separator, longest)
     return _LongFile(source, columns, longest)

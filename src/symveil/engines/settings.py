@@ -16,7 +16,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil import __version__
 from symveil.errors import LedgerError
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.mechanisms.mechanism import Mechanism
@@ -81,18 +80,13 @@ def _difference(name: str, before: object, after: object) -> str:
     return f"another {name} ({shown[0]} then, {shown[1]} now)"
 
 
-def made_by(*, engine: str, facts: dict[str, object]) -> dict[str, Any]:
-    """What carries out a release: this version, the engine, how records are read, named and written.
+def made_by(*, version: str, engine: str, facts: dict[str, object]) -> dict[str, Any]:
+    """What carries out a release: symveil's version, the engine, how records are read, named and written.
 
-    Parameters
-    ----------
-    engine
-        "local" or "spark".
-    facts
-        The public facts of the job's output.
+    `facts` are the public facts of the job's output.
     """
     read = {name: value for name, value in facts.items() if name != "file"}  # where it is written decides nothing
-    return {"version": __version__, "engine": engine, "byte order": sys.byteorder, **read}
+    return {"version": version, "engine": engine, "byte order": sys.byteorder, **read}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil import __version__
+from symveil.engines.job import Job, Written
+from symveil.engines.protocol import Price
 from symveil.errors import ParameterError
 from symveil.io.manifest import FORMAT, Manifest, alphabet_digest, model_digest
 from symveil.languages.any_length import AnyLength
@@ -26,8 +27,6 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import at_least, spelled
 from symveil.privacy.parameters import require_spellable
 from symveil.privacy.protection import Protection, protection
-from symveil.workflows.releasing.job import Job, Written
-from symveil.workflows.releasing.protocol import Price
 
 _LARGEST_FOR_PROTECTION = 200_000
 """Length × transitions up to which the protection is worked out."""
@@ -87,7 +86,14 @@ def parameters(release: Release, **others: object) -> dict[str, Any]:
 
 
 def manifest(
-    release: Release, job: Job, release_id: str, written: Written, *, model_file: Path | None, charged: bool
+    release: Release,
+    job: Job,
+    release_id: str,
+    written: Written,
+    *,
+    version: str,
+    model_file: Path | None,
+    charged: bool,
 ) -> Manifest:
     """The manifest of a release. Averages in it are over the public model, never over the data."""
     promise = promised(release, written.lengths, charged=charged)
@@ -95,7 +101,7 @@ def manifest(
     return Manifest(
         {
             "format": FORMAT,
-            "version": __version__,
+            "version": version,
             "release_id": release_id,
             **{key: promise[key] for key in told_first},
             "parameters": release.choice.document(),

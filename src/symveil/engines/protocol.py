@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from symveil.engines.job import Job, Written
+from symveil.engines.settings import Settings, WorkedOut
 from symveil.errors import LedgerError
 from symveil.io.manifest import check_manifest_place, write_manifest
 from symveil.ledger.charging import OverBudget, Request, charging, check_unit
@@ -25,8 +27,6 @@ from symveil.ledger.lifecycle import LedgerRelease, find_release, finish, pendin
 from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
 from symveil.randomness import new_release_key
-from symveil.workflows.releasing.job import Job, Written
-from symveil.workflows.releasing.settings import Settings, WorkedOut
 
 ManifestText = Callable[[str, Written], str]
 """The manifest of a release, given its id and what was written."""
@@ -70,10 +70,10 @@ class Protocol:
         check_manifest_place(self.target)
         release_id = self.release_id or new_release_id()
         plan = self.job.plan(release_id, new_release_key())
-        with self.job.output(release_id) as output:
-            written = output.write(plan, [])
+        with self.job.output(release_id):
+            written = self.job.write(plan, [])
             text = self.manifest_text(release_id, written)
-            output.publish()
+            self.job.publish()
         return self._finished(release_id, text, written=written)
 
     def with_ledger(self, database: Database, price: Price, over_budget: OverBudget) -> Finished:
@@ -132,7 +132,7 @@ class Protocol:
     def _drawn(
         self, database: Database, release: LedgerRelease, left_out: list[str], fingerprint: bytes, settings: Settings
     ) -> Finished:
-        with self.job.output(release.release_id) as output:
+        with self.job.output(release.release_id):
             # anyone who holds the output alone writes this release; another run may have done so just now
             current = find_release(database, release.release_id) or release
             self._refuse_other(current, fingerprint)
@@ -141,7 +141,7 @@ class Protocol:
             self._refuse_other_words(current, settings)
             if current.key is None:
                 raise LedgerError(f"release {release.release_id}: expected it to be ours, found another run's")
-            written = output.write(self.job.plan(release.release_id, current.key), left_out)
+            written = self.job.write(self.job.plan(release.release_id, current.key), left_out)
             if self.job.fingerprint() != fingerprint:  # who was read for writing must be who was read for charging
                 raise LedgerError(
                     f"release {release.release_id}: expected an input that stays as it is while it is released, found "
@@ -149,7 +149,7 @@ class Protocol:
                 )
             text = self.manifest_text(release.release_id, written)
             text = record_digest(database, release, digest=written.digest, drawn=written.drawn, manifest=text)
-            output.publish()
+            self.job.publish()
             finished = self._finished(release.release_id, text, written=written)
             finish(database, release, parameters=self.settings.asked_text())
         return finished
