@@ -16,7 +16,7 @@ import pytest
 
 import symveil as sv
 from symveil.cli.main import main
-from symveil.io.aside import AsideFile
+from symveil.files.atomic import AsideFile
 from symveil.io.sequences import layout
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import SYMBOLS

@@ -6,7 +6,7 @@ import pytest
 
 from symveil.engines.local import LocalJob
 from symveil.errors import LedgerError, ParameterError
-from symveil.io.aside import AsideFile
+from symveil.files.atomic import AsideFile
 from symveil.ledger.accounts import account, accounts, grant, history, totals
 from symveil.ledger.store import Database
 from symveil.ledger.units import Unit

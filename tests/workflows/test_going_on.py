@@ -14,7 +14,7 @@ import pytest
 from file_mechanism import file_mechanism
 from symveil.engines import protocol, settings
 from symveil.errors import FileError, LedgerError
-from symveil.io.aside import AsideFile, aside_of
+from symveil.files.atomic import AsideFile, aside_of
 from symveil.ledger.lifecycle import abandon, find_release
 from symveil.ledger.store import Database
 from symveil.mechanisms.exponential import Exponential

@@ -17,7 +17,7 @@ import pytest
 from symveil.engines import protocol
 from symveil.engines.batch import ReleasePlan
 from symveil.errors import LedgerError
-from symveil.io.aside import AsideFile, aside_of, digest_of
+from symveil.files.atomic import AsideFile, aside_of, digest_of
 from symveil.io.sequences import layout
 from symveil.ledger.lifecycle import find_release
 from symveil.ledger.store import Database

@@ -98,7 +98,7 @@ def enforce_command(
     with its ids and what is to be kept. Exit status 0: enforced; 1: cannot be, and for which observation.
     """
     from symveil.enforcement.enforce import enforce_opacity
-    from symveil.io.files import write_files
+    from symveil.files.atomic import write_files
     from symveil.io.sequences.columns import ColumnOptions
     from symveil.workflows.enforce import enforcement_document
     from symveil.workflows.opacity import load_system

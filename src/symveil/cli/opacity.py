@@ -64,14 +64,14 @@ def opacity_command(
             system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress
         )
     if draw or draw_observer:
-        from symveil.io.files import write_texts
+        from symveil.files.atomic import write_files
         from symveil.languages.observation import observer
         from symveil.workflows.draw import diagram_text
 
         texts = {draw: diagram_text(system.to_diagram(), draw)} if draw else {}
         if draw_observer:
             texts[draw_observer] = diagram_text(observer(system).to_diagram(), draw_observer)
-        write_texts(texts)
+        write_files({path: text.encode() for path, text in texts.items()})
         notes += [f"wrote {path}" for path in texts]
     if as_json:
         print_json(report.document())

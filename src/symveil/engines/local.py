@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from symveil.engines.batch import OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
 from symveil.engines.job import Ask, Job, Progress, Written
 from symveil.errors import FileError, ParameterError, SymveilError, only_our_errors
-from symveil.io.aside import AsideFile, digest_of
+from symveil.files.atomic import AsideFile, digest_of
 from symveil.io.formulas import Apostrophes
 from symveil.io.reading import suffix, wrong_suffix
 from symveil.io.sequences.columns import ColumnOptions

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from symveil.engines.spark import rows_digest
 from symveil.errors import FileError, InternalError, ParameterError, reason
-from symveil.io.aside import AsideFile, aside_of, digest_of_folder, make_own_folder, sync_folder
+from symveil.files.atomic import AsideFile, aside_of, digest_of_folder, make_own_folder, sync_folder
 
 TABLE = "table:"
 """In front of a name: a table of the session's catalogue instead of a Parquet folder."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from symveil.errors import FileError
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.io.json_text import parse_json, refuse_deep_nesting
 from symveil.io.models.model_json import model_text
 from symveil.io.reading import read_text

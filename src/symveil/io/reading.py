@@ -11,8 +11,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from symveil.drawing.opening import open_regular
 from symveil.errors import FileError, either, reason
+from symveil.files.opening import open_regular
 
 _GZIP = b"\x1f\x8b"
 _MEBIBYTE = 1024 * 1024

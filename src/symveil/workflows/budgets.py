@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from symveil.errors import FileError
-from symveil.io.aside import AsideFile, aside_of
+from symveil.files.atomic import AsideFile, aside_of
 from symveil.io.formulas import guarded
 from symveil.io.reading import read_lines
 from symveil.ledger.accounts import account, accounts, grant, history, totals

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.drawing.opening import is_regular
 from symveil.engines.batch import encode_lists
 from symveil.engines.promise import Release, promised
 from symveil.errors import FileError, SymveilError, reason
-from symveil.io.aside import digest_of, digest_of_folder, released_files
+from symveil.files.atomic import digest_of, digest_of_folder, released_files
+from symveil.files.opening import is_regular
 from symveil.io.manifest import Manifest, alphabet_digest, model_digest, read_manifest
 from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import suffix

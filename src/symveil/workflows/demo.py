@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.drawing.plots import Curve, draw_curves
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.io.models.model_files import save_model
 from symveil.io.page import figure, page, table
 from symveil.languages.runs import RunLanguage, runs

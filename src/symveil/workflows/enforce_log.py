@@ -79,8 +79,10 @@ def _in_one_column(enforcement: Enforcement, source: Path, out: Path, options: C
     as_lists = out.suffix.lower() == ".jsonl"
     if not as_lists:
         _require_separable(enforcement, between)
-    columns = {"sequence": options.sequence, "separator": options.separator, "identifier": options.identifier}
-    with closing(read_sequences(source, **columns)) as rows:
+    named = read_sequences(
+        source, sequence=options.sequence, separator=options.separator, identifier=options.identifier
+    )
+    with closing(named) as rows:
         shown = _released(enforcement, source, list(rows))
     text = io.StringIO()
     if as_lists:

@@ -35,15 +35,7 @@ _END = "the end of the file"
 
 
 def read_dot_file(path: Path, *, notes: list[str] | None = None) -> MarkovChain:
-    """The chain in a DOT file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    notes
-        Is told what was assumed or left out.
-    """
+    """The chain in a DOT file; `notes` gets a sentence for what was assumed or left out."""
     graph = parse_dot(read_text(path, what="DOT file", at_most=_LARGEST_FILE), where=str(path))
     if graph.others and notes is not None:
         notes.append("there are several graphs: the first one was read")
@@ -79,14 +71,7 @@ class DotGraph:
 
 
 def parse_dot(text: str, *, where: str) -> DotGraph:
-    """The first graph in a DOT text.
-
-    Parameters
-    ----------
-    text
-        The DOT text.
-    where
-        What messages call it.
+    """The first graph in a DOT text, which messages call `where`.
 
     >>> graph = parse_dot('digraph { edge [weight=2]; a -> {b c}; subgraph { b:n -> "a" [weight=1] } }', where="x.dot")
     >>> graph.edges

@@ -16,7 +16,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError
-from symveil.io.late_readers import parquet_reader
 from symveil.io.models.places import placed, row_place
 from symveil.io.reading import csv_rows, suffix
 from symveil.models.automaton import TransitionSystem
@@ -77,14 +76,17 @@ def _read(file: Path, notes: list[str]) -> _Table:
 
 
 def _read_parquet(file: Path, notes: list[str]) -> _Table:
-    reader = parquet_reader(file)
-    header = list(reader.column_names(file))
-    roles = _roles(header, file, notes)
-    cells = list(reader.read_columns(file, [header[index] for index in roles.values()]))
-    return _Table(
-        {role: [row[number] for row in cells] for number, role in enumerate(roles)},
-        [f"{file}: row {number}" for number in range(1, len(cells) + 1)],
-    )
+    from symveil.io.sequences.rows_parquet import ParquetRows, python_cells  # noqa: PLC0415 - pyarrow takes its time
+
+    source = ParquetRows(file)
+    roles = _roles(source.names, file, notes)
+    names = [source.names[index] for index in roles.values()]
+    columns: dict[str, list[object]] = {role: [] for role in roles}
+    with closing(source.batches(names, "")) as batches:
+        for batch in batches:
+            for number, role in enumerate(roles, start=1):  # the first column says which row it is
+                columns[role] += python_cells(batch.column(number))
+    return _Table(columns, [f"{file}: row {number}" for number in range(1, len(columns["from"]) + 1)])
 
 
 def _read_csv(file: Path, notes: list[str]) -> _Table:

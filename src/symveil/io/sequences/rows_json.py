@@ -127,12 +127,12 @@ class _Symbols:
         return self._symbol(value, place, None)
 
     def _symbol(self, item: object, place: str, position: int | None) -> str | int:
+        if self._as_text and isinstance(item, Numeral) and item.text.lstrip("-").isdigit():
+            return item.text
         where = "" if position is None else f", symbol {position}"
         number = isinstance(item, Numeral) and _is_whole(item.text)
         if not number and not isinstance(item, str):
             raise FileError(place, expected="strings or whole numbers as symbols", found=f"another value{where}")
-        if self._as_text:
-            return item.text if isinstance(item, Numeral) else str(item)
         if self._numbers is None:
             self._numbers = number
         if self._numbers != number:

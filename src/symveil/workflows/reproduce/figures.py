@@ -9,7 +9,7 @@ from pathlib import Path
 from symveil.drawing.plots import Band, Curve, draw_curves
 from symveil.drawing.svg import to_svg
 from symveil.enforcement.enforce import enforce_opacity
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.languages.free import words
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.levenshtein_automaton import levenshtein_automaton

@@ -1,28 +1,86 @@
-"""A large file written so that nobody ever meets half of it: aside, readable for its owner only, renamed at the end.
+"""Files that are whole or not there: written aside, and renamed at the end.
 
-The aside of a release has a name of its own, so that a run after a kill finds and replaces it; a lock
-that the system drops with the process keeps two runs from writing the same one. Names can be guessed: where
-others may write to the folder too, a link or a file that somebody planted under that name is not written to.
+Finished content goes through `write_files`. A large file is written piece by piece into an `AsideFile`, readable for
+its owner only. The aside of a release has a name of its own, so that a run after a kill finds and replaces it; a lock
+that the system drops with the process keeps two runs from writing the same one. Names can be guessed: where others may
+write to the folder too, a link or a file that somebody planted under that name is not written to.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import io
+import itertools
 import os
 import stat
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, Self
 
-from symveil.drawing.opening import is_regular, open_regular
 from symveil.errors import FileError, reason
+from symveil.files.opening import is_regular, open_regular
 
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
-_CHUNK = 1 << 20
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+_number = itertools.count()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in one step."""
+    write_files({path: text.encode()})
+
+
+def write_files(contents: Mapping[Path, bytes]) -> None:
+    """Write finished files: all aside first, then renamed, so that where one cannot be written none is."""
+    asides: dict[Path, Path] = {}
+    path = Path()
+    made: list[Path] = []
+    try:
+        for path, content in contents.items():
+            made += _make_folder(path.parent)
+            with _new_beside(path, asides) as file:
+                file.write(content)
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        for path, aside in asides.items():
+            aside.replace(path)
+    except OSError as error:
+        _discard(asides.values(), made)
+        raise _no_place(path, error) from None
+    except BaseException:
+        _discard(asides.values(), made)
+        raise
+
+
+def _new_beside(path: Path, asides: dict[Path, Path]) -> BinaryIO:
+    """A new file beside `path`, noted in `asides`: what is there, also a link that was planted, is not written to."""
+    while True:
+        asides[path] = path.with_name(f".{path.name}.{os.getpid()}-{next(_number)}.aside")
+        with contextlib.suppress(FileExistsError):
+            return asides[path].open("xb")
+
+
+def _make_folder(folder: Path) -> list[Path]:
+    """Make a folder and those above it; returns the new ones, outermost first."""
+    missing = list(itertools.takewhile(lambda each: not each.exists(), (folder, *folder.parents)))[::-1]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _discard(asides: Iterable[Path], folders: list[Path]) -> None:
+    """Leave nothing behind; what cannot be removed was not written, and the first error says more."""
+    for aside in asides:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+    for folder in reversed(folders):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 class AsideFile(io.RawIOBase):
@@ -197,9 +255,6 @@ def sync_folder(folder: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
-
-
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
 def _refuse_foreign(aside: Path, found: os.stat_result) -> None:
