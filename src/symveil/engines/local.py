@@ -25,7 +25,8 @@ from symveil.io.reading import suffix, wrong_suffix
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.duplicates import SeenNames
 from symveil.io.sequences.records import ID, NUMBER, PLACE, SYMBOLS, as_text
-from symveil.io.sequences.sequence_files import FORMATS, SequenceFile, open_sequences
+from symveil.io.sequences.sequence_file import SequenceFile
+from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.mechanisms.mechanism import Mechanism
 
 # Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.

@@ -97,14 +97,14 @@ class Protocol:
         key = (known.key if known is not None else None) or new_release_key()
         with charging(database) as open_charge:
             self.job.survey(self.job.plan(release_id, key), open_charge.ask)
-            found = self.worked_out(self.job)
-            settings = replace(self.settings, worked_out=found.digest)
+            decided = self.worked_out(self.job)
+            settings = replace(self.settings, worked_out=decided.digest)
             request = Request(
                 release_id=release_id,
                 charge=price.charge,
                 loss=price.loss,
                 unit=price.unit,
-                mechanism=found.mechanism,
+                mechanism=decided.mechanism,
                 record=self.job.record,
                 out=out,
                 settings=settings.text(),
@@ -158,7 +158,7 @@ class Protocol:
         """One id, one release. Once it is done the parameters can still be compared, and what is public of the
         input (`_in_place`): its key, and with it all that was known of the secret words, is gone.
         """
-        name, kept = known.release_id, None if known.settings is None else Settings.read(known.settings)
+        name, recorded = known.release_id, None if known.settings is None else Settings.read(known.settings)
         if known.state == "abandoned":
             raise LedgerError(
                 f"release {name}: expected a release that may still be drawn, found it abandoned; its key is gone and "
@@ -168,20 +168,22 @@ class Protocol:
             if not known.had_parameters(self.settings.asked_text()):
                 raise LedgerError(
                     f"release {name}: expected the same parameters as when it was made, found "
-                    f"{_listed(self._other_parameters(kept))}; it is done: use another --release-id, which is "
+                    f"{_listed(self._other_parameters(recorded))}; it is done: use another --release-id, which is "
                     "charged anew"
                 )
         elif not self._is_ours(known, fingerprint):
-            found = self._other_parameters(kept) if kept is not None else ["others, or a release that 0.2 began"]
+            different = ["others, or a release that 0.2 began"]
+            if recorded is not None:
+                different = self._other_parameters(recorded) or ["another input"]
             raise LedgerError(
                 f"release {name}: expected the same input and parameters as when it was charged, found "
-                f"{_listed(found or ['another input'])}; finish it as it was, use another --release-id, or close it: "
+                f"{_listed(different)}; finish it as it was, use another --release-id, or close it: "
                 f"{_abandoning(name)}"
             )
 
-    def _other_parameters(self, kept: Settings | None) -> list[str]:
-        return [] if kept is None else replace(self.settings, made_by=kept.made_by).differences(
-            replace(kept, worked_out=self.settings.worked_out)
+    def _other_parameters(self, recorded: Settings | None) -> list[str]:
+        return [] if recorded is None else replace(self.settings, made_by=recorded.made_by).differences(
+            replace(recorded, worked_out=self.settings.worked_out)
         )  # fmt: skip
 
     def _refuse_other_words(self, known: LedgerRelease, settings: Settings) -> None:
@@ -192,10 +194,10 @@ class Protocol:
                 "which did not write down what decides its words; finish it with the version that began it, or close "
                 f"it: {_abandoning(known.release_id)}"
             )
-        kept = Settings.read(known.settings)
+        recorded = Settings.read(known.settings)
         if settings.worked_out is None:  # not known yet, or not before something is drawn
-            kept = replace(kept, worked_out=None)
-        if different := settings.differences(kept):
+            recorded = replace(recorded, worked_out=None)
+        if different := settings.differences(recorded):
             raise LedgerError(
                 f"release {known.release_id}: expected what decides its words to be as when it was charged, found "
                 f"{_listed(different)}; finish it as it was begun, or close it: {_abandoning(known.release_id)}"
@@ -246,8 +248,8 @@ def _abandoning(release_id: str) -> str:
     return f"symveil ledger abandon --release-id {release_id} (its charge stays), and release anew under another id"
 
 
-def _listed(found: list[str]) -> str:
-    return " and ".join(found[:_MOST_LISTED]) + (" and more" if len(found) > _MOST_LISTED else "") or "others"
+def _listed(names: list[str]) -> str:
+    return " and ".join(names[:_MOST_LISTED]) + (" and more" if len(names) > _MOST_LISTED else "") or "others"
 
 
 _MOST_LISTED = 3

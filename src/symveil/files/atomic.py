@@ -207,11 +207,6 @@ def digest_of(path: Path) -> str | None:
 def released_files(folder: Path) -> list[Path]:
     """The files of a release, in order: what is hidden is the cluster's own, what is no regular file is refused.
 
-    Parameters
-    ----------
-    folder
-        The folder of a release.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
     ...     for name in ("part-1.parquet", "part-0.parquet", "_SUCCESS", ".part-0.parquet.crc"):

@@ -71,13 +71,6 @@ def refuse_deep_nesting(text: str, *, where: str) -> None:
     For texts whose values are walked through level by level afterwards: Python's own limit comes later and depends
     on who is calling.
 
-    Parameters
-    ----------
-    text
-        A JSON text.
-    where
-        What messages call it.
-
     >>> refuse_deep_nesting("[" * 101, where="x.json")
     Traceback (most recent call last):
     symveil.errors.FileError: x.json: expected JSON nested at most 100 deep, found more

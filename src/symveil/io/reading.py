@@ -101,6 +101,12 @@ def open_bytes(
             raise FileError(str(path), expected=expected, found=reason(error, otherwise="an unreadable file")) from None
 
 
+def share_read(path: Path, opened: BinaryIO | None) -> float:
+    """How much of an open file has been read, from 0 to 1."""
+    size = path.stat().st_size
+    return min(1.0, opened.tell() / size) if opened is not None and not opened.closed and size else 0.0
+
+
 def read_bytes(path: Path, *, what: str, at_most: int) -> bytes:
     """The whole content, unpacked; refused when it has more than `at_most` bytes."""
     with open_bytes(path, what=what) as file:

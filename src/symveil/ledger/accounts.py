@@ -32,22 +32,9 @@ def grant(
 ) -> int:
     """Add to the budget of some persons, or of everybody, known or not yet; how many persons were named.
 
-    Parameters
-    ----------
-    database
-        The ledger.
-    epsilon
-        How much; a negative amount takes back.
-    names
-        The persons.
-    everyone
-        Everybody instead, also persons whom the ledger has not met.
-    delta
-        Budgets of this ledger are (ε, δ) from now on: a charge that adding would refuse is allowed while the composed
-        loss stays below ε.
-    unit
-        Budgets of this ledger are for this unit from now on: charges that do not cover it are refused. All charges so
-        far must cover it, else what was spent would not bound the loss in it.
+    With `delta` budgets of this ledger are (ε, δ) from now on: a charge that adding would refuse is allowed while the
+    composed loss stays below ε. With `unit` they are for this unit: charges that do not cover it are refused. All
+    charges so far must cover it, else what was spent would not bound the loss in it.
     """
     units = granted_units(epsilon)
     share = None if delta is None else exact(delta, name="delta", expected="a number such as 1e-6")
@@ -79,8 +66,8 @@ def _name_unit(connection: sa.Connection, unit: Unit) -> None:
 
 
 def _write_grant(connection: sa.Connection, person: int | None, units: int, unit: Unit | None) -> None:
-    told = None if unit is None else unit.text()
-    connection.execute(grants.insert(), [{"person": person, "amount": units, "created": now(), "unit": told}])
+    text = None if unit is None else unit.text()
+    connection.execute(grants.insert(), [{"person": person, "amount": units, "created": now(), "unit": text}])
 
 
 def _granted(connection: sa.Connection, names: list[str], units: int, unit: Unit | None) -> int:
@@ -191,8 +178,8 @@ def _spent_by_unit(connection: sa.Connection, first: int, last: int) -> dict[int
     read = cache(read_unit)
     spent: dict[int, dict[Unit | None, InUnit]] = {}
     for person, text, count, units in connection.execute(query).all():
-        found = read(text)
-        spent.setdefault(person, {})[found] = InUnit(unit=found, releases=count, spent=shown_units(int(units)))
+        unit_of = read(text)
+        spent.setdefault(person, {})[unit_of] = InUnit(unit=unit_of, releases=count, spent=shown_units(int(units)))
     return {
         person: tuple(each for _, each in sorted(by_unit.items(), key=_in_order)) for person, by_unit in spent.items()
     }

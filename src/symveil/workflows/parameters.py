@@ -135,16 +135,9 @@ class FileParameters(ChoiceParameters, total=False):
 
 
 def described(kind: type[Described], given: Described | None, named: dict[str, Any], *, name: str) -> Described:
-    """The object that was given, or the one that the named fields make; they are taken out of `named`.
+    """The object that was given as the parameter `name`, or the one that the named fields make.
 
-    Parameters
-    ----------
-    kind
-        A frozen description, such as `RunOptions`.
-    given
-        The object, where one was handed over as the parameter `name`.
-    named
-        Parameters by their names, of this description and others.
+    `named` has parameters of this description and of others; those of this one are taken out of it.
 
     >>> described(RunOptions, None, {"release_id": "r1"}, name="run").release_id
     'r1'

@@ -50,15 +50,15 @@ class FileRelease:
 
     def document(self) -> dict[str, object]:
         """The JSON form: the manifest, and where it and the output are."""
-        told: dict[str, object] = {
+        document: dict[str, object] = {
             **self.manifest,
             "out": str(self.out),
             "manifest": str(self.manifest_file),
             "already_done": self.already_done,
         }
         if self.true_error is not None:
-            told["unsafe_true_error"] = self.true_error
-        return told
+            document["unsafe_true_error"] = self.true_error
+        return document
 
 
 @shows_fields(MechanismChoice, ColumnOptions, RunOptions, types=FileParameters, first=("epsilon", "alphabet", "model"))

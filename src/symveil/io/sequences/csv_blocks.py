@@ -21,14 +21,11 @@ import pyarrow.csv as arrow_csv
 
 from symveil.errors import FileError
 from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_delimiter, csv_rows, lines_of, not_utf8, open_bytes, rows_of
-from symveil.io.sequences.rows import WHAT
+from symveil.io.sequences.rows import WHAT, Row
 
 _BLOCK = 2 << 20
 _ROWS_AT_ONCE = 32_768
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-Row = tuple[int, list[str]]
-"""The number of a row's first line, and its cells."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,11 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from symveil.errors import FileError, SymveilError
-from symveil.io.json_text import Numeral
+from symveil.errors import FileError, ModelError, SymveilError
+from symveil.io.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
 from symveil.io.reading import MOST_TIMES, read_lines
-from symveil.io.sequences.json_records import json_record, raw_json
-from symveil.io.sequences.records import PLACE
-from symveil.io.sequences.rows import WHAT, Gathered, RowSource, RowWriter
+from symveil.io.sequences.records import PLACE, gathered
+from symveil.io.sequences.rows import ROWS_GATHERED, TEXT_GATHERED, WHAT, Row, RowSource, RowWriter
 from symveil.models.alphabet import Alphabet
 from symveil.numerics.once import computed_once
 
@@ -25,6 +24,46 @@ RAW = b"raw"
 
 _WIDEST_WHOLE = 19
 _RAW_FIELD = {RAW: b"json"}
+
+
+def json_record(text: str, place: str) -> dict[str, object]:
+    """The members of the object that a line spells; messages show nothing of it.
+
+    >>> json_record('{"who": "x", "where": ["a", "b"]}', "line 1")["where"]
+    ['a', 'b']
+    >>> json_record('["a"]', "line 2")
+    Traceback (most recent call last):
+    symveil.errors.FileError: line 2: expected a JSON object, found another value
+    """
+    refuse_deep_nesting(text, where=place)
+    record = parse_json(text, where=place)
+    if "\\ud" in text.lower():  # halves of characters, which make one only in pairs
+        try:
+            (raw_json(record) or "").encode()
+        except UnicodeEncodeError:
+            raise FileError(
+                place, expected="text of whole characters", found="half of one (a lone \\ud800 to \\udfff)"
+            ) from None
+    if not isinstance(record, Members):
+        raise FileError(place, expected="a JSON object", found="another value")
+    try:
+        return read_members(record, where=place, expected="an object")
+    except ModelError:  # its message names the key, which is the file's business
+        raise FileError(place, expected="each key once", found="one again") from None
+
+
+def raw_json(value: object) -> str | None:
+    """A parsed value as JSON again; null as nothing."""
+    if value is None:
+        return None
+    if isinstance(value, Numeral):
+        return value.text
+    if isinstance(value, Members):
+        pairs = (f"{json.dumps(key, ensure_ascii=False)}: {raw_json(item) or 'null'}" for key, item in value.pairs)
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(raw_json(item) or 'null' for item in value)}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 class JsonRows(RowSource):
@@ -80,30 +119,25 @@ class JsonRows(RowSource):
         """The rows; the column of symbols as strings or whole numbers, or lists of them."""
         numbers = None if self._as_text else self._has_numbers(symbols)
         reader = _Symbols(columns.index(symbols), numbers=numbers, as_text=self._as_text)
-        gathered = Gathered()
-        refused: SymveilError | None = None
+        with closing(gathered(self._rows(columns, symbols, reader), most=ROWS_GATHERED, size=TEXT_GATHERED)) as groups:
+            for rows in groups:
+                yield reader.batch(rows, columns)
+
+    def _rows(self, columns: Sequence[str], symbols: str, reader: _Symbols) -> Generator[tuple[Row, int]]:
+        """Each line's number and cells, and its size."""
         with closing(
             read_lines(self.file, what=WHAT, most_times=self._most_times, opened=self._opened)
         ) as lines:  # fmt: skip
-            try:
-                for number, text in enumerate(lines, start=1):
-                    if not text.strip():
-                        continue
-                    place = f"{self.file}: line {number}"
-                    record = json_record(text, place)
-                    row = [
-                        reader.read(record.get(name), place) if name == symbols else raw_json(record.get(name))
-                        for name in columns
-                    ]
-                    if gathered.add(number, row, len(text)):
-                        yield reader.batch(gathered, columns)
-                        gathered.clear()
-            except SymveilError as error:
-                refused = error
-        if gathered.rows:
-            yield reader.batch(gathered, columns)
-        if refused is not None:
-            raise refused  # after the rows before it, in which something may be wrong too
+            for number, text in enumerate(lines, start=1):
+                if not text.strip():
+                    continue
+                where = f"{self.file}: line {number}"
+                record = json_record(text, where)
+                cells = [
+                    reader.read(record.get(name), where) if name == symbols else raw_json(record.get(name))
+                    for name in columns
+                ]
+                yield (number, cells), len(text)
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A writer of JSON Lines."""
@@ -140,14 +174,14 @@ class _Symbols:
             raise FileError(place, expected=f"{kind} as symbols, as before", found=f"another value{where}")
         return int(item.text) if isinstance(item, Numeral) else str(item)
 
-    def batch(self, gathered: Gathered, columns: Sequence[str]) -> pa.RecordBatch:
+    def batch(self, rows: Sequence[Row], columns: Sequence[str]) -> pa.RecordBatch:
         kind = pa.int64() if self._numbers else pa.string()
-        arrays = [pa.array(gathered.places, type=pa.int64())]
+        arrays = [pa.array([number for number, _ in rows], type=pa.int64())]
         fields = [pa.field(PLACE, pa.int64())]
         for index, name in enumerate(columns):
             own = index == self._index
             column_type = (pa.list_(kind) if self._lists else kind) if own else pa.string()
-            arrays.append(pa.array([row[index] for row in gathered.rows], type=column_type))
+            arrays.append(pa.array([cells[index] for _, cells in rows], type=column_type))
             fields.append(pa.field(name, column_type, metadata=None if own else _RAW_FIELD))
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 

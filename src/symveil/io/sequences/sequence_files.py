@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +23,7 @@ from symveil.io.sequences.columns import (
     secret_lengths_in_long_form,
 )
 from symveil.io.sequences.event_groups import Grouping
-from symveil.io.sequences.layout import EvenBytes, RowBlocks
+from symveil.io.sequences.layout import RowBlocks
 from symveil.io.sequences.records import (
     ID,
     LONGEST,
@@ -33,20 +32,23 @@ from symveil.io.sequences.records import (
     SYMBOLS,
     as_text,
     check_lengths,
+    first_empty_symbol,
     is_list,
     is_text,
+    join_column,
     kept,
     made_in_order,
     require_filled,
     require_named,
     rows_cut,
+    split_column,
 )
 from symveil.io.sequences.rows import RowSource, RowWriter
 from symveil.io.sequences.rows_csv import CsvRows
 from symveil.io.sequences.rows_json import RAW, JsonRows, plain_text
 from symveil.io.sequences.rows_parquet import ParquetRows
-from symveil.io.sequences.sequence_text import first_empty_symbol, join_column, split_column
-from symveil.io.sequences.xes import XesReader, XesWriter
+from symveil.io.sequences.sequence_file import SequenceFile
+from symveil.io.sequences.xes import XesFile
 from symveil.models.alphabet import Alphabet
 
 FORMATS = {
@@ -58,94 +60,6 @@ FORMATS = {
     ".xes": "XES",
 }
 """What the end of a name promises; `.gz` may follow."""
-
-
-class SequenceFile(ABC):
-    """A file of sequences that can be read again and again, and its like be written."""
-
-    form: str
-    """"wide": a sequence in each row; "long": an event in each row."""
-
-    file: Path
-    unit: str
-
-    @property
-    @abstractmethod
-    def has_ids(self) -> bool:
-        """Whether records have names in the file; else they are known by their place."""
-
-    @property
-    def separator(self) -> str | None:
-        """What the symbols of a sequence are joined by where a sequence is text; None: it is none."""
-        return None
-
-    @abstractmethod
-    def names(self) -> dict[str, str]:
-        """The columns of ids, sequences and events by their options: enough to read the output again."""
-
-    def options(self) -> dict[str, Any]:
-        """The same, as options to open the output with."""
-        return {{"id": "identifier"}.get(name, name): column for name, column in self.names().items()}
-
-    @abstractmethod
-    def records(self) -> Iterator[pa.RecordBatch]:
-        """The records (see `records`), in order."""
-
-    def persons(self, batch: pa.RecordBatch) -> Any:
-        """Whose each record is: the person that was asked for, else the record's own id, else its place."""
-        if PERSON in batch.schema.names:
-            return batch.column(PERSON)
-        if self.has_ids:
-            return as_text(batch.column(ID))
-        places = batch.column(PLACE).cast(pa.string())
-        return pc.binary_join_element_wise(self.unit, places, " ")
-
-    def check_lengths_may_change(self) -> None:  # noqa: B027 - most forms can: a row is a record, however long
-        """Refuse a form that cannot hold released sequences of other lengths, empty ones among them."""
-
-    def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
-        """The type in which sequences are released where lengths are secret; None: that in which they come."""
-        del alphabet
-        return None
-
-    @abstractmethod
-    def done(self) -> float:
-        """How much has been read, from 0 to 1."""
-
-    @abstractmethod
-    def writer(self, out: BinaryIO, *, packed: bool) -> RecordWriter:
-        """Writes records in the same form; `packed`: gzipped."""
-
-
-class RecordWriter:
-    """Writes batches of records. `close` ends the table; the file itself stays open.
-
-    What comes out depends on the records alone, and not on the batches in which they come (`io.layout`).
-    """
-
-    def __init__(self, write: Callable[[BinaryIO, pa.RecordBatch | None], None], out: BinaryIO, packed: bool) -> None:
-        self._pieces = [EvenBytes(out)]
-        self._zip: gzip.GzipFile | None = None
-        if packed:
-            # without a name and a time in it, the same records make the same bytes
-            self._zip = gzip.GzipFile(
-                filename="", mode="wb", fileobj=cast("BinaryIO", self._pieces[0]), mtime=0, compresslevel=6
-            )
-            self._pieces.append(EvenBytes(cast("BinaryIO", self._zip)))
-        self._out = cast("BinaryIO", self._pieces[-1])
-        self._write = write
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Some more records."""
-        self._write(self._out, batch)
-
-    def close(self) -> None:
-        """The end of the table."""
-        self._write(self._out, None)
-        self._pieces[-1].finish()
-        if self._zip is not None:
-            self._zip.close()
-            self._pieces[0].finish()
 
 
 def open_sequences(
@@ -176,7 +90,7 @@ def open_sequences(
     if kind != "CSV" and apostrophes != "none":
         raise ParameterError("spreadsheet_safe", expected="CSV, which spreadsheets open, with it", found=kind)
     if kind == "XES":
-        return _XesFile(XesReader(file, options, longest=longest, most_times=most_times))
+        return XesFile(file, options, longest=longest, most_times=most_times)
     source: RowSource
     if kind == "CSV":
         source = CsvRows(file, most_times=most_times, apostrophes=apostrophes)
@@ -188,43 +102,6 @@ def open_sequences(
     if isinstance(columns, WideColumns):
         return _WideFile(source, columns, options.separator, longest)
     return _LongFile(source, columns, longest)
-
-
-class _XesFile(SequenceFile):
-    form = "long"
-
-    def __init__(self, reader: XesReader) -> None:
-        self._reader, self.file, self.unit = reader, reader.file, reader.unit
-
-    @property
-    def has_ids(self) -> bool:
-        return True
-
-    def names(self) -> dict[str, str]:
-        # no order: what is written stands in its order, and the attribute that told it is left out
-        return {"case": self._reader.columns.case, "symbol": self._reader.columns.symbol}
-
-    def records(self) -> Iterator[pa.RecordBatch]:
-        return self._reader.records()
-
-    def check_lengths_may_change(self) -> None:
-        self._reader.check_lengths_may_change()
-
-    def done(self) -> float:
-        return self._reader.done()
-
-    def writer(self, out: BinaryIO, *, packed: bool) -> RecordWriter:
-        writer: list[XesWriter] = []
-
-        def write(sink: BinaryIO, batch: pa.RecordBatch | None) -> None:
-            if not writer:
-                writer.append(XesWriter(sink, self._reader))
-            if batch is None:
-                writer[0].close()
-            else:
-                writer[0].write(batch)
-
-        return RecordWriter(write, out, packed)
 
 
 class _TableFile(SequenceFile):
@@ -254,28 +131,10 @@ class _TableFile(SequenceFile):
             return pa.array([plain_text(text) for text in persons.to_pylist()], type=pa.string())
         return persons
 
-    def writer(self, out: BinaryIO, *, packed: bool) -> RecordWriter:
-        writer: list[RowWriter] = []
-
-        def write(sink: BinaryIO, batch: pa.RecordBatch | None) -> None:
-            rows = None if batch is None else self._arranged(batch)
-            if not writer:
-                schema = self._empty_schema() if rows is None else rows.schema
-                writer.append(RowBlocks(self._source.writer(sink, schema), schema))
-            if rows is None:
-                writer[0].close()
-            else:
-                writer[0].write(rows)
-
-        return RecordWriter(write, out, packed)
-
-    @abstractmethod
-    def _arranged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Records as the rows of the file."""
-
-    def _empty_schema(self) -> pa.Schema:
-        """The columns of a file without records: text, since nothing better is known."""
-        return pa.schema([pa.field(name, pa.string()) for name in self._written()])
+    def row_writer(self, out: BinaryIO, rows: pa.RecordBatch | None) -> RowWriter:
+        # the columns of a file without records are text, since nothing better is known
+        schema = pa.schema([pa.field(name, pa.string()) for name in self._written()]) if rows is None else rows.schema
+        return RowBlocks(self._source.writer(out, schema), schema)
 
     @abstractmethod
     def _written(self) -> list[str]:
@@ -314,12 +173,12 @@ class _WideFile(_TableFile):
         return self._columns.identifier is not None
 
     def names(self) -> dict[str, str]:
-        told = {"sequence": self._columns.sequence}
+        names = {"sequence": self._columns.sequence}
         if self._columns.identifier is not None:
-            told["id"] = self._columns.identifier
+            names["id"] = self._columns.identifier
         if self._as_text and self._separator is not None:
-            told["separator"] = self._separator
-        return told
+            names["separator"] = self._separator
+        return names
 
     @property
     def separator(self) -> str | None:
@@ -364,7 +223,7 @@ class _WideFile(_TableFile):
             )
         return lists
 
-    def _arranged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def arranged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = self._columns
         symbols = batch.column(SYMBOLS)
         arrays: dict[str, Any] = {
@@ -394,7 +253,7 @@ class _LongFile(_TableFile):
         return True
 
     def names(self) -> dict[str, str]:
-        return _told(self._columns)
+        return _long_names(self._columns)
 
     def records(self) -> Iterator[pa.RecordBatch]:
         columns = self._columns
@@ -414,7 +273,7 @@ class _LongFile(_TableFile):
     def check_lengths_may_change(self) -> None:
         raise secret_lengths_in_long_form()
 
-    def _arranged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def arranged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = self._columns
         symbols = batch.column(SYMBOLS)
         lengths = pc.list_value_length(symbols).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -440,6 +299,6 @@ class _LongFile(_TableFile):
         return made
 
 
-def _told(columns: LongColumns) -> dict[str, str]:
-    told = {"case": columns.case, "symbol": columns.symbol}
-    return told if columns.order is None or columns.order in columns.keep else told | {"order": columns.order}
+def _long_names(columns: LongColumns) -> dict[str, str]:
+    names = {"case": columns.case, "symbol": columns.symbol}
+    return names if columns.order is None or columns.order in columns.keep else names | {"order": columns.order}

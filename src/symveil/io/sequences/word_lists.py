@@ -17,7 +17,8 @@ from symveil.errors import FileError
 from symveil.io.reading import MOST_TIMES
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import LONGEST, SYMBOLS, is_text
-from symveil.io.sequences.sequence_files import SequenceFile, open_sequences
+from symveil.io.sequences.sequence_file import SequenceFile
+from symveil.io.sequences.sequence_files import open_sequences
 
 
 def read_sequences(
