@@ -1,13 +1,9 @@
 """What several releases about one person lose together.
 
-Adding ε is always right. Where a budget allows a small δ, the losses themselves can be composed: the
-loss of a release is a random number, mostly far below its largest value ε, and the sum of such numbers
-is with probability 1 − δ far below the sum of the ε. The distribution comes from the mechanism: on Σⁿ
-the exponential mechanism replaces each symbol by a uniform one with probability λ, so the loss of two
-words that differ in one place is that of randomised response over m symbols, exactly; in b places it
-is b times composed. For any other mechanism the worst distribution that ε allows is taken.
-
-How it is computed, rounding against the claim throughout (docs/ledger.md has the proof):
+Adding ε is always right. Where a budget allows a small δ, the losses themselves can be composed (docs/ledger.md has
+the proof). On Σⁿ the loss of the exponential mechanism between words that differ in one symbol is that of randomised
+response, exactly; for any other mechanism the worst distribution that ε allows is taken. Rounding goes against the
+claim throughout:
 
 * every loss is rounded up to a multiple of one step, as a mechanism with the larger ε: what is
   composed is at least as informative as what happened. Where all ε are multiples of a common step,

@@ -51,42 +51,47 @@ class ColumnOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WideColumns:
+class _Columns:
+    person: str | None
+    keep: tuple[str, ...]
+
+    @property
+    def _own(self) -> tuple[str | None, ...]:
+        """The columns that make a record, in either form."""
+        raise NotImplementedError
+
+    def read(self) -> list[str]:
+        """The columns that are needed."""
+        return list(dict.fromkeys(name for name in (*self._own, self.person, *self.keep) if name is not None))
+
+    def written(self, names: Sequence[str]) -> list[str]:
+        """The columns that are written, in the file's order."""
+        return [name for name in names if name in {*self._own, *self.keep}]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WideColumns(_Columns):
     """One sequence in each row."""
 
     sequence: str
     identifier: str | None
-    person: str | None
-    keep: tuple[str, ...]
 
-    def read(self) -> list[str]:
-        """The columns that are needed."""
-        return _distinct(self.identifier, self.sequence, self.person, *self.keep)
-
-    def written(self, names: Sequence[str]) -> list[str]:
-        """The columns that are written, in the file's order."""
-        passing = {self.identifier, self.sequence, *self.keep}
-        return [name for name in names if name in passing]
+    @property
+    def _own(self) -> tuple[str | None, ...]:
+        return self.identifier, self.sequence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LongColumns:
+class LongColumns(_Columns):
     """One event in each row."""
 
     case: str
     symbol: str
     order: str | None
-    person: str | None
-    keep: tuple[str, ...]
 
-    def read(self) -> list[str]:
-        """The columns that are needed."""
-        return _distinct(self.case, self.order, self.symbol, self.person, *self.keep)
-
-    def written(self, names: Sequence[str]) -> list[str]:
-        """The columns that are written, in the file's order."""
-        passing = {self.case, self.order, self.symbol, *self.keep}
-        return [name for name in names if name in passing]
+    @property
+    def _own(self) -> tuple[str | None, ...]:
+        return self.case, self.order, self.symbol
 
 
 def choose_columns(
@@ -100,9 +105,9 @@ def choose_columns(
     """The columns of a file with these `names`, of which `lists` hold lists; with `only_sequences` without its ids.
 
     >>> choose_columns(Path("trips.csv"), ColumnOptions(), ["trip_id", "links"])
-    WideColumns(sequence='links', identifier='trip_id', person=None, keep=())
+    WideColumns(person=None, keep=(), sequence='links', identifier='trip_id')
     >>> choose_columns(Path("log.csv"), ColumnOptions(), ["case:concept:name", "concept:name", "cost"])
-    LongColumns(case='case:concept:name', symbol='concept:name', order=None, person=None, keep=())
+    LongColumns(person=None, keep=(), case='case:concept:name', symbol='concept:name', order=None)
     """
     _check_names(file, options, names)
     long = options.is_long
@@ -196,7 +201,3 @@ def _option(field: str) -> str:
 
 def _is_like_id(name: str) -> bool:
     return name.strip().lower() == "id" or name.strip().lower().endswith("_id")
-
-
-def _distinct(*names: str | None) -> list[str]:
-    return list(dict.fromkeys(name for name in names if name is not None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 
@@ -25,6 +25,8 @@ class RowSource(ABC):
 
     unit: str
     """What messages call a place in it: line or row."""
+    passing: ClassVar[dict[bytes, bytes] | None] = None
+    """What marks a field whose cells pass as they are."""
 
     def __init__(self, file: Path, *, most_times: int = MOST_TIMES) -> None:
         self.file = file
@@ -61,6 +63,14 @@ class RowSource(ABC):
     @abstractmethod
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """What writes rows of these columns in the same format."""
+
+    def plain(self, text: str) -> str:
+        """What a cell says: in JSON without the quotes around it."""
+        return text
+
+    def plain_column(self, texts: Any) -> Any:
+        """`plain` for every cell."""
+        return texts
 
     def done(self) -> float:
         """How much of the file has been read, from 0 to 1."""

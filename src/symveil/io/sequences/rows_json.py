@@ -7,7 +7,7 @@ import json
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 
@@ -23,7 +23,6 @@ RAW = b"raw"
 """Marks a column, in its field's metadata, whose cells are JSON already."""
 
 _WIDEST_WHOLE = 19
-_RAW_FIELD = {RAW: b"json"}
 
 
 def json_record(text: str, place: str) -> dict[str, object]:
@@ -70,6 +69,7 @@ class JsonRows(RowSource):
     """A JSON object in each line. The keys of the first one are the columns."""
 
     unit = "line"
+    passing: ClassVar[dict[bytes, bytes] | None] = {RAW: b"json"}
 
     def __init__(self, file: Path, *, most_times: int = MOST_TIMES, as_text: bool = False) -> None:
         super().__init__(file, most_times=most_times)
@@ -139,6 +139,14 @@ class JsonRows(RowSource):
                 ]
                 yield (number, cells), len(text)
 
+    def plain(self, text: str) -> str:
+        """What a JSON string or number says: how persons are known in a ledger."""
+        return str(json.loads(text)) if text.startswith('"') else text
+
+    def plain_column(self, texts: Any) -> Any:
+        """`plain` for every cell."""
+        return pa.array([self.plain(text) for text in texts.to_pylist()], type=pa.string())
+
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A writer of JSON Lines."""
         return _JsonWriter(out, schema)
@@ -182,7 +190,7 @@ class _Symbols:
             own = index == self._index
             column_type = (pa.list_(kind) if self._lists else kind) if own else pa.string()
             arrays.append(pa.array([cells[index] for _, cells in rows], type=column_type))
-            fields.append(pa.field(name, column_type, metadata=None if own else _RAW_FIELD))
+            fields.append(pa.field(name, column_type, metadata=None if own else JsonRows.passing))
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
@@ -211,8 +219,3 @@ class _JsonWriter(RowWriter):
         """Everything is handed on; the file stays open."""
         self._text.flush()
         self._text.detach()
-
-
-def plain_text(raw: str) -> str:
-    """What a JSON string or number says, without quotes: how persons are known in a ledger."""
-    return str(json.loads(raw)) if raw.startswith('"') else raw

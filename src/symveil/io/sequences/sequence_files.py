@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -45,7 +45,7 @@ from symveil.io.sequences.records import (
 )
 from symveil.io.sequences.rows import RowSource, RowWriter
 from symveil.io.sequences.rows_csv import CsvRows
-from symveil.io.sequences.rows_json import RAW, JsonRows, plain_text
+from symveil.io.sequences.rows_json import JsonRows
 from symveil.io.sequences.rows_parquet import ParquetRows
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.io.sequences.xes import XesFile
@@ -107,65 +107,46 @@ def open_sequences(
 class _TableFile(SequenceFile):
     """A table: rows are read by a source and arranged by a subclass."""
 
-    def __init__(self, source: RowSource, longest: int) -> None:
+    def __init__(
+        self, source: RowSource, columns: WideColumns | LongColumns, longest: int, made_here: set[str]
+    ) -> None:
         self._source, self.file, self.unit = source, source.file, source.unit
         self._longest = longest
-        self._raw_fields: dict[str, Any] = {}
+        self._written = columns.written(source.names)
+        self._made_here = made_here
+        """The columns that do not pass as they are."""
 
     def done(self) -> float:
         return self._source.done()
 
     def persons(self, batch: pa.RecordBatch) -> Any:
-        found = super().persons(batch)
-        if PERSON not in batch.schema.names and self.has_ids and isinstance(self._source, JsonRows):
-            return pa.array([plain_text(text) for text in found.to_pylist()], type=pa.string())
-        return found
-
-    def _plain(self, text: str) -> str:
-        return plain_text(text) if isinstance(self._source, JsonRows) else text
-
-    def _person(self, column: Any, places: Any) -> Any:
-        require_named(column, places, file=self.file, unit=self.unit, what="a person", plain=self._plain)
-        persons = as_text(column)
-        if isinstance(self._source, JsonRows):
-            return pa.array([plain_text(text) for text in persons.to_pylist()], type=pa.string())
-        return persons
+        return self._source.plain_column(super().persons(batch))
 
     def row_writer(self, out: BinaryIO, rows: pa.RecordBatch | None) -> RowWriter:
         # the columns of a file without records are text, since nothing better is known
-        schema = pa.schema([pa.field(name, pa.string()) for name in self._written()]) if rows is None else rows.schema
+        schema = pa.schema([pa.field(name, pa.string()) for name in self._written]) if rows is None else rows.schema
         return RowBlocks(self._source.writer(out, schema), schema)
 
-    @abstractmethod
-    def _written(self) -> list[str]:
-        """The columns that are written."""
-
     def _fields(self, arrays: dict[str, Any]) -> pa.RecordBatch:
-        """A batch of the written columns; JSON that passes as it is is marked as such."""
-        passing = isinstance(self._source, JsonRows)
-        made, types = self._made_here(), self._source.types
+        """A batch of the written columns; what passes as it is is marked as the source asks."""
+        types, passing = self._source.types, self._source.passing
         for name, array in arrays.items():
             kind = types.get(name, array.type)
             if array.type != kind and is_text(array.type) and is_text(kind):
                 arrays[name] = array.cast(kind)  # the same text in the type that it came in
         fields = [
-            pa.field(name, arrays[name].type, metadata={RAW: b"json"} if passing and name not in made else None)
-            for name in self._written()
+            pa.field(name, arrays[name].type, metadata=None if name in self._made_here else passing)
+            for name in self._written
         ]
         return pa.RecordBatch.from_arrays([arrays[field.name] for field in fields], schema=pa.schema(fields))
-
-    @abstractmethod
-    def _made_here(self) -> set[str]:
-        """The columns that are not passed as they are."""
 
 
 class _WideFile(_TableFile):
     form = "wide"
 
     def __init__(self, source: RowSource, columns: WideColumns, separator: str | None, longest: int) -> None:
-        super().__init__(source, longest)
-        self._columns = columns
-        self._separator = separator
+        super().__init__(source, columns, longest, made_here={columns.sequence})
+        self._columns, self._separator = columns, separator
         self._as_text = columns.sequence not in source.lists
 
     @property
@@ -196,12 +177,14 @@ class _WideFile(_TableFile):
         columns = self._columns
         places, sequences = rows.column(PLACE), rows.column(columns.sequence)
         require_filled(sequences, places, file=self.file, unit=self.unit, what="a sequence")
+        named = partial(require_named, places=places, file=self.file, unit=self.unit, plain=self._source.plain)
         arrays = {PLACE: places}
         if columns.identifier is not None:
             arrays[ID] = rows.column(columns.identifier)
-            require_named(arrays[ID], places, file=self.file, unit=self.unit, what="an id", plain=self._plain)
+            named(arrays[ID], what="an id")
         if columns.person is not None:
-            arrays[PERSON] = self._person(rows.column(columns.person), places)
+            named(rows.column(columns.person), what="a person")
+            arrays[PERSON] = as_text(rows.column(columns.person))
         arrays[SYMBOLS] = self._symbols(sequences, places)
         arrays |= {kept(index): rows.column(name) for index, name in enumerate(columns.keep)}
         batch = pa.record_batch(list(arrays.values()), names=list(arrays))
@@ -234,41 +217,27 @@ class _WideFile(_TableFile):
         arrays |= {name: batch.column(kept(index)) for index, name in enumerate(columns.keep)}
         return self._fields(arrays)
 
-    def _written(self) -> list[str]:
-        return self._columns.written(self._source.names)
-
-    def _made_here(self) -> set[str]:
-        return {self._columns.sequence}
-
 
 class _LongFile(_TableFile):
     form = "long"
 
-    def __init__(self, source: RowSource, columns: LongColumns, longest: int) -> None:
-        super().__init__(source, longest)
-        self._columns = columns
+    has_ids = True
 
-    @property
-    def has_ids(self) -> bool:
-        return True
+    def __init__(self, source: RowSource, columns: LongColumns, longest: int) -> None:
+        self._columns = columns
+        self._order = {} if columns.order is None or columns.order in columns.keep else {"order": columns.order}
+        super().__init__(source, columns, longest, made_here={columns.symbol, *self._order.values()})
 
     def names(self) -> dict[str, str]:
-        return _long_names(self._columns)
+        return {"case": self._columns.case, "symbol": self._columns.symbol, **self._order}
 
     def records(self) -> Iterator[pa.RecordBatch]:
         columns = self._columns
         grouping = Grouping(
-            file=self.file, unit=self.unit, columns=columns, longest=self._longest, plain=self._plain
+            file=self.file, unit=self.unit, columns=columns, longest=self._longest, plain=self._source.plain
         )  # fmt: skip
         with closing(self._source.batches(columns.read(), columns.symbol)) as rows:
-            yield from map(self._with_plain_persons, grouping.records(rows))
-
-    def _with_plain_persons(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if PERSON not in batch.schema.names or not isinstance(self._source, JsonRows):
-            return batch
-        index = batch.schema.get_field_index(PERSON)
-        persons = pa.array([plain_text(text) for text in batch.column(index).to_pylist()], type=pa.string())
-        return batch.set_column(index, PERSON, persons)
+            yield from grouping.records(rows)
 
     def check_lengths_may_change(self) -> None:
         raise secret_lengths_in_long_form()
@@ -284,21 +253,6 @@ class _LongFile(_TableFile):
         }
         if columns.order is not None:
             within = np.arange(len(case_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-            numbers = pa.array(within, type=pa.int64())
-            arrays[columns.order] = numbers
+            arrays[columns.order] = pa.array(within, type=pa.int64())
         arrays |= {name: batch.column(kept(index)).flatten() for index, name in enumerate(columns.keep)}
         return self._fields(arrays)
-
-    def _written(self) -> list[str]:
-        return self._columns.written(self._source.names)
-
-    def _made_here(self) -> set[str]:
-        made = {self._columns.symbol}
-        if self._columns.order is not None and self._columns.order not in self._columns.keep:
-            made.add(self._columns.order)
-        return made
-
-
-def _long_names(columns: LongColumns) -> dict[str, str]:
-    names = {"case": columns.case, "symbol": columns.symbol}
-    return names if columns.order is None or columns.order in columns.keep else names | {"order": columns.order}
