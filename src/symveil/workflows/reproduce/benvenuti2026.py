@@ -12,7 +12,7 @@ from symveil.languages.free import FreeLanguage, words
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-from symveil.numerics.balls import ball, nearest_float, precision
+from symveil.numerics.conversions import ball, nearest_float, precision
 from symveil.privacy.law import DistanceLaw
 from symveil.workflows.reproduce.rows import Row
 
