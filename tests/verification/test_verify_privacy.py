@@ -9,11 +9,11 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError
+from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.numerics.balls import ball, precision
 from symveil.verification.distances.bracket import Bracket
 from symveil.verification.privacy_verdict import Bound, log_up, shown_bound
 from symveil.verification.privacy_verdict import shown as shown_value
-from symveil.workflows.reproduce.chistikov2019 import pin_checker, randomised_response
 
 from .distances.chains import lumping_case, rare_event, relay_case
 
