@@ -94,7 +94,7 @@ def privacy_curve(
 ) -> PrivacyCurve:
     """A verdict for each α, or for each ε. `options` are those of `verify_privacy`.
 
-    >>> from symveil.workflows.reproduce.chistikov2019 import pin_checker
+    >>> from symveil.examples.paper_systems import pin_checker
     >>> curve = privacy_curve(pin_checker(), alphas=[1, "6/5"])
     >>> [str(verdict.delta.upper) for verdict in curve.verdicts]
     ['200/2503', '791/37545']
@@ -151,7 +151,7 @@ def smallest_epsilon(
     An ε whose bracket does not decide the question is neither above nor below; then the answer is wider
     than `precision`.
 
-    >>> from symveil.workflows.reproduce.chistikov2019 import pin_checker
+    >>> from symveil.examples.paper_systems import pin_checker
     >>> found = smallest_epsilon(pin_checker(), delta=0)
     >>> float(found.lower) <= 0.240292 <= float(found.upper)          # ln(2809/2209)
     True
