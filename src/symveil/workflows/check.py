@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.enforcement.enforce import enforce_opacity
 from symveil.engines.batch import encode_lists
 from symveil.engines.promise import Release, promised
 from symveil.errors import FileError, SymveilError, reason
@@ -23,6 +24,8 @@ from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.numerics.rationals import spelled
+from symveil.workflows.enforce_log import log_policy
+from symveil.workflows.opacity import load_system
 
 _PARAMETERS_OF_0_2 = (
     *("mechanism", "calibration", "prior", "utility", "offset", "public_start"),
@@ -144,6 +147,8 @@ def _bytes(path: Path, document: dict[str, Any]) -> Check:
 
 
 def _release(document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
+    if document.get("policy") is not None:
+        return _policy_release(document, file, model, checks)
     loaded = None
     if document["model"] is not None:
         path = Path(model) if model is not None else _model_path(file, document["model"]["file"])
@@ -160,6 +165,39 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
         # a manifest of version 0.2 has the budget and the adjacency elsewhere only
         asked = {"epsilon": document["epsilon_exact"], "adjacency": document["b"], **said} | document["parameters"]
         return Release.of(MechanismChoice.from_document(asked), alphabet=document["alphabet"], model=loaded)
+    except SymveilError as error:
+        checks.append(Check("parameters", False, str(error)))
+        return None
+
+
+def _policy_release(
+    document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]
+) -> Release | None:
+    """The policy for opacity of a log's release, from the system and the public parameters."""
+    policy = document["policy"]
+    path = Path(model) if model is not None else _model_path(file, policy["system"]["file"])
+    if path is None:
+        checks.append(Check("model", False, "its file is not beside the manifest; name it with --model"))
+        return None
+    system = load_system(path, secret=tuple(policy["secret"]))
+    same = model_digest(system) == policy["system"]["digest"]
+    checks.append(_compared("model", same))
+    if not same:
+        return None
+    try:
+        enforced = enforce_opacity(
+            system,
+            policy["k"],
+            policy=policy["name"],
+            epsilon=document["epsilon_exact"],
+            adjacency=document["b"],
+            length=policy["length"],
+        )
+        release = log_policy(enforced, policy["system"])
+        if document["parameters"] != release.document() or policy != release.policy:
+            checks.append(Check("parameters", False, "others than those of the policy"))
+            return None
+        return release
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None
@@ -232,7 +270,7 @@ def _content(path: Path, release: Release, document: dict[str, Any]) -> _Content
         for batch in file.records():
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
             records, symbols = records + len(own), symbols + int(own.sum())
-            outside += int(np.count_nonzero(release.mechanism.language.first_refused(codes, own)))
+            outside += int(np.count_nonzero(release.mechanism.released_language.first_refused(codes, own)))
             lengths = np.union1d(lengths, own)
     return _Content(records=records, symbols=symbols, outside=outside, lengths=lengths, form=form)
 
