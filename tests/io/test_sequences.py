@@ -128,6 +128,12 @@ def test_numbers_and_text_may_be_mixed_where_nothing_is_written(written) -> None
     assert list(read_sequences(file)) == [("1", "a", "123456789012345678901234567890")]
 
 
+@pytest.mark.parametrize("name", ["longest", "gzip_ratio"])
+def test_bounds_are_at_least_one(written, name: str) -> None:
+    with pytest.raises(InputError, match=f"{name}: expected a whole number, 1 or more, found 0"):
+        read_sequences(written("s\na\n", "t.csv"), **{name: 0})
+
+
 def test_lengths_and_bombs_are_bounded(written) -> None:
     with pytest.raises(FileError, match="at most 2 symbols in a sequence, found more; raise --longest"):
         list(read_sequences(written("s\na b a\n", "t.csv"), longest=2))

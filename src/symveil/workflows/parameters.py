@@ -16,7 +16,7 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args
 from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
 from symveil.io.reading import MOST_TIMES
-from symveil.io.sequences.records import LONGEST
+from symveil.io.sequences.records import LONGEST, check_sizes
 from symveil.ledger.charging import OverBudget
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.numerics.rationals import Number
@@ -73,9 +73,7 @@ class RunOptions:
             raise ParameterError("engine", expected="local or spark", found=self.engine)
         if self.engine != "spark" and self.master is not None:
             raise ParameterError("master", expected="engine spark with it", found=self.engine)
-        for name in ("longest", "gzip_ratio"):
-            if getattr(self, name) < 1:
-                raise ParameterError(name, expected="a whole number, 1 or more", found=getattr(self, name))
+        check_sizes(longest=self.longest, gzip_ratio=self.gzip_ratio)
         for name in ("unsafe_report_true_error", "spreadsheet_safe"):
             if getattr(self, name) and self.engine == "spark":
                 raise ParameterError(name, expected="the local engine", found="spark")

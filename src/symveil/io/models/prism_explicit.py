@@ -59,9 +59,7 @@ def _beside(path: Path) -> Path:
 
 def _numbered(path: Path, *, what: str) -> Iterator[tuple[int, str]]:
     with closing(read_lines(path, what=what)) as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield number, line.strip()
+        yield from ((number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def _read_transitions(path: Path) -> tuple[int, list[tuple[str, str, str]], list[int]]:

@@ -64,13 +64,13 @@ class EventMarks:
     controllable: dict[str, str] = field(default_factory=dict)
     observable: dict[str, str] = field(default_factory=dict)
 
-    def say(self, event: str, controllable: str | None, observable: str | None, *, place: str) -> None:
+    def say(self, event: str, controllable: str | None, observable: str | None, *, where: str) -> None:
         """Note an event and its marks; refused where they contradict what was said before."""
         self.known[event] = None
         for marks, mark in ((self.controllable, controllable), (self.observable, observable)):
             if mark is not None and marks.setdefault(event, mark) != mark:
                 raise ModelError(
-                    place, expected=f"event {shown(event)} to be {marks[event]}, as further up", found=mark
+                    where, expected=f"event {shown(event)} to be {marks[event]}, as further up", found=mark
                 )
 
     def seen(self, notes: list[str] | None) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class StateBlocks:
     declared: set[str] | None = None
     initial_count: int | None = None
 
-    def place(self, line: int) -> str:
+    def where(self, line: int) -> str:
         """How messages call a line."""
         return f"{self.file}: line {line}"
 
@@ -104,7 +104,7 @@ class StateBlocks:
         self._require_declared()
         chances = list(self._chances())
         names, observable = tuple(self.states), self.events.seen(notes)
-        with placed(lambda where: row_place(where, lambda row: self.place(self.moves[row].line), file=self.file)):
+        with placed(lambda where: row_place(where, lambda row: self.where(self.moves[row].line), file=self.file)):
             if not chances:
                 return LogicalSystem.from_transitions(
                     ((move.source, move.event, move.target) for move in self.moves),
@@ -130,7 +130,7 @@ class StateBlocks:
         for move in self.moves:
             if move.event not in self.declared:
                 raise ModelError(
-                    self.place(move.line),
+                    self.where(move.line),
                     expected="an event of the EVENTS block",
                     found=f"the undeclared event {shown(move.event)}",
                 )
@@ -141,7 +141,7 @@ class StateBlocks:
             if (move.chance is None) != (self.moves[0].chance is None):
                 wanted, found = ("no probability", "one") if move.chance is not None else ("a probability", "none")
                 raise ModelError(
-                    self.place(move.line), expected=f"{wanted}, as in line {self.moves[0].line}", found=found
+                    self.where(move.line), expected=f"{wanted}, as in line {self.moves[0].line}", found=found
                 )
             if move.chance is not None:
                 yield move.chance
@@ -182,7 +182,7 @@ def read_pfa(path: str | Path, *, notes: list[str] | None = None) -> PartiallyOb
     blocks = read_blocks(Path(path), what=".pfa file", with_chances=True)
     for move in blocks.moves:
         if move.chance is None:
-            raise ModelError(blocks.place(move.line), expected="a probability at the end of the line", found="none")
+            raise ModelError(blocks.where(move.line), expected="a probability at the end of the line", found="none")
     secret = [state.name for state in blocks.states.values() if not state.flag]
     if notes is not None:
         marked = "1 state with flag 0 is" if len(secret) == 1 else f"{len(secret)} states with flag 0 are"
@@ -194,11 +194,11 @@ def _initial(blocks: StateBlocks) -> str:
     """The one state whose initial probability is 1; refused where a run may start in several."""
     certain: list[str] = []
     for state in blocks.states.values():
-        place = blocks.place(state.line)
-        chance, _ = read_probability(state.chance, where=place)
+        where = blocks.where(state.line)
+        chance, _ = read_probability(state.chance, where=where)
         if chance not in (0, 1):
             raise ModelError(
-                place,
+                where,
                 expected="the initial probability 0 or 1, because a system starts in one state; split it into one "
                 "system for each",
                 found=shown(state.chance),
@@ -238,11 +238,11 @@ def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, wit
             break
         if not text:
             continue
-        place = blocks.place(number)
+        where = blocks.where(number)
         if count is None:
-            count, blocks.initial_count = _read_counts(text, place)
+            count, blocks.initial_count = _read_counts(text, where)
         elif blocks.declared is not None:
-            _read_event(line, blocks, place)
+            _read_event(line, blocks, where)
         elif state is not None and left:
             blocks.moves.append(_read_move(line, state, blocks, number))
             left -= 1
@@ -256,7 +256,7 @@ def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, wit
     if state is not None and left:
         many = "1 transition" if state.transitions == 1 else f"{state.transitions} transitions"
         raise ModelError(
-            blocks.place(number),
+            blocks.where(number),
             expected=f"{many} of state {shown(state.name)}, as line {state.line} says",
             found=f"{state.transitions - left}",
         )
@@ -267,16 +267,16 @@ def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, wit
     return blocks
 
 
-def _read_counts(text: str, place: str) -> tuple[int, int | None]:
+def _read_counts(text: str, where: str) -> tuple[int, int | None]:
     cells = text.split()
     if len(cells) > 2 or not all(_COUNT.fullmatch(cell) for cell in cells):
-        raise ModelError(place, expected="the number of states", found=shown(text))
+        raise ModelError(where, expected="the number of states", found=shown(text))
     return int(cells[0]), int(cells[1]) if len(cells) == 2 else None
 
 
 def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bool) -> StateLine:
     width = 4 if with_chances else 3
-    place = blocks.place(number)
+    where = blocks.where(number)
 
     def fits(cells: list[str]) -> bool:
         return (
@@ -287,10 +287,10 @@ def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bo
         )
 
     form = f"{_STATE_FORM} and its initial probability" if with_chances else _STATE_FORM
-    name, flag, transitions, *chance = split_cells(line, fits, form=form, place=place)
+    name, flag, transitions, *chance = split_cells(line, fits, form=form, where=where)
     if name in blocks.states:
         raise ModelError(
-            place,
+            where,
             expected=f"each state once, and {shown(name)} is in line {blocks.states[name].line}",
             found="it again",
         )
@@ -300,21 +300,21 @@ def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bo
 
 
 def _read_move(line: str, state: StateLine, blocks: StateBlocks, number: int) -> MoveLine:
-    place = blocks.place(number)
-    event, target, *rest = split_cells(line, _is_move, form=_ROW_FORM, place=place)
+    where = blocks.where(number)
+    event, target, *rest = split_cells(line, _is_move, form=_ROW_FORM, where=where)
     controllable, observable, chance, _ = _marks(rest)
-    blocks.events.say(event, controllable, observable, place=place)
+    blocks.events.say(event, controllable, observable, where=where)
     # names repeat: one string for each keeps large files small in memory
     return MoveLine(state.name, intern(event), intern(target), chance and intern(chance), number)
 
 
-def _read_event(line: str, blocks: StateBlocks, place: str) -> None:
-    event, *rest = split_cells(line, _is_event, form=_EVENT_FORM, place=place)
+def _read_event(line: str, blocks: StateBlocks, where: str) -> None:
+    event, *rest = split_cells(line, _is_event, form=_EVENT_FORM, where=where)
     if blocks.declared is None or event in blocks.declared:
-        raise ModelError(place, expected="each event once in the EVENTS block", found=f"{shown(event)} again")
+        raise ModelError(where, expected="each event once in the EVENTS block", found=f"{shown(event)} again")
     blocks.declared.add(event)
     controllable, observable, _, _ = _marks(rest)
-    blocks.events.say(event, controllable, observable, place=place)
+    blocks.events.say(event, controllable, observable, where=where)
 
 
 def _is_move(cells: list[str]) -> bool:

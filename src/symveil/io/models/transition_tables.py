@@ -33,10 +33,10 @@ class _Table:
     """The cells of the columns that matter, and how messages call each row."""
 
     columns: dict[str, list[object]]
-    places: list[str]
+    row_names: list[str]
 
     def names(self, role: str) -> list[str]:
-        return [_name(cell, place) for cell, place in zip(self.columns[role], self.places, strict=True)]
+        return [_name(cell, where) for cell, where in zip(self.columns[role], self.row_names, strict=True)]
 
 
 def read_transition_table(
@@ -50,10 +50,10 @@ def read_transition_table(
     file = Path(path)
     said = notes if notes is not None else []
     table = _read(file, said)
-    if not table.places:
+    if not table.row_names:
         raise FileError(str(file), expected="at least one row of transitions", found="none")
     sources, targets = table.names("from"), table.names("to")
-    with placed(lambda where: row_place(where, table.places.__getitem__, file=file)):
+    with placed(lambda where: row_place(where, table.row_names.__getitem__, file=file)):
         if "symbol" in table.columns:
             if initial is None:
                 said.append(f"the first row's state, {shown(sources[0])}, is taken as the initial state")
@@ -61,8 +61,8 @@ def read_transition_table(
             return TransitionSystem.from_transitions(rows, initial=sources[0] if initial is None else initial)
         chances: Sequence[Number]
         if "probability" in table.columns:
-            cells = zip(table.columns["probability"], table.places, strict=True)
-            chances = [_chance(cell, place) for cell, place in cells]
+            cells = zip(table.columns["probability"], table.row_names, strict=True)
+            chances = [_chance(cell, where) for cell, where in cells]
         else:
             said.append("no column of probabilities: every move from a state is taken as equally likely")
             degree = Counter(sources)
@@ -124,18 +124,18 @@ def _roles(header: Sequence[str], file: Path, notes: list[str]) -> dict[str, int
     return roles
 
 
-def _name(cell: object, place: str) -> str:
+def _name(cell: object, where: str) -> str:
     if isinstance(cell, int) and not isinstance(cell, bool):
         return str(cell)
     if not isinstance(cell, str) or not cell:
         found = "none" if cell in (None, "") else f"a {type(cell).__name__}"
-        raise ModelError(place, expected="a name in every cell", found=found)
+        raise ModelError(where, expected="a name in every cell", found=found)
     return cell
 
 
-def _chance(cell: object, place: str) -> Number:
+def _chance(cell: object, where: str) -> Number:
     if isinstance(cell, str):
         return cell.strip()
     if isinstance(cell, int | float | Decimal):
         return cell
-    raise ModelError(place, expected="a probability", found="none" if cell is None else f"a {type(cell).__name__}")
+    raise ModelError(where, expected="a probability", found="none" if cell is None else f"a {type(cell).__name__}")

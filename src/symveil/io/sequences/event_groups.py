@@ -38,7 +38,7 @@ from symveil.io.sequences.records import (
     as_text,
     cuts,
     in_one_piece,
-    kept,
+    keep_column,
     made_in_order,
     require_filled,
     require_named,
@@ -99,7 +99,7 @@ class Grouping:
             person = batch.column(columns.person)
             named(person, what="a person")
             arrays[PERSON] = as_text(person)
-        arrays |= {kept(index): batch.column(name) for index, name in enumerate(columns.keep)}
+        arrays |= {keep_column(index): batch.column(name) for index, name in enumerate(columns.keep)}
         arrays = {
             name: array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
             for name, array in arrays.items()

@@ -25,7 +25,7 @@ RAW = b"raw"
 _WIDEST_WHOLE = 19
 
 
-def json_record(text: str, place: str) -> dict[str, object]:
+def json_record(text: str, where: str) -> dict[str, object]:
     """The members of the object that a line spells; messages show nothing of it.
 
     >>> json_record('{"who": "x", "where": ["a", "b"]}', "line 1")["where"]
@@ -34,21 +34,21 @@ def json_record(text: str, place: str) -> dict[str, object]:
     Traceback (most recent call last):
     symveil.errors.FileError: line 2: expected a JSON object, found another value
     """
-    refuse_deep_nesting(text, where=place)
-    record = parse_json(text, where=place)
+    refuse_deep_nesting(text, where=where)
+    record = parse_json(text, where=where)
     if "\\ud" in text.lower():  # halves of characters, which make one only in pairs
         try:
             (raw_json(record) or "").encode()
         except UnicodeEncodeError:
             raise FileError(
-                place, expected="text of whole characters", found="half of one (a lone \\ud800 to \\udfff)"
+                where, expected="text of whole characters", found="half of one (a lone \\ud800 to \\udfff)"
             ) from None
     if not isinstance(record, Members):
-        raise FileError(place, expected="a JSON object", found="another value")
+        raise FileError(where, expected="a JSON object", found="another value")
     try:
-        return read_members(record, where=place, expected="an object")
+        return read_members(record, where=where, expected="an object")
     except ModelError:  # its message names the key, which is the file's business
-        raise FileError(place, expected="each key once", found="one again") from None
+        raise FileError(where, expected="each key once", found="one again") from None
 
 
 def raw_json(value: object) -> str | None:
@@ -111,7 +111,7 @@ class JsonRows(RowSource):
                     value = json_record(text, f"{self.file}: line {number}").get(symbols) if text.strip() else []
                     for symbol in value if isinstance(value, list) else [value]:
                         return isinstance(symbol, Numeral)
-            except SymveilError:  # which the reading of all lines tells in its place
+            except SymveilError:  # which the reading of all lines tells in its where
                 return None
         return None
 
@@ -159,27 +159,27 @@ class _Symbols:
         self._index, self._numbers, self._as_text = index, numbers, as_text
         self._lists: bool | None = None
 
-    def read(self, value: object, place: str) -> Any:
+    def read(self, value: object, where: str) -> Any:
         if self._lists is None:
             self._lists = isinstance(value, list)
         if self._lists:
             if not isinstance(value, list):
-                raise FileError(place, expected="a list of symbols", found="another value")
-            return [self._symbol(item, place, position) for position, item in enumerate(value, start=1)]
-        return self._symbol(value, place, None)
+                raise FileError(where, expected="a list of symbols", found="another value")
+            return [self._symbol(item, where, position) for position, item in enumerate(value, start=1)]
+        return self._symbol(value, where, None)
 
-    def _symbol(self, item: object, place: str, position: int | None) -> str | int:
+    def _symbol(self, item: object, where: str, position: int | None) -> str | int:
         if self._as_text and isinstance(item, Numeral) and item.text.lstrip("-").isdigit():
             return item.text
-        where = "" if position is None else f", symbol {position}"
+        at = "" if position is None else f", symbol {position}"
         number = isinstance(item, Numeral) and _is_whole(item.text)
         if not number and not isinstance(item, str):
-            raise FileError(place, expected="strings or whole numbers as symbols", found=f"another value{where}")
+            raise FileError(where, expected="strings or whole numbers as symbols", found=f"another value{at}")
         if self._numbers is None:
             self._numbers = number
         if self._numbers != number:
             kind = "whole numbers" if self._numbers else "strings"
-            raise FileError(place, expected=f"{kind} as symbols, as before", found=f"another value{where}")
+            raise FileError(where, expected=f"{kind} as symbols, as before", found=f"another value{at}")
         return int(item.text) if isinstance(item, Numeral) else str(item)
 
     def batch(self, rows: Sequence[Row], columns: Sequence[str]) -> pa.RecordBatch:

@@ -36,7 +36,7 @@ from symveil.io.sequences.records import (
     is_list,
     is_text,
     join_column,
-    kept,
+    keep_column,
     made_in_order,
     require_filled,
     require_named,
@@ -186,7 +186,7 @@ class _WideFile(_TableFile):
             named(rows.column(columns.person), what="a person")
             arrays[PERSON] = as_text(rows.column(columns.person))
         arrays[SYMBOLS] = self._symbols(sequences, places)
-        arrays |= {kept(index): rows.column(name) for index, name in enumerate(columns.keep)}
+        arrays |= {keep_column(index): rows.column(name) for index, name in enumerate(columns.keep)}
         batch = pa.record_batch(list(arrays.values()), names=list(arrays))
         check_lengths(batch, file=self.file, unit=self.unit, longest=self._longest)
         return batch
@@ -214,7 +214,7 @@ class _WideFile(_TableFile):
         }  # fmt: skip
         if columns.identifier is not None:
             arrays[columns.identifier] = batch.column(ID)
-        arrays |= {name: batch.column(kept(index)) for index, name in enumerate(columns.keep)}
+        arrays |= {name: batch.column(keep_column(index)) for index, name in enumerate(columns.keep)}
         return self._fields(arrays)
 
 
@@ -254,5 +254,5 @@ class _LongFile(_TableFile):
         if columns.order is not None:
             within = np.arange(len(case_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
             arrays[columns.order] = pa.array(within, type=pa.int64())
-        arrays |= {name: batch.column(kept(index)).flatten() for index, name in enumerate(columns.keep)}
+        arrays |= {name: batch.column(keep_column(index)).flatten() for index, name in enumerate(columns.keep)}
         return self._fields(arrays)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from symveil.errors import FileError
 from symveil.io.reading import MOST_TIMES
 from symveil.io.sequences.columns import ColumnOptions
-from symveil.io.sequences.records import LONGEST, SYMBOLS, is_text
+from symveil.io.sequences.records import LONGEST, SYMBOLS, check_sizes, is_text
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.io.sequences.sequence_files import open_sequences
 
@@ -60,6 +60,7 @@ def read_sequences(
     ...     list(read_sequences(file))
     [('a', 'b', 'a'), ('b',)]
     """
+    check_sizes(longest=longest, gzip_ratio=gzip_ratio)
     columns = ColumnOptions(
         sequence=sequence, separator=separator, identifier=identifier, case=case, order=order, symbol=symbol
     )

@@ -23,7 +23,17 @@ from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.io.reading import MOST_TIMES, open_bytes, share_read
 from symveil.io.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
 from symveil.io.sequences.event_order import EventOrder
-from symveil.io.sequences.records import ID, LONGEST, PERSON, PLACE, SYMBOLS, gathered, kept, made_in_order, too_long
+from symveil.io.sequences.records import (
+    ID,
+    LONGEST,
+    PERSON,
+    PLACE,
+    SYMBOLS,
+    gathered,
+    keep_column,
+    made_in_order,
+    too_long,
+)
 from symveil.io.sequences.rows import RowWriter
 from symveil.io.sequences.sequence_file import SequenceFile
 
@@ -142,10 +152,10 @@ class XesFile(SequenceFile):
         for index, name in enumerate(columns.keep):
             if name.startswith(_CASE):
                 values: Any = [trace.values.get(name.removeprefix(_CASE)) for _, trace in traces]
-                arrays[kept(index)] = pa.array(values, type=pa.string())
+                arrays[keep_column(index)] = pa.array(values, type=pa.string())
             else:
                 values = [[event.get(name) for event in trace.events] for _, trace in traces]
-                arrays[kept(index)] = pa.array(values, type=pa.list_(pa.string()))
+                arrays[keep_column(index)] = pa.array(values, type=pa.list_(pa.string()))
         return pa.record_batch(
             [pa.array(array, type=pa.string()) if isinstance(array, list) else array for array in arrays.values()],
             names=list(arrays),
@@ -312,7 +322,7 @@ class _XesWriter(RowWriter):
     def write(self, batch: pa.RecordBatch) -> None:
         """Some more traces."""
         case = self._columns.case.removeprefix(_CASE)
-        keeps = [(name, batch.column(kept(index)).to_pylist()) for index, name in enumerate(self._columns.keep)]
+        keeps = [(name, batch.column(keep_column(index)).to_pylist()) for index, name in enumerate(self._columns.keep)]
         for row, (name, symbols) in enumerate(
             zip(batch.column(ID).to_pylist(), batch.column(SYMBOLS).to_pylist(), strict=True)
         ):
