@@ -97,7 +97,7 @@ SECRET = "SECRET"
             ("secret.csv", "--out", "m.json", "--from-graph", "h.csv"),
             "sequence 2: expected moves that the graph allows",
         ),
-        (("headless.csv", "--out", "m.json"), "found 2; name it with --sequence"),
+        (("headless.csv", "--out", "m.json"), "found 2 (columns 1, 2); which one is it? Name it with --sequence"),
         (("trips.csv", "--out", "trips.csv"), "expected another file than the sequences"),
         (("trips.csv", "--out", "trips.csv/m.json"), "trips.csv/m.json: expected a place to write to"),
     ],
