@@ -126,6 +126,32 @@ def _moved_back(weights: RunWeights, own: Codes, position: int, after: Floats) -
     return layer
 
 
+def log_totals(weights: RunWeights, codes: Codes) -> Floats:
+    """ln Z(w) of every row, in floats.
+
+    >>> import symveil as sv
+    >>> from fractions import Fraction
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> language = sv.runs(chain, length=3)
+    >>> weights = RunWeights(language=language, rate=Fraction(1))
+    >>> word = language.encode("aba")
+    >>> abs(float(total_weight(weights, word).log()) - float(log_totals(weights, word[None, :])[0])) < 1e-12
+    True
+    """
+    graph, costs, language = weights.graph, weights.costs, weights.language
+    count, length = codes.shape
+    begin = 1 if language.public_start and length else 0
+    now = np.broadcast_to(weights.final_weights[:, None, None], (graph.state_count, costs.phases, count)).copy()
+    logs = np.zeros(count)
+    for position in reversed(range(begin, length)):
+        now = _moved_back(weights, codes[:, position], position, now)
+        top = now.max(axis=(0, 1))
+        logs += np.log(top)
+        now /= top
+    start = weights.first_states[codes[:, 0]] if begin else np.full(count, graph.start)
+    return np.asarray(logs + np.log(now[start, costs.start_phase, np.arange(count)]))
+
+
 def log_distances(weights: RunWeights, word: Codes) -> Floats:
     """ln P(d(word, W) = ℓ) for ℓ = 0 … n; −∞ where no word lies there.
 
