@@ -18,7 +18,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from math import lcm
 
 import numpy as np
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
+from symveil.numerics.once import computed_once
 
 INFINITE = -1
 """The level of pairs that may never stand for each other."""
@@ -125,13 +125,13 @@ class Cost:
         steps, after = divmod(phase + int(self.values[level]), self.period)
         return after, Fraction(steps)
 
-    @cached_property
+    @computed_once
     def next_phase(self) -> NDArray[np.int64]:
         """`next_phase[level, phase]`."""
         rows = [[self.step(level, phase)[0] for phase in range(self.phases)] for level in range(len(self.values))]
         return np.array(rows, dtype=np.int64)
 
-    @cached_property
+    @computed_once
     def drops(self) -> tuple[tuple[Fraction, ...], ...]:
         """`drops[level][phase]`: by how many rates the logarithm of the weight falls."""
         return tuple(
@@ -155,7 +155,7 @@ class Cost:
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[place] == wanted, metric.level[place], self.far)
 
-    @cached_property
+    @computed_once
     def _keys(self) -> tuple[NDArray[np.int64], ...]:
         return tuple(metric.keys() for metric in self.metrics)
 
@@ -186,7 +186,7 @@ class Cost:
             return found
         return [None if far is None else Fraction((int(far) + self.start_phase) // self.period) for far in found]
 
-    @cached_property
+    @computed_once
     def digest(self) -> str:
         """A name for the costs: equal costs have equal names."""
         text = hashlib.sha256()
