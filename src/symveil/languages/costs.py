@@ -83,6 +83,8 @@ class Cost:
     metric_of: tuple[int, ...] = field(repr=False)  # which of them each position has
     period: int = 1
     first_step: int = 1
+    hop_reach: int = 0
+    """For which b adjacent words are never more than one unit apart at a position, by how the costs were made."""
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -107,6 +109,17 @@ class Cost:
             t, from 1 to `period`: how many of the smallest sums share the largest weight.
         """
         return replace(self, period=period, first_step=first_step)
+
+    @property
+    def is_hamming(self) -> bool:
+        """Whether every wrong symbol costs 1, whatever it is."""
+        units = (Fraction(0), Fraction(1))
+        return self.values == units and self.far == 1 and all(metric.only_itself for metric in self.metrics)
+
+    @property
+    def largest(self) -> Fraction | None:
+        """The most that a symbol can cost; None where some never stand for others."""
+        return None if self.far == INFINITE else self.values[self.far]
 
     @property
     def phases(self) -> int:
@@ -200,7 +213,7 @@ class Cost:
         """The JSON form: what it is called, its largest cost, and its steps."""
         return {
             "name": self.name,
-            "cap": None if self.far == INFINITE else float(self.values[self.far]),
+            "largest": None if self.largest is None else float(self.largest),
             "period": self.period,
             "first_step": self.first_step,
             "note": self.note,
