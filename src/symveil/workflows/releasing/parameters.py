@@ -17,6 +17,7 @@ from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
 from symveil.io.reading import MOST_TIMES
 from symveil.io.sequences.records import LONGEST
+from symveil.languages.cost_table import CostTable
 from symveil.ledger.charging import OverBudget
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.numerics.rationals import Number
@@ -109,6 +110,11 @@ class ChoiceParameters(TypedDict, total=False):
     metric: str
     max_length: int | None
     cutoff: int | None
+    cost: str | None
+    cap: int | Literal["none"] | None
+    balanced: bool
+    step: int | None
+    costs: CostTable | None
 
 
 class FileParameters(ChoiceParameters, total=False):
