@@ -22,7 +22,7 @@ def test_places_are_metres_in_units(tmp_path: Path) -> None:
     file = tmp_path / "places.csv"
     file.write_text("symbol,x,y\na,0,0\nb,300,400\nc,0.5,-1e2\n")
     chain = sv.MarkovChain.from_transitions([("a", "b", 1), ("b", "c", 1), ("c", "a", 1)])
-    cost = sv.read_places(file, unit=100).cost(sv.runs(chain, 3))
+    cost = sv.read_places(file, metres_per_unit=100).cost(sv.runs(chain, 3))
     assert cost.values == (0, 2, 5, 6)  # 100.001 m are more than one unit
 
 
@@ -61,5 +61,5 @@ def test_wrong_places_are_refused_with_their_line(tmp_path: Path, content: str, 
     file = tmp_path / "places.csv"
     file.write_text(content)
     with pytest.raises(FileError) as caught:
-        sv.read_places(file, unit=1)
+        sv.read_places(file, metres_per_unit=1)
     assert message in str(caught.value)

@@ -212,7 +212,7 @@ CHAIN = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), (
         {"cost": "swap", "cap": 3},
         {"cost": "swap", "cap": "none", "mechanism": "staircase", "step": 1, "adjacency": 2},
         {"costs": TABLE, "mechanism": "exponential", "balanced": True},
-        {"costs": sv.CostTable.from_places({"a": (0, "1/3"), "b": (10, 5)}, unit="2.5")},
+        {"costs": sv.CostTable.from_places({"a": (0, "1/3"), "b": (10, 5)}, metres_per_unit="2.5")},
         {"balanced": True},
     ],
 )
@@ -265,7 +265,11 @@ def test_costs_that_contradict_are_refused_in_one_line(parameters, message) -> N
         (sv.words("ab", 3), {"cost": "swap"}, "cost: expected hamming, or a model"),
         (sv.words("ab", 3), {"balanced": True}, "balanced: expected false, unless the model is a Markov chain"),
         (sv.runs(CHAIN, 3), {"costs": sv.CostTable.from_rows([("a", "x", 1)])}, "costs: expected a cost for every"),
-        (sv.runs(CHAIN, 3), {"costs": sv.CostTable.from_places({"a": (0, 0)}, unit=1)}, "places: expected coordinates"),
+        (
+            sv.runs(CHAIN, 3),
+            {"costs": sv.CostTable.from_places({"a": (0, 0)}, metres_per_unit=1)},
+            "places: expected coordinates",
+        ),
     ],
 )
 def test_costs_that_do_not_fit_the_words_are_refused(language, parameters, message) -> None:

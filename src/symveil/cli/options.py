@@ -82,9 +82,7 @@ _MECHANISM_OPTIONS = [
     ),
     click.option("--costs", metavar="FILE", type=PATH, help="What wrong symbols cost: CSV of symbol, symbol, cost."),
     click.option("--places", metavar="FILE", type=PATH, help="The same from a map: CSV of symbol, x, y."),
-    click.option(
-        "--unit", metavar="M", help="With --places: how far a cost of 1 reaches, 100 by default (metres, say)."
-    ),
+    click.option("--metres-per-unit", metavar="M", help="With --places: how far a cost of 1 reaches; 100 by default."),
     click.option("--cap", metavar="C|none", help="The most that a symbol costs; by default a large number."),
     click.option("--balanced", is_flag=True, help="On a chain: a prior that makes all words equally easy to hide."),
     click.option("--step", metavar="T", type=WHOLE_NUMBER, help="With staircase: how wide its first step is."),
@@ -123,7 +121,7 @@ class MechanismOptions:
     cost: str | None
     costs: Path | None
     places: Path | None
-    unit: str | None
+    metres_per_unit: str | None
     cap: str | None
     balanced: bool
     step: int | None
@@ -136,7 +134,7 @@ class MechanismOptions:
         typed = {field.name: getattr(self, field.name) for field in fields(self)}
         typed["adjacency"] = read_adjacency_option(self.adjacency)
         typed["not_private"] |= for_file  # refused with the words
-        del typed["places"], typed["unit"]
+        del typed["places"], typed["metres_per_unit"]
         typed["costs"] = self._cost_table()
         return read_choice(**typed, public_start=public_start)
 
@@ -144,8 +142,8 @@ class MechanismOptions:
         """What `--costs` or `--places` holds."""
         if self.costs is not None and self.places is not None:
             raise InputError("places: expected --costs or --places, found both")
-        if self.unit is not None and self.places is None:
-            raise InputError("unit: expected --places with it, found none")
+        if self.metres_per_unit is not None and self.places is None:
+            raise InputError("metres-per-unit: expected --places with it, found none")
         if self.costs is None and self.places is None:
             return None
         from symveil.io.cost_files import read_costs, read_places
@@ -153,7 +151,7 @@ class MechanismOptions:
         if self.costs is not None:
             return read_costs(self.costs)
         assert self.places is not None  # noqa: S101 - one of them is there
-        return read_places(self.places, unit="100" if self.unit is None else self.unit)
+        return read_places(self.places, metres_per_unit=self.metres_per_unit or "100")
 
 
 def read_adjacency_option(text: str) -> Adjacency:

@@ -53,21 +53,21 @@ def read_costs(path: str | Path) -> CostTable:
     return CostTable.from_rows(found)
 
 
-def read_places(path: str | Path, *, unit: Number) -> CostTable:
+def read_places(path: str | Path, *, metres_per_unit: Number) -> CostTable:
     """What pairs of symbols cost by their places, from a CSV file of symbol, x, y.
 
     Parameters
     ----------
     path
         The file, perhaps gzipped.
-    unit
+    metres_per_unit
         How far a cost of 1 reaches, in the unit of the coordinates, such as 100 metres.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "places.csv")
     ...     _ = file.write_text("symbol,x,y\\na,0,0\\nb,300,400\\n")
-    ...     read_places(file, unit=250)
+    ...     read_places(file, metres_per_unit=250)
     CostTable(places of 2 rows, unit 250)
     """
     file = Path(path)
@@ -79,7 +79,7 @@ def read_places(path: str | Path, *, unit: Number) -> CostTable:
         places[symbol] = (_number(x, place, "a coordinate"), _number(y, place, "a coordinate"))
     if not places:
         raise FileError(str(file), expected="at least one row of symbol, x, y", found="none")
-    return CostTable.from_places(places, unit=unit)
+    return CostTable.from_places(places, metres_per_unit=metres_per_unit)
 
 
 def _rows(file: Path, *, what: str, columns: str) -> list[tuple[int, tuple[str, str, str]]]:

@@ -20,6 +20,7 @@ from symveil.io.sequences.records import LONGEST
 from symveil.languages.cost_table import CostTable
 from symveil.ledger.charging import OverBudget
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.cost_choice import Cap
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import Adjacency
 
@@ -111,7 +112,7 @@ class ChoiceParameters(TypedDict, total=False):
     max_length: int | None
     cutoff: int | None
     cost: str | None
-    cap: int | Literal["none"] | None
+    cap: Cap | None
     balanced: bool
     step: int | None
     costs: CostTable | None
