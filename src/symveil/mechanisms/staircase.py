@@ -29,7 +29,7 @@ from symveil.languages.run_laws import expected_errors as expected_errors_of
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.cost_choice import Cap, read_step
 from symveil.mechanisms.cost_weighted import CostWeighted
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
