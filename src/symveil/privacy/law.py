@@ -107,6 +107,8 @@ class DistanceLaw:
     measured: Literal["distance", "edits"] = "distance"
     or_more: bool = False
     metric: Metric = "hamming"
+    expected_cost: float | None = None
+    """What the wrong symbols cost together, where costs were given."""
 
     def __post_init__(self) -> None:
         for array in (self.distances, self.probabilities, self.log_probabilities):

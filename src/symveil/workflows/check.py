@@ -164,7 +164,12 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
         said = {name: document["parameters"][name] for name in _PARAMETERS_OF_0_2}  # every manifest says them
         # a manifest of version 0.2 has the budget and the adjacency elsewhere only
         asked = {"epsilon": document["epsilon_exact"], "adjacency": document["b"], **said} | document["parameters"]
-        return Release.of(MechanismChoice.from_document(asked), alphabet=document["alphabet"], model=loaded)
+        choice = MechanismChoice.from_document(asked)
+        if choice.costs is not None:
+            same = choice.costs.digest == document["digests"].get("costs")
+            note = "they are what their SHA-256 says" if same else "their SHA-256 is another one"
+            checks.append(Check("costs", same, note))
+        return Release.of(choice, alphabet=document["alphabet"], model=loaded)
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None
