@@ -15,9 +15,6 @@ from symveil.engines.batch import ReleasePlan
 Ask = Callable[[list[str], list[int]], None]
 """Called with persons and how many sequences each of them has."""
 
-Progress = Callable[[str, float, int], None]
-"""Called with what is being done, how much of it is done (0 to 1), and how many records that is."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Written:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.engines.batch import OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
-from symveil.engines.job import Ask, Job, Progress, Written
+from symveil.engines.job import Ask, Job, Written
 from symveil.errors import FileError, ParameterError, SymveilError, only_our_errors
 from symveil.files.atomic import AsideFile, digest_of
 from symveil.io.formulas import Apostrophes
@@ -28,6 +28,7 @@ from symveil.io.sequences.records import ID, NUMBER, PLACE, SYMBOLS, as_text
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.numerics.progress import FileProgress
 
 # Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
 pa.enable_signal_handlers(False)
@@ -91,7 +92,7 @@ class LocalJob(Job):
         *,
         on_unknown: OnUnknown,
         true_error: bool,
-        progress: Progress,
+        progress: FileProgress,
         spreadsheet_safe: bool = False,
     ) -> None:
         _check_target(file.file, target)
@@ -246,7 +247,7 @@ class _Ids:
 class _Steps:
     """Reports progress by steps of so many records, and not by batches: their sizes depend on secret words."""
 
-    def __init__(self, what: str, file: SequenceFile, progress: Progress) -> None:
+    def __init__(self, what: str, file: SequenceFile, progress: FileProgress) -> None:
         self._what, self._file, self._progress = what, file, progress
         self._records = self._reported = 0
 

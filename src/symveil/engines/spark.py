@@ -27,8 +27,6 @@ from symveil.io.sequences.layout import files_of
 from symveil.io.sequences.records import as_text, is_list, join_column, made_in_order, rows_cut, split_column
 from symveil.io.sequences.row_encoding import row_digests
 
-BatchFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-
 
 def release_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None) -> Any:
     """The frame with private sequences: lazy, and the same whenever and however often it is evaluated.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +24,13 @@ from symveil.io.reading import suffix
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
+from symveil.languages.graph import AnyModel
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.numerics.rationals import spelled
 from symveil.workflows.enforce_log import log_policy
 from symveil.workflows.opacity import load_system
+
+Loaded = TypeVar("Loaded", bound=AnyModel)
 
 _PARAMETERS_OF_0_2 = (
     *("mechanism", "calibration", "prior", "utility", "offset", "public_start"),
@@ -151,14 +156,9 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
         return _policy_release(document, file, model, checks)
     loaded = None
     if document["model"] is not None:
-        path = Path(model) if model is not None else _model_path(file, document["model"]["file"])
-        if path is None:
-            checks.append(Check("model", False, "its file is not beside the manifest; name it with --model"))
-            return None
-        loaded = load_word_model(path)
-        same = model_digest(loaded) == document["digests"]["model"]
-        checks.append(_compared("model", same))
-        if not same:
+        name, digest = document["model"]["file"], document["digests"]["model"]
+        loaded = _same_model(load_word_model, digest, _model_path(file, name, model), checks)
+        if loaded is None:
             return None
     try:
         said = {name: document["parameters"][name] for name in _PARAMETERS_OF_0_2}  # every manifest says them
@@ -180,14 +180,10 @@ def _policy_release(
 ) -> Release | None:
     """The policy for opacity of a log's release, from the system and the public parameters."""
     policy = document["policy"]
-    path = Path(model) if model is not None else _model_path(file, policy["system"]["file"])
-    if path is None:
-        checks.append(Check("model", False, "its file is not beside the manifest; name it with --model"))
-        return None
-    system = load_system(path, secret=tuple(policy["secret"]))
-    same = model_digest(system) == policy["system"]["digest"]
-    checks.append(_compared("model", same))
-    if not same:
+    load = partial(load_system, secret=tuple(policy["secret"]))
+    path = _model_path(file, policy["system"]["file"], model)
+    system = _same_model(load, policy["system"]["digest"], path, checks)
+    if system is None:
         return None
     try:
         enforced = enforce_opacity(
@@ -208,10 +204,21 @@ def _policy_release(
         return None
 
 
-def _model_path(manifest: Path, name: str | None) -> Path | None:
-    """Its name beside the manifest: where else it lay once, as manifests of 0.2.0 say, is a stranger's word."""
-    if name is None:
+def _same_model(load: Callable[[Path], Loaded], digest: str, path: Path | None, checks: list[Check]) -> Loaded | None:
+    """The model in a file; None, and a check that says why, where there is none or it is another one."""
+    if path is None:
+        checks.append(Check("model", False, "its file is not beside the manifest; name it with --model"))
         return None
+    model = load(path)
+    same = model_digest(model) == digest
+    checks.append(_compared("model", same))
+    return model if same else None
+
+
+def _model_path(manifest: Path, name: str | None, given: str | Path | None) -> Path | None:
+    """Its name beside the manifest: where else it lay once, as manifests of 0.2.0 say, is a stranger's word."""
+    if given is not None or name is None:
+        return None if given is None else Path(given)
     path = _beside(manifest, Path(name).name, "model")
     return path if is_regular(path) else None
 
