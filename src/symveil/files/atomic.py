@@ -234,9 +234,9 @@ def digest_of_folder(folder: Path) -> str | None:
 def make_own_folder(folder: Path) -> None:
     """Make a folder for its owner only, or take the one that an earlier run left; not one that a link leads to."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    found = os.lstat(folder)
-    if not stat.S_ISDIR(found.st_mode) or _is_foreign(found):
-        raise _planted(folder, "a symbolic link" if stat.S_ISLNK(found.st_mode) else "somebody else's folder")
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode) or _is_foreign(status):
+        raise _planted(folder, "a symbolic link" if stat.S_ISLNK(status.st_mode) else "somebody else's folder")
     folder.chmod(0o700)
 
 
@@ -252,18 +252,18 @@ def sync_folder(folder: Path) -> None:
         os.close(number)
 
 
-def _refuse_foreign(aside: Path, found: os.stat_result) -> None:
+def _refuse_foreign(aside: Path, status: os.stat_result) -> None:
     """Refuse what is not a file of one's own: who made it could read it, and a second name of it may be any file."""
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise _planted(aside, "something else")
-    if found.st_nlink > 1:
+    if status.st_nlink > 1:
         raise _planted(aside, "a file that has another name too")
-    if _is_foreign(found):
+    if _is_foreign(status):
         raise _planted(aside, "somebody else's")
 
 
-def _is_foreign(found: os.stat_result) -> bool:
-    return hasattr(os, "geteuid") and found.st_uid != os.geteuid()
+def _is_foreign(status: os.stat_result) -> bool:
+    return hasattr(os, "geteuid") and status.st_uid != os.geteuid()
 
 
 def _planted(aside: Path, found: str) -> FileError:

@@ -58,15 +58,15 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
         """The next bytes."""
-        found = self._file.readinto(buffer)
-        self._done += found
+        size = self._file.readinto(buffer)
+        self._done += size
         if self._most_times is not None and self._done > max(_SUSPICIOUS_FROM, self._most_times * self._size):
             raise FileError(
                 str(self._path),
                 expected=f"a gzip file that unpacks to at most {self._most_times} times its size",
                 found="more; raise --gzip-ratio if it is no bomb",
             )
-        return found
+        return size
 
 
 @contextmanager
@@ -187,9 +187,9 @@ def csv_rows(
     """
     empty = True
     with closing(read_lines(path, what=what, most_times=most_times, opened=opened)) as lines:
-        for found in rows_of(lines, path, longest_cell=longest_cell):
+        for row in rows_of(lines, path, longest_cell=longest_cell):
             empty = False
-            yield found
+            yield row
     if empty:
         raise FileError(str(path), expected=f"a {what} with a header line", found="an empty file")
 

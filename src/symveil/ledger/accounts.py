@@ -178,8 +178,10 @@ def _spent_by_unit(connection: sa.Connection, first: int, last: int) -> dict[int
     read = cache(read_unit)
     spent: dict[int, dict[Unit | None, InUnit]] = {}
     for person, text, count, units in connection.execute(query).all():
-        unit_of = read(text)
-        spent.setdefault(person, {})[unit_of] = InUnit(unit=unit_of, releases=count, spent=shown_units(int(units)))
+        charged_in = read(text)
+        spent.setdefault(person, {})[charged_in] = InUnit(
+            unit=charged_in, releases=count, spent=shown_units(int(units))
+        )
     return {
         person: tuple(each for _, each in sorted(by_unit.items(), key=_in_order)) for person, by_unit in spent.items()
     }

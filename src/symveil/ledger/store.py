@@ -100,9 +100,9 @@ class Database:
         with _explained(self.url):
             if sa.inspect(self._engine).has_table(settings.name):
                 with self._engine.connect() as connection:
-                    found = _version(connection)
-                if found not in (VERSION, *_OLDER):
-                    raise _of_another_version(self.url, found)
+                    version = _version(connection)
+                if version not in (VERSION, *_OLDER):
+                    raise _of_another_version(self.url, version)
                 return
             if not create:
                 raise LedgerError(f"{shown(self.url)}: expected a ledger, found a database without one")
@@ -160,10 +160,10 @@ class Database:
 
     def _migrate(self, connection: sa.Connection) -> None:
         """Add the columns that an older ledger does not have. Nothing that is in it is touched."""
-        found = _version(connection)
-        if found != VERSION:
-            if found not in _OLDER:
-                raise _of_another_version(self.url, found)
+        version = _version(connection)
+        if version != VERSION:
+            if version not in _OLDER:
+                raise _of_another_version(self.url, version)
             for column in _ADDED:
                 kind = column.type.compile(connection.dialect)
                 connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}")

@@ -120,11 +120,11 @@ class _Parser:
             self._at = self._end_of_markup(at)
             self.token, self.is_name = text[at : self._at], True
         else:
-            found = _TOKEN.match(text, at)
-            if first and found is None:
+            match = _TOKEN.match(text, at)
+            if first and match is None:
                 raise self._error("DOT", shown(first), at)
-            self.token = found[0] if found else ""
-            self._at, self.is_name = at + len(self.token), found is not None and found.lastgroup == "name"
+            self.token = match[0] if match else ""
+            self._at, self.is_name = at + len(self.token), match is not None and match.lastgroup == "name"
 
     def _end_of_markup(self, at: int) -> int:
         depth = 0
@@ -160,14 +160,14 @@ class _Parser:
         """A name, or pieces in quotes with + between them."""
         if not (self.is_name or self.is_quoted):
             raise self._error(expected)
-        found, quoted = [self.token], self.is_quoted
+        pieces, quoted = [self.token], self.is_quoted
         self._next()
         while quoted and self._take("+"):
             if not self.is_quoted:
                 raise self._error("a text in quotes after +")
-            found.append(self.token)
+            pieces.append(self.token)
             self._next()
-        return "".join(found)
+        return "".join(pieces)
 
     # --- the grammar ---------------------------------------------------------------------------
 

@@ -121,11 +121,11 @@ def _read_labels(path: Path, count: int) -> tuple[dict[str, str], set[str]]:
 
 def _declared(header: str, *, where: str) -> dict[int, str]:
     """The names of the labels by their codes: each code once, each name once."""
-    found = [(int(code), name) for code, name in _DECLARED.findall(header)]
-    if not found or _DECLARED.sub("", header).strip():
+    labels = [(int(code), name) for code, name in _DECLARED.findall(header)]
+    if not labels or _DECLARED.sub("", header).strip():
         raise FileError(where, expected='labels such as 0="init" 1="heads"', found=repr(header[:40]))
     names: dict[int, str] = {}
-    for code, name in found:
+    for code, name in labels:
         if code in names:
             raise FileError(where, expected="each label number once", found=f"{code} twice")
         if name in names.values():

@@ -44,14 +44,14 @@ class CsvRows(RowSource):
     def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
         """The rows, as strings."""
         del symbols
-        with closing(self._batches(columns)) as found:
-            yield from map(_unguarded_batch, found) if self._apostrophes == "read" else found
+        with closing(self._batches(columns)) as rows:
+            yield from map(_unguarded_batch, rows) if self._apostrophes == "read" else rows
 
     def _batches(self, columns: Sequence[str]) -> Generator[pa.RecordBatch]:
         indices = [self.names.index(name) for name in columns]
         blocks = CsvBlocks(self.file, self.names, most_times=self._most_times, opened=self._opened)
-        with closing(blocks.read(indices)) as found:
-            for plain, run in groupby(found, key=lambda each: isinstance(each, Block)):
+        with closing(blocks.read(indices)) as parts:
+            for plain, run in groupby(parts, key=lambda each: isinstance(each, Block)):
                 if plain:
                     for block in run:
                         yield from cast("Block", block).batches([PLACE, *columns])
@@ -66,9 +66,9 @@ class CsvRows(RowSource):
 
 
 def _unguarded_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    place, *cells = batch.columns
+    numbers, *cells = batch.columns
     plain = [pc.replace_substring_regex(column, pattern="\\A'", replacement="") for column in cells]
-    return pa.record_batch([place, *plain], names=batch.schema.names)
+    return pa.record_batch([numbers, *plain], names=batch.schema.names)
 
 
 def _batch(rows: Sequence[Row], columns: Sequence[str], indices: list[int]) -> pa.RecordBatch:

@@ -165,10 +165,10 @@ class XesFile(SequenceFile):
         name = self.columns.person or ""
         if name.startswith(_CASE):
             return self._named(trace.values, name.removeprefix(_CASE), number, "a person")
-        found = {self._named(event, name, number, "a person") for event in trace.events}
-        if len(found) != 1:
-            raise self._error(number, "one person in a trace", "several" if found else "none")
-        return found.pop()
+        persons = {self._named(event, name, number, "a person") for event in trace.events}
+        if len(persons) != 1:
+            raise self._error(number, "one person in a trace", "several" if persons else "none")
+        return persons.pop()
 
     def _required(self, values: dict[str, str], key: str, number: int, what: str) -> str:
         if key not in values:
