@@ -79,15 +79,9 @@ def enforce_command(
     secret: tuple[str, ...],
     log: Path | None,
     out: Path | None,
-    sequence: str | None,
-    separator: str | None,
-    identifier: str | None,
-    case: str | None,
-    order: str | None,
-    symbol: str | None,
-    keep: tuple[str, ...],
     draw: Path | None,
     as_json: bool,
+    **columns: Any,
 ) -> int:
     """Replace what a system shows so that no secret is given away.
 
@@ -98,27 +92,16 @@ def enforce_command(
     with its ids and what is to be kept. Exit status 0: enforced; 1: cannot be, and for which observation.
     """
     from symveil.enforcement.enforce import enforce_opacity
-    from symveil.io.files import write_files
     from symveil.io.sequences.columns import ColumnOptions
-    from symveil.workflows.enforce import enforcement_document
+    from symveil.workflows.enforce import check_log_name, report_enforcement
     from symveil.workflows.opacity import load_system
 
     require_suffix("draw", draw, (".svg", ".dot"))
     if (log is None) != (out is None):
         raise InputError("log: expected --log and --out together, found one of them")
     if log and out:
-        from symveil.workflows.enforce_log import check_log_name, enforced_log
-
         check_log_name(log, out)
-    columns = ColumnOptions(
-        sequence=sequence,
-        separator=separator,
-        identifier=identifier,
-        case=case,
-        order=order,
-        symbol=symbol,
-        keep=keep,
-    )
+    options = ColumnOptions(**columns)
     require_different(draw=draw, out=out)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
@@ -133,23 +116,8 @@ def enforce_command(
             adjacency=read_adjacency_option(adjacency),
             progress=progress,
         )
-        document = enforcement_document(enforced, notes=notes)
-    contents: dict[Path, bytes] = {}
-    if log and out and enforced.enforceable:
-        contents[out], count = enforced_log(enforced, log, out, columns)
-        notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
-    if draw and enforced.enforceable:
-        from symveil.workflows.draw import diagram_text
-
-        contents[draw] = diagram_text(enforced.to_diagram(), draw).encode()
-        notes.append(f"wrote {draw}")
-    write_files(contents)
-    if document["posterior_of_secret"] == 1:
-        silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""
-        notes.append(
-            "an observer who knows the policy can be sure of a visited secret after something that is shown (its "
-            f"posterior probability is 1){silent}"
-        )
+        report = report_enforcement(enforced, log=log, out=out, columns=options, draw=draw)
+    document = report.document()
     if as_json:
         print_json(document)
     elif enforced.enforceable:
@@ -157,7 +125,7 @@ def enforce_command(
         _print_facts(document)
     else:
         _print_refusal(document)
-    print_notes(notes)
+    print_notes([*notes, *report.notes])
     return 0 if enforced.enforceable else 1
 
 

@@ -47,6 +47,23 @@ class Exponential(DistanceWeighted):
     On a Markov chain `prior="chain"` also weights words by their public probability, so that a
     small ε gives typical trajectories instead of uniformly random ones (docs/theory/certified-calibration.md).
 
+    Parameters
+    ----------
+    language
+        The words, such as `words(...)` or `runs(...)`.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        How far apart words may be that are to look alike: a whole number, or "all".
+    calibration
+        "tight" spends the whole budget; "classic" is the papers' factor 2.
+    prior
+        "uniform", or "chain": words are also weighted by their public probability.
+    utility
+        The score function: "distance" is −d, "inverse" is 1/(d + offset).
+    offset
+        Of the inverse utility, above 0.
+
     >>> import symveil as sv
     >>> mechanism = sv.Exponential(sv.words("abc", 5), epsilon=2)
     >>> mechanism.guarantee

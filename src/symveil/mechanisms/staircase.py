@@ -30,6 +30,17 @@ from symveil.privacy.guarantee import Guarantee
 class Staircase(DistanceWeighted):
     """The staircase mechanism with its best first step.
 
+    Parameters
+    ----------
+    language
+        The words, such as `words(...)` or `runs(...)`.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        How far apart words may be that are to look alike: a whole number, or "all".
+    calibration
+        "tight" spends the whole budget; "classic" is the papers' factor 2.
+
     >>> import symveil as sv
     >>> words = sv.words("abc", 6)
     >>> staircase = sv.Staircase(words, epsilon=2, adjacency=3)
