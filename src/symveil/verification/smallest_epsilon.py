@@ -11,10 +11,10 @@ from typing import Any
 
 from symveil.errors import ParameterError
 from symveil.models.labelled_chain import LabelledChain, Pair
+from symveil.numerics.conversions import float_at_least, float_at_most
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.release_chain import ReleaseChain
-from symveil.verification.privacy_verdict import rounded_down, rounded_up
 from symveil.verification.verify_privacy import read_share, verify_privacy
 
 _LARGEST_EXPONENT = 27
@@ -37,8 +37,8 @@ class SmallestEpsilon:
         return {
             "delta": float(self.delta),
             "epsilon": {
-                "lower": 0.0 if self.lower is None else rounded_down(self.lower),
-                "upper": None if self.upper is None else rounded_up(self.upper),
+                "lower": 0.0 if self.lower is None else float_at_most(self.lower),
+                "upper": None if self.upper is None else float_at_least(self.upper),
             },
         }
 

@@ -19,7 +19,7 @@ from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-from symveil.numerics.balls import ball, nearest_float, precision
+from symveil.numerics.conversions import ball, nearest_float, precision
 from symveil.numerics.rationals import spelled
 from symveil.privacy.law import DistanceLaw
 from symveil.verification.audit import audit
