@@ -174,32 +174,31 @@ class LanguageOptions:
 
     def language(self, choice: MechanismChoice, notes: list[str], *, length: int | None = None) -> Language:
         """The words that a choice is about; what should be said about them goes into `notes`."""
-        return choice.language(**self.given(choice, notes), length=length)
-
-    def given(self, choice: MechanismChoice, notes: list[str]) -> dict[str, Any]:
-        """The alphabet or the model, as it was read."""
-        from symveil.io.models.model_files import load_word_model
-
-        self.check()
-        if self.model is None:
-            return {"alphabet": self._alphabet()}
-        if choice.metric == "levenshtein":
-            self._check_secret_length(choice)
-        return {"model": load_word_model(self.model, notes=notes)}
-
-    def _check_secret_length(self, choice: MechanismChoice) -> None:
-        if choice.max_length is None and choice.mechanism != "edit":  # which is refused on every model
+        given = self.given(notes)
+        # without a model the mechanism itself says whether it needs the bound; "edit" is refused on every model
+        if (
+            "model" in given
+            and choice.metric == "levenshtein"
+            and choice.max_length is None
+            and choice.mechanism != "edit"
+        ):
             raise InputError(
                 "max-length: expected --max-length N with --model and metric levenshtein, because the length of the "
                 "word is secret, found none"
             )
+        return choice.language(**given, length=length)
+
+    def given(self, notes: list[str]) -> dict[str, Any]:
+        """The alphabet or the model, as it was read."""
+        from symveil.io.models.model_files import load_word_model
+
+        named = self.parameters()
+        return {"model": load_word_model(self.model, notes=notes)} if self.model is not None else named
 
     def parameters(self) -> dict[str, Any]:
-        """The same for `privatize_file`, which reads words of all lengths."""
+        """The same for `privatize_file`, which reads the model itself."""
         self.check()
-        if self.model is not None:
-            return {"model": self.model}
-        return {"alphabet": self._alphabet()}
+        return {"model": self.model} if self.model is not None else {"alphabet": self._alphabet()}
 
     def check(self) -> None:
         """Refuse options that contradict each other."""
