@@ -1,6 +1,6 @@
 """One node of the search: all pairs of words that differ in one block and have given symbols around it.
 
-See docs/theory/near-optimal.md, *Mean-value bound*. Between the left anchor and the right one the symbols of w and of v are
+See docs/theory/cost-certificates.md, *Mean-value bound*. Between the left anchor and the right one the symbols of w and of v are
 known; l ≤ α ≤ l + ω holds at the left anchor and l' ≤ β ≤ l' + ω' at the right one. With U and V the exact transfer
 matrices of v and of w between them and M = U − R·V,
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from symveil.languages.kernels import compiled
-from symveil.privacy.calibration.cost_steps import step_backward, step_forward
+from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
 COMPILED_FROM = "0"
 

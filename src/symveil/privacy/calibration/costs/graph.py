@@ -1,12 +1,13 @@
 """What certificates run on: a language, its costs and its prior as arrays, with a symbol for each state.
 
-See docs/theory/near-optimal.md. A word is a path of states s₀, s₁ … s_m; s₀ is where it starts, and the symbol of s_j is
+See docs/theory/cost-certificates.md. A word is a path of states s₀, s₁ … s_m; s₀ is where it starts, and the symbol of s_j is
 compared with the released one at step j by the costs of that position. Where a state can be entered with several
 symbols (automata, actions) it is split into one for each of them.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +22,7 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 _SMALLEST_WEIGHT = 2.0**-100
+_SMALLEST_STEP = 2.0**-900
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,26 +72,25 @@ class CostGraph:
     @property
     def is_bounded(self) -> bool:
         """Whether all weights are far enough from 0 for the rounding of floats to be known beforehand."""
-        smallest = float(self.weight.min(initial=1.0))
-        return smallest >= _SMALLEST_WEIGHT and float(self.weights.step_weights.min()) >= _SMALLEST_WEIGHT
+        smallest, largest = float(self.weight.min(initial=1.0)), float(self.weight.max(initial=0.0))
+        ends = self.final[self.final > 0]
+        smallest, largest = min(smallest, float(ends.min(initial=1.0))), max(largest, float(ends.max(initial=0.0)))
+        return (
+            smallest >= _SMALLEST_WEIGHT
+            and largest <= 1.0
+            and float(self.weights.step_weights.min()) >= _SMALLEST_STEP
+        )
+
+    @cached_property
+    def longest_node(self) -> int:
+        """Over so many steps a vector grows by less than 2³⁰⁰: what underflows on the way is less than all roundings."""
+        return int(300 / math.log2(self.widest * self.phases + 1))
 
     @cached_property
     def automaton(self) -> tuple[Floats, Integers, int]:
         """κ and the next phase of each level in each phase, and the phase of a word itself."""
         costs = self.weights.costs
         return np.ascontiguousarray(self.weights.step_weights), costs.next_phase, costs.start_phase
-
-    @cached_property
-    def forward(self) -> tuple[object, ...]:
-        """What a step towards the end of a word needs."""
-        kappa, following, _ = self.automaton
-        return self.back, self.earlier, self.earlier_weight, self.symbol, self.levels, kappa, following
-
-    @cached_property
-    def backward(self) -> tuple[object, ...]:
-        """What a step towards the start of a word needs."""
-        kappa, following, _ = self.automaton
-        return self.first, self.other, self.weight, self.symbol, self.levels, kappa, following
 
 
 def cost_graph(weights: RunWeights) -> CostGraph:

@@ -1,10 +1,10 @@
 """Many contexts of one block at once: every way to go on for a few symbols before it and after it.
 
-See docs/theory/near-optimal.md, *Contexts*. The box at an anchor a few symbols away, moved to the block along known symbols, is
+See docs/theory/cost-certificates.md, *Contexts*. The box at an anchor a few symbols away, moved to the block along known symbols, is
 a box again: l and ω are moved by the same non-negative matrix. With such boxes for all left contexts i and all
 right contexts j of a block, f(R) of all pairs (i, j) at one R is three products of matrices and a few touched states.
 Pairs with f ≤ 0 are proved; the others get a bound of their own and go on to the search one by one. Rounding is that
-of `cost_nodes`: f + 4γ·F ≤ 0, with F replaced by the largest that any pair can have.
+of `nodes`: f + 4γ·F ≤ 0, with F replaced by the largest that any pair can have.
 """
 
 from __future__ import annotations
@@ -12,92 +12,88 @@ from __future__ import annotations
 import numpy as np
 
 from symveil.languages.kernels import compiled
-from symveil.privacy.calibration.cost_nodes import box_row, smallest_passing
-from symveil.privacy.calibration.cost_steps import step_backward, step_forward
+from symveil.privacy.calibration.costs.nodes import box_row, smallest_passing
+from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
 COMPILED_FROM = "0"
 
-COLUMNS = 7
-"""root, left context, right context, R, the nominal ratio, the first-order terms of the left and the right."""
-
 
 @compiled
-def listed_paths(first, other, live, state, steps):
-    """All paths of `steps` steps from a state, in one direction, through states that are live after each step."""
-    rows = np.empty((1, steps), dtype=np.int64)
-    count = 1
-    for step in range(steps):
-        total = 0
-        for i in range(count):
-            now = state if step == 0 else rows[i, step - 1]
+def extended(first, other, root, paths, kept):
+    """The kept paths from a row, each with every row that knows one state more; also where each comes from."""
+    total, steps = 0, paths.shape[1]
+    for i in range(len(paths)):
+        if kept[i]:
+            now = root if steps == 0 else paths[i, steps - 1]
+            total += first[now + 1] - first[now]
+    longer, source = np.empty((total, steps + 1), dtype=np.int64), np.empty(total, dtype=np.int64)
+    place = 0
+    for i in range(len(paths)):
+        if kept[i]:
+            now = root if steps == 0 else paths[i, steps - 1]
             for e in range(first[now], first[now + 1]):
-                if live[step, other[e]]:
-                    total += 1
-        longer = np.empty((total, steps), dtype=np.int64)
-        place = 0
-        for i in range(count):
-            now = state if step == 0 else rows[i, step - 1]
-            for e in range(first[now], first[now + 1]):
-                if live[step, other[e]]:
-                    longer[place, :step] = rows[i, :step]
-                    longer[place, step] = other[e]
-                    place += 1
-        rows, count = longer, total
-    return rows
+                longer[place, :steps] = paths[i]
+                longer[place, steps] = other[e]
+                source[place] = i
+                place += 1
+    return longer, source
 
 
 @compiled
 def left_contexts(
-    back, earlier, behind, symbol, levels, kappa, following, metric_at, low, high, valid, begin_slot, end_slot, live,
-    step, state, steps,
+    back, earlier, behind, symbol, levels, kappa, following, metric_at, low, high, valid, begin_slot, end_slot,
+    row_state, longest, step, state, paths,
 ):  # fmt: skip
-    """(paths, l, ω) at `state`, which words are in at `step`, for every way to have come there; a row each.
+    """(there, l, ω) at `state`, which words are in at `step`, for each way to have come there; a column each.
 
-    A path lists the states before it, the nearest first.
+    A path lists rows that know more and more; the last one is the anchor, and rows beyond the longest window have moved
+    away from `state`. there: whether it has a box.
     """
-    width = low.shape[2]
-    paths = listed_paths(back, earlier, live, state, steps)
-    least, wide = np.empty((len(paths), width)), np.empty((len(paths), width))
-    kept = np.zeros(len(paths), dtype=np.bool_)
-    after = np.empty(width)
+    width, moves = low.shape[2], max(0, paths.shape[1] - longest)
+    least, wide = np.zeros((width, len(paths))), np.zeros((width, len(paths)))
+    there = np.zeros(len(paths), dtype=np.bool_)
+    now, extra, after = np.empty(width), np.empty(width), np.empty(width)
     for i in range(len(paths)):
-        anchor = state if steps == 0 else paths[i, steps - 1]
-        if not box_row(low, high, valid, begin_slot, end_slot, anchor, least[i], wide[i]):
+        anchor = state if paths.shape[1] == 0 else paths[i, paths.shape[1] - 1]
+        there[i] = box_row(low, high, valid, begin_slot, end_slot, anchor, now, extra)
+        if not there[i]:
             continue
-        kept[i] = True
-        for k in range(steps - 1, -1, -1):
-            own = symbol[state] if k == 0 else symbol[paths[i, k - 1]]
+        for k in range(moves - 1, -1, -1):
+            own = symbol[state] if k == 0 else symbol[row_state[paths[i, longest + k - 1]]]
             metric = metric_at[step - k]
-            step_forward(back, earlier, behind, symbol, levels, kappa, following, metric, own, least[i], after)
-            least[i] = after
-            step_forward(back, earlier, behind, symbol, levels, kappa, following, metric, own, wide[i], after)
-            wide[i] = after
-    return paths[kept], least[kept], wide[kept]
+            step_forward(back, earlier, behind, symbol, levels, kappa, following, metric, own, now, after)
+            now, after = after, now
+            step_forward(back, earlier, behind, symbol, levels, kappa, following, metric, own, extra, after)
+            extra, after = after, extra
+        least[:, i] = now
+        wide[:, i] = extra
+    return there, least, wide
 
 
 @compiled
 def right_contexts(
-    first, other, ahead, symbol, levels, kappa, following, metric_at, low, high, valid, begin_slot, end_slot, live,
-    step, state, steps,
+    first, other, ahead, symbol, levels, kappa, following, metric_at, low, high, valid, begin_slot, end_slot,
+    row_state, longest, step, state, paths,
 ):  # fmt: skip
-    """(paths, l', ω') at `state`, which words are in at `step`, for every way to go on from there; a row each."""
-    width = low.shape[2]
-    paths = listed_paths(first, other, live, state, steps)
-    least, wide = np.empty((len(paths), width)), np.empty((len(paths), width))
-    kept = np.zeros(len(paths), dtype=np.bool_)
-    before, spare = np.empty(width), np.empty(width)
+    """(there, l', ω') at `state`, which words are in at `step`, for each way to go on from there; a column each."""
+    width, moves = low.shape[2], max(0, paths.shape[1] - longest)
+    least, wide = np.zeros((width, len(paths))), np.zeros((width, len(paths)))
+    there = np.zeros(len(paths), dtype=np.bool_)
+    now, extra, before, spare = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
     for i in range(len(paths)):
-        anchor = state if steps == 0 else paths[i, steps - 1]
-        if not box_row(low, high, valid, begin_slot, end_slot, anchor, least[i], wide[i]):
+        anchor = state if paths.shape[1] == 0 else paths[i, paths.shape[1] - 1]
+        there[i] = box_row(low, high, valid, begin_slot, end_slot, anchor, now, extra)
+        if not there[i]:
             continue
-        kept[i] = True
-        for k in range(steps, 0, -1):
-            own, metric = symbol[paths[i, k - 1]], metric_at[step + k]
-            step_backward(first, other, ahead, symbol, levels, kappa, following, metric, own, least[i], before, spare)
-            least[i] = before
-            step_backward(first, other, ahead, symbol, levels, kappa, following, metric, own, wide[i], before, spare)
-            wide[i] = before
-    return paths[kept], least[kept], wide[kept]
+        for k in range(moves, 0, -1):
+            own, metric = symbol[row_state[paths[i, longest + k - 1]]], metric_at[step + k]
+            step_backward(first, other, ahead, symbol, levels, kappa, following, metric, own, now, before, spare)
+            now, before = before, now
+            step_backward(first, other, ahead, symbol, levels, kappa, following, metric, own, extra, before, spare)
+            extra, before = before, extra
+        least[:, i] = now
+        wide[:, i] = extra
+    return there, least, wide
 
 
 @compiled
@@ -180,11 +176,12 @@ def _add_second_order(
 @compiled
 def context_bounds(
     back, earlier, behind, first, other, ahead, symbol, levels, kappa, following, metric_at,
-    own, other_word, begin, differ, least, wide, end_least, end_wide, floor, largest, step_rounding,
+    own, other_word, begin, differ, least, wide, end_least, end_wide, open_pairs, floor, largest, step_rounding,
 ):  # fmt: skip
     """R of all pairs of contexts of one block that are above the floor: rows of (i, j, R, nominal, left, right).
 
-    `least`, `wide` have a column for each left context, `end_least`, `end_wide` for each right one.
+    `least`, `wide` have a column for each left context, `end_least`, `end_wide` for each right one. Only pairs that are
+    `open_pairs` are looked at.
     """
     width, lefts = least.shape
     rights, steps = end_least.shape[1], len(own)
@@ -247,6 +244,8 @@ def context_bounds(
     found, count = np.empty((16, 6)), 0
     for i in range(lefts):
         for j in range(rights):
+            if not open_pairs[i, j]:
+                continue
             if sure and values[i, j] + 4.0 * gamma * plain <= 0.0:
                 continue
             a, b, middle_a, middle_b = 0.0, 0.0, 0.0, 0.0

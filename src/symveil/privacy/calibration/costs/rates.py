@@ -1,6 +1,6 @@
 """The largest rate found whose proved loss stays within the budget, and the rate that a found pair rules out.
 
-See docs/theory/near-optimal.md, *Rates*. Nothing is assumed about how the loss depends on the rate: the rate that is
+See docs/theory/cost-certificates.md, *Rates*. Nothing is assumed about how the loss depends on the rate: the rate that is
 returned was proved by itself. Pairs of words that were found on the way say how much can be left: their losses are
 computed at other rates in floats, and the smallest rate at which one of them exceeds ε is a limit for any proof.
 """
@@ -11,11 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-import numpy as np
-
-from symveil.languages.run_laws import log_totals
 from symveil.models.word import Codes
-from symveil.privacy.calibration.cost_loss import MOST_NODES, ProvedLoss, Setting, proved_loss
+from symveil.privacy.calibration.costs.loss import MOST_NODES, ProvedLoss, Setting, pair_loss, proved_loss
 from symveil.privacy.calibration.search import rounded_down
 from symveil.privacy.guarantee import How
 
@@ -101,21 +98,19 @@ class _RateSearch:
         for _ in range(evaluations):
             limit = self._ruled_out()
             lowest = self._best[0] if self._best else self._classic
-            rate = rounded_down(limit * (1 - away))
-            if self._failed is not None and rate >= self._failed:
-                rate = rounded_down(self._failed * (1 - away / 2))
-            if self._best and self._failed is not None:
-                rate = rounded_down((lowest + self._failed) / 2)
-            if rate <= lowest * (1 + _CLOSE / 2):
+            highest = limit if self._failed is None else min(limit, self._failed)
+            if highest <= lowest * (1 + _CLOSE * Fraction(3, 2)):
                 break
+            rate = rounded_down(limit * (1 - away))
+            if rate >= highest or rate <= lowest:  # between what is proved and what could not be
+                rate = rounded_down((lowest + highest) / 2)
             found = self._evaluate(rate)
             if found.loss <= self._epsilon:
-                if self._best is None or rate > self._best[0]:
-                    self._best = (rate, found)
-                if rate >= self._ruled_out() * (1 - 2 * _CLOSE):
-                    break
+                self._best = (rate, found)
+                if self._failed is None:
+                    away /= 8
             elif found.worst_found <= self._epsilon:  # not proved; a pair that was found lowers the limit instead
-                self._failed = rate if self._failed is None else min(rate, self._failed)
+                self._failed = rate
                 away = min(away * _FARTHER, Fraction(1, 2))
         return self._result()
 
@@ -156,12 +151,3 @@ class _RateSearch:
         rate, found = self._best
         worst = max([found.worst_found, *(pair_loss(self._setting, rate, *pair) for pair in self._pairs)])
         return CostRate(rate, found.loss, found.how, worst, self._ruled_out(), found.worst_pair)
-
-
-def pair_loss(setting: Setting, rate: Fraction, word: Codes, other: Codes) -> float:
-    """What two words lose at a rate, at least, in floats: the released word that is one of them."""
-    weights = setting.weights(rate)
-    totals = log_totals(weights, np.stack([word, other]))
-    begin = 1 if setting.language.public_start else 0
-    drop = setting.cost.drop(other, word[None, :], begin=begin)[0]
-    return float("inf") if drop is None else float(rate * drop) + abs(float(totals[1] - totals[0]))

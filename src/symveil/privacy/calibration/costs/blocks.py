@@ -1,6 +1,6 @@
 """Which blocks two adjacent words can differ in: kinds, lengths, positions, and all paths that they may take.
 
-See docs/theory/near-optimal.md, *Blocks*. On a chain two adjacent words differ in maximal blocks, swapping one block keeps a
+See docs/theory/cost-certificates.md, *Blocks*. On a chain two adjacent words differ in maximal blocks, swapping one block keeps a
 word feasible, and the loss is a sum over blocks. Elsewhere differences are swapped from left to right: what lies to
 the left of a block is then v's and what lies to the right is w's, each with states of its own; the words in between need
 not be feasible, only to have a positive total weight.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symveil.privacy.calibration.cost_graph import Booleans, CostGraph, Integers
+from symveil.privacy.calibration.costs.graph import Booleans, CostGraph, Integers
 
 _MOST_PATHS = 3_000_000
 _MOST_PAIRS = 4e8
@@ -31,7 +31,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """Paths that may be compared with each other, group by group; see `cost_roots.root_bounds`.
+    """Paths that may be compared with each other, group by group; see `roots.root_bounds`.
 
     `origin[k]` is the state that path k starts from: on a chain that of its group; elsewhere w's and v's may differ.
     `spare[g]`: how many differences the words of a group may still have after this block; apart[x, y] is how many they

@@ -1,7 +1,7 @@
 """What a rate loses under any cost and prior: a proved bound, and the worst pair of words that was found.
 
-See docs/theory/near-optimal.md. `proved_loss` is one evaluation: it proves that a rate keeps within ε, or says what is
-known instead. `privacy/calibration/cost_rates.py` searches for the largest rate with it.
+See docs/theory/cost-certificates.md. `proved_loss` is one evaluation: it proves that a rate keeps within ε, or says what is
+known instead. `privacy/calibration/costs/rates.py` searches for the largest rate with it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ import numpy as np
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE, Cost
+from symveil.languages.run_laws import log_totals
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.languages.swap_costs import related
 from symveil.models.word import Codes
-from symveil.privacy.calibration.cost_blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds
-from symveil.privacy.calibration.cost_boxes import is_affordable
-from symveil.privacy.calibration.cost_enumeration import enumerated_loss
-from symveil.privacy.calibration.cost_graph import cost_graph
-from symveil.privacy.calibration.cost_search import BlockSearch, Outcome, Pair
+from symveil.privacy.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds
+from symveil.privacy.calibration.costs.boxes import is_affordable
+from symveil.privacy.calibration.costs.enumeration import enumerated_loss
+from symveil.privacy.calibration.costs.graph import cost_graph
+from symveil.privacy.calibration.costs.search import BlockSearch, Outcome, Pair
 from symveil.privacy.guarantee import How
 
 Progress = Callable[[str], None]
@@ -157,15 +158,18 @@ def searched_loss(
     *,
     epsilon: Fraction | None = None,
     nodes: int = MOST_NODES,
+    window: int | None = None,
     progress: Progress | None = None,
 ) -> ProvedLoss:
-    """As `proved_loss`, by boxes and blocks however few the words are."""
+    """As `proved_loss`, by boxes and blocks however few the words are; with windows of a given length, if any."""
     classic = 2 * setting.drops * rate
+    if classic == 0:
+        return ProvedLoss(classic, "exact", 0.0)
     graph = cost_graph(setting.weights(rate))
     work = 4.0 * graph.size * len(graph.other) * graph.phases * graph.steps
     if not graph.is_bounded or not is_affordable(graph) or work > _MOST_WORK or float(rate) > 100:
         return ProvedLoss(classic, "classic", 0.0)
-    search = BlockSearch(graph, setting.adjacency, largest_step=float(setting.largest_step))
+    search = BlockSearch(graph, setting.adjacency, largest_step=float(setting.largest_step), window=window)
     return _searched(setting, rate, search, classic, epsilon, nodes, progress or _silent)
 
 
@@ -187,7 +191,8 @@ def _searched(
     share = -math.inf if epsilon is None else float(epsilon - fixed) / setting.farthest
     tolerance = _TOLERANCE * float(epsilon if epsilon is not None else classic / 2)
     outcomes: dict[Kind, Outcome] = {}
-    worst, pair, total = 0.0, None, 0
+    worst, total = 0.0, 0
+    pair: tuple[Codes, Codes] | None = None
     for kind in sorted(kinds(search.graph, setting.adjacency), key=lambda kind: -kind.length):
         found = search.largest(
             kind,
@@ -198,14 +203,16 @@ def _searched(
         )
         outcomes[kind] = found
         total += found.nodes
-        if found.pair is not None and (loss := _pair_loss(setting, rate, found)) > worst:
-            worst, pair = loss, found.pair
+        if found.pair is not None:
+            words = _codes(search, found.pair)
+            if (loss := pair_loss(setting, rate, *words)) > worst:
+                worst, pair = loss, words
         progress(
             f"blocks of {kind.length} ({kind.where}): at most {found.high:.4g}, found {found.low:.4g}, "
             f"{found.nodes} nodes"
         )
         if epsilon is not None and worst > epsilon:
-            return ProvedLoss(classic, "classic", worst, _codes(search, pair), total)
+            return ProvedLoss(classic, "classic", worst, pair, total)
     lengths = {kind: Outcome(high=float(kind.length), exists=found.exists) for kind, found in outcomes.items()}
     farthest = int(total_over_blocks(lengths, search.graph.steps, setting.adjacency))
     bound = (
@@ -214,22 +221,19 @@ def _searched(
         else (total_over_blocks(outcomes, search.graph.steps, setting.adjacency))
     )
     how: How = "certified" if bound < classic else "classic"
-    return ProvedLoss(min(bound, classic), how, worst, _codes(search, pair), total, farthest)
+    return ProvedLoss(min(bound, classic), how, worst, pair, total, farthest)
 
 
-def _pair_loss(setting: Setting, rate: Fraction, outcome: Outcome) -> float:
-    """The loss of the pair that was found; for a staircase at least that: w' = w pays the steps between them."""
-    assert outcome.pair is not None  # noqa: S101 - asked only where there is one
-    if setting.cost.period == 1:
-        return outcome.low
-    distance = sum(a != b for a, b in zip(outcome.pair.own, outcome.pair.other, strict=True)) * setting.largest_step
-    return float(rate * ((int(distance) + setting.cost.start_phase) // setting.cost.period)) + outcome.low
+def pair_loss(setting: Setting, rate: Fraction, word: Codes, other: Codes) -> float:
+    """What two words lose at a rate, at least, in floats: the released word that is one of them."""
+    totals = log_totals(setting.weights(rate), np.stack([word, other]))
+    begin = 1 if setting.language.public_start else 0
+    drop = setting.cost.drop(other, word[None, :], begin=begin)[0]
+    return math.inf if drop is None else float(rate * drop) + abs(float(totals[1] - totals[0]))
 
 
-def _codes(search: BlockSearch, pair: Pair | None) -> tuple[Codes, Codes] | None:
+def _codes(search: BlockSearch, pair: Pair) -> tuple[Codes, Codes]:
     """The two words as codes, a public first symbol included."""
-    if pair is None:
-        return None
     language = search.graph.weights.language
     lead = (int(search.graph.symbol[pair.start]),) if language.public_start and language.length else ()
     return np.array(lead + pair.own, dtype=np.int32), np.array(lead + pair.other, dtype=np.int32)

@@ -1,6 +1,6 @@
 """Best-first search for the worst block: what is proved, and the worst pair of words that was found.
 
-See docs/theory/near-optimal.md, *Refinement*. A node is a set of pairs of words that differ in one block: the block,
+See docs/theory/cost-certificates.md, *Refinement*. A node is a set of pairs of words that differ in one block: the block,
 some symbols before it and after it, and a range of positions. Its bound holds for all of its words. The node with the
 largest bound is split: first its positions, then by the symbol before or the symbol after, whichever side is the less
 certain. A dive follows the likeliest child down to two words, whose loss is a lower bound. What is proved at any moment
@@ -15,18 +15,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from symveil.privacy.calibration.cost_blocks import Groups, Kind, block_groups, classes, tail_of
-from symveil.privacy.calibration.cost_boxes import Boxes, left_boxes, right_boxes
-from symveil.privacy.calibration.cost_contexts import context_bounds, left_contexts, right_contexts
-from symveil.privacy.calibration.cost_graph import CostGraph, Floats, Integers
-from symveil.privacy.calibration.cost_nodes import children_bounds
-from symveil.privacy.calibration.cost_roots import root_bounds
-from symveil.privacy.calibration.cost_steps import total_of_word
+from symveil.privacy.calibration.costs.blocks import Groups, Kind, block_groups, classes, tail_of
+from symveil.privacy.calibration.costs.boxes import Boxes, left_boxes, longest_window, right_boxes
+from symveil.privacy.calibration.costs.contexts import context_bounds, extended, left_contexts, right_contexts
+from symveil.privacy.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
+from symveil.privacy.calibration.costs.nodes import children_bounds
+from symveil.privacy.calibration.costs.roots import root_bounds
+from symveil.privacy.calibration.costs.steps import total_of_word
 
 _MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts
 _GROUPS_AT_ONCE = 512
-_LONGEST_CONTEXT = 3
-_CONTEXT_WORK = 1e7  # multiplications for one block
+_FIRST_DIVES = 3
+_MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
+_CONTEXT_WORK = 3e7  # multiplications for one block
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,11 @@ class Node:
     low: int
     high: int
     lead: int  # how many symbols before the block are known
-    left: int  # the state before the first known symbol
+    left: int  # the window before the first known symbol: its row in the boxes
     own: tuple[int, ...]
     other: tuple[int, ...]
-    right: int  # w's state after the last known symbol
-    right_other: int  # v's; −1 where it has none
+    right: int  # w's window after the last known symbol: its row
+    right_other: int  # v's state at the end of that window; −1 where it has none
     same_start: bool  # whether w and v agree on everything before the block
     spare: int  # how many differences they may still have after it
     cost: float  # D(p, q)
@@ -72,82 +73,56 @@ class Outcome:
 
 
 class _Contexts:
-    """The contexts of one class of blocks, kept by state and number of symbols."""
+    """Symbols around the blocks of one class: all ways to go on that are not yet proved, a symbol longer at a time."""
 
     def __init__(self, search: BlockSearch, root: Node, kind: Kind) -> None:
         self._search = search
-        self._low, self._high = root.low, root.high
+        self._low, self._span = root.low, root.high - root.low
         self._end = root.low + kind.length + tail_of(search.graph, kind) - 1  # the step of the last symbol
-        self._left: dict[tuple[int, int], tuple[Integers, Floats, Floats]] = {}
-        self._right: dict[tuple[int, int], tuple[Integers, Floats, Floats]] = {}
 
-    def _steps(self, symbols: int) -> tuple[int, int]:
-        """How many of them there is room for on each side."""
-        graph, span = self._search.graph, self._high - self._low
-        return min(symbols, self._low - 1), min(symbols, graph.steps - self._end - span)
-
-    def fit(self, root: Node, symbols: int) -> bool:
-        """Whether contexts of so many symbols are affordable, new, and the same at all positions of the class."""
-        graph, span = self._search.graph, self._high - self._low
-        before, after = self._steps(symbols)
-        if (before, after) == self._steps(symbols - 1):
-            return False
-        if span and (before < symbols or after < symbols):
-            return False  # some positions have no room for them: the search splits positions first
+    def room(self, symbols: int) -> tuple[int, int] | None:
+        """How many of them there are on each side; None where that is not the same at all positions of the class."""
+        graph = self._search.graph
+        before, after = min(symbols, self._low - 1), min(symbols, graph.steps - self._end - self._span)
+        if self._span and (before < symbols or after < symbols):
+            return None
         metric = graph.metric_at[self._low - before : self._end + after + 1]
-        if not np.array_equal(metric, graph.metric_at[self._low - before + span : self._end + after + 1 + span]):
-            return False
-        degree = float(np.diff(graph.first).mean())
-        if degree ** (before + after) * graph.size * graph.phases > 4 * _CONTEXT_WORK:
-            return False
-        pairs = len(self.left(root.left, symbols)[0]) * len(self.right(root.right, symbols)[0])
-        return pairs * graph.size * graph.phases <= _CONTEXT_WORK
+        shifted = graph.metric_at[self._low - before + self._span : self._end + after + 1 + self._span]
+        return (before, after) if np.array_equal(metric, shifted) else None
 
-    def left(self, state: int, symbols: int) -> tuple[Integers, Floats, Floats]:
-        """Paths before a state and their boxes there, a column each."""
-        steps, _ = self._steps(symbols)
-        if (state, steps) not in self._left:
-            search, graph = self._search, self._search.graph
-            step, span = self._low - 1, self._high - self._low
-            live = np.stack(
-                [graph.live[step - k : step - k + span + 1].any(axis=0) for k in range(1, steps + 1)]
-                or [np.empty(0, dtype=np.bool_)]
-            )
-            kappa, following, _ = graph.automaton
-            boxes = search._left
-            paths, least, wide = left_contexts(
-                graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels, kappa, following,
-                graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(step - steps, step - steps + span),
-                live, step, state, steps,
-            )  # fmt: skip
-            self._left[state, steps] = paths, np.ascontiguousarray(least.T), np.ascontiguousarray(wide.T)
-        return self._left[state, steps]
+    def longer(self, boxes: Boxes, state: int, paths: Integers, kept: Booleans) -> tuple[Integers, Integers]:
+        """The kept paths, each with one more state known, and which row each comes from."""
+        return extended(boxes.rows.first, boxes.rows.other, state, paths, kept)  # type: ignore[no-any-return]
 
-    def right(self, state: int, symbols: int) -> tuple[Integers, Floats, Floats]:
-        """Paths after a state and their boxes there, a column each."""
-        _, steps = self._steps(symbols)
-        if (state, steps) not in self._right:
-            search, graph = self._search, self._search.graph
-            step, span = self._end, self._high - self._low
-            live = np.stack(
-                [graph.live[step + k : step + k + span + 1].any(axis=0) for k in range(1, steps + 1)]
-                or [np.empty(0, dtype=np.bool_)]
-            )
-            kappa, following, _ = graph.automaton
-            boxes = search._right
-            paths, least, wide = right_contexts(
-                graph.first, graph.other, graph.weight, graph.symbol, graph.levels, kappa, following,
-                graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(step + steps, step + steps + span),
-                live, step, state, steps,
-            )  # fmt: skip
-            self._right[state, steps] = paths, np.ascontiguousarray(least.T), np.ascontiguousarray(wide.T)
-        return self._right[state, steps]
+    def boxes_before(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
+        """l and ω at the state before the block, a column for each path."""
+        search, graph = self._search, self._search.graph
+        kappa, following, _ = graph.automaton
+        boxes, step = search.left, self._low - 1
+        anchor = step - max(0, paths.shape[1] - boxes.rows.longest)
+        return left_contexts(  # type: ignore[no-any-return]
+            graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels, kappa, following,
+            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
+            boxes.rows.state, boxes.rows.longest, step, state, paths,
+        )  # fmt: skip
+
+    def boxes_after(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
+        """l' and ω' at the state after the block, a column for each path."""
+        search, graph = self._search, self._search.graph
+        kappa, following, _ = graph.automaton
+        boxes = search.right
+        anchor = self._end + max(0, paths.shape[1] - boxes.rows.longest)
+        return right_contexts(  # type: ignore[no-any-return]
+            graph.first, graph.other, graph.weight, graph.symbol, graph.levels, kappa, following,
+            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
+            boxes.rows.state, boxes.rows.longest, self._end, state, paths,
+        )  # fmt: skip
 
 
 class BlockSearch:
     """The search over one graph at one rate; boxes are computed once."""
 
-    def __init__(self, graph: CostGraph, adjacency: int, *, largest_step: float, near_ends: int = 2) -> None:
+    def __init__(self, graph: CostGraph, adjacency: int, *, largest_step: float, near_ends: int = 2, window: int | None = None) -> None:
         self.graph = graph
         self.adjacency = adjacency
         self._largest_step = largest_step  # what two symbols cost at most that adjacent words can have
@@ -157,15 +132,16 @@ class BlockSearch:
         self._period = costs.period
         self._value = np.array([float(value) for value in costs.values])
         kept = max(near_ends, adjacency + 2)
-        self._left: Boxes = left_boxes(graph, kept)
-        self._right: Boxes = right_boxes(graph, kept)
+        longest = longest_window(graph) if window is None else window
+        self.left: Boxes = left_boxes(graph, kept, longest)
+        self.right: Boxes = right_boxes(graph, kept, longest)
         kappa, following, _ = graph.automaton
         self._arrays = (
             graph.back, graph.earlier, graph.earlier_weight, graph.first, graph.other, graph.weight, graph.symbol,
             graph.levels, kappa, following, graph.metric_at,
         )  # fmt: skip
         self._boxes = (
-            self._left.low, self._left.high, self._left.valid, self._right.low, self._right.high, self._right.valid,
+            self.left.low, self.left.high, self.left.valid, self.right.low, self.right.high, self.right.valid,
         )  # fmt: skip
 
     # --- one kind of block ---------------------------------------------------------------------------
@@ -179,7 +155,7 @@ class BlockSearch:
         above `stop_at` is found, or as what is proved exceeds what was found by no more than `tolerance`.
         """
         outcome = Outcome()
-        heap: list[tuple[float, int, Node]] = []
+        roots: list[Node] = []
         settled = max(target, self._least(kind))  # the largest bound of what is not in the heap
         for low, high in classes(self.graph, kind, self._near_ends):
             groups = block_groups(self.graph, kind, low, high, self.adjacency)
@@ -187,15 +163,16 @@ class BlockSearch:
                 outcome.exists = True
                 settled = max(settled, self._classic(kind))
                 continue
-            roots = self._roots(kind, groups, low, high, settled, outcome)
-            if nodes:
-                roots = self._in_contexts(roots, kind, settled)
-            heap += [(-self._value_of(node), len(heap) + number, node) for number, node in enumerate(roots)]
+            roots += self._roots(kind, groups, low, high, settled, outcome)
+        heap = [(-self._value_of(node), number, node) for number, node in enumerate(roots)]
         heapq.heapify(heap)
         if len(heap) > _MANY_ROOTS:
             heap = heapq.nsmallest(_MANY_ROOTS + 1, heap)
             settled = max(settled, -heap.pop()[0])
-        counter, dives = len(heap), 0
+        if nodes:
+            for node in heapq.nlargest(_FIRST_DIVES, roots, key=lambda node: self._value_of(node, nominal=True)):
+                self._dive(node, kind, outcome)
+        counter, dives = len(roots), 0
         while heap and outcome.nodes < nodes and outcome.low <= stop_at:
             floor = max(settled, outcome.low + tolerance)
             if -heap[0][0] <= floor:
@@ -205,18 +182,31 @@ class BlockSearch:
             if 8 * dives <= outcome.nodes and node.nominal > 0 and self._value_of(node, nominal=True) > outcome.low:
                 self._dive(node, kind, outcome)
                 dives += 1
-            parts = self._parts(node)
-            if parts is None:  # a single pair: its bound is its value, up to rounding
+                floor = max(settled, outcome.low + tolerance)
+            children = self._split(node, kind, floor)
+            if children is None:  # a single pair: its bound is its value, up to rounding
                 self._note(node, outcome)
                 settled = max(settled, self._value_of(node))
                 continue
-            floor = max(settled, outcome.low + tolerance)
-            for child in self._bounded(parts, node, kind, floor):
+            for child in children:
                 counter += 1
                 heapq.heappush(heap, (-self._value_of(child), counter, child))
         # what was left out lies below one of these; both only grew since
         outcome.high = max(settled, outcome.low + tolerance, -heap[0][0] if heap else -math.inf)
         return outcome
+
+    def _split(self, node: Node, kind: Kind, floor: float) -> list[Node] | None:
+        """Nodes that cover this one, those that keep within `floor` left out; None where it is a single pair."""
+        nothing_known = max(node.left, node.right) < self.graph.size and node.lead == 0
+        if nothing_known and len(node.own) == kind.length + tail_of(self.graph, kind):
+            found = self._in_contexts(node, kind, floor)
+            if found is not None:
+                return found
+        parts = self._parts(node)
+        if parts is None:
+            return None
+        lowest, _ = self._limits(node.cost, floor)
+        return [child for child in self._bounded(parts, node, kind, floor) if child.ratio > lowest]
 
     def _least(self, kind: Kind) -> float:
         """What a block is worth where Z(v) ≤ Z(w): pairs are not looked at below that."""
@@ -246,8 +236,8 @@ class BlockSearch:
     def _roots(self, kind: Kind, groups: Groups, low: int, high: int, target: float, outcome: Outcome) -> list[Node]:
         nodes = []
         last = kind.length + tail_of(self.graph, kind) - 1
-        left_slots = np.array(self._left.slots(low - 1, high - 1))
-        right_slots = np.array(self._right.slots(low + last, high + last))
+        left_slots = np.array(self.left.slots(low - 1, high - 1))
+        right_slots = np.array(self.right.slots(low + last, high + last))
         for begin in range(0, len(groups.row), _GROUPS_AT_ONCE):
             part = groups.part(begin, min(begin + _GROUPS_AT_ONCE, len(groups.row)))
             found, some = root_bounds(
@@ -277,47 +267,77 @@ class BlockSearch:
 
     # --- contexts ------------------------------------------------------------------------------------
 
-    def _in_contexts(self, roots: list[Node], kind: Kind, floor: float) -> list[Node]:
-        """Roots with a few symbols on both sides, all at once: those that are not proved by that."""
-        if not roots:
-            return []
-        contexts = _Contexts(self, roots[0], kind)
-        nodes = []
-        for root in roots:
-            parts: list[Node] = [root]
-            for symbols in range(1, _LONGEST_CONTEXT + 1):
-                if not contexts.fit(root, symbols):
-                    break
-                parts = self._with_contexts(root, kind, contexts, symbols, floor)
-                if not parts:
-                    break
-            nodes += parts
-        return nodes
-
-    def _with_contexts(self, root: Node, kind: Kind, contexts: _Contexts, symbols: int, floor: float) -> list[Node]:
-        graph = self.graph
-        before, least, wide = contexts.left(root.left, symbols)
-        after, end_least, end_wide = contexts.right(root.right, symbols)
-        if not len(before) or not len(after):
-            return []
+    def _in_contexts(self, root: Node, kind: Kind, floor: float) -> list[Node] | None:
+        """A root with a few symbols on both sides, all at once; None where its positions must be split first."""
+        contexts = _Contexts(self, root, kind)
         lowest, largest = self._limits(root.cost, floor)
-        found = context_bounds(
-            *self._arrays, np.array(root.own, dtype=np.int64), np.array(root.other, dtype=np.int64), root.low,
-            kind.length, least, wide, end_least, end_wide, lowest, max(largest, lowest), graph.rounding,
-        )  # fmt: skip
+        largest = max(largest, lowest)
+        own, other = np.array(root.own, dtype=np.int64), np.array(root.other, dtype=np.int64)
+        before = after = np.empty((1, 0), dtype=np.int64)
+        row, column = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        found = np.zeros((1, 6))
+        width = self.graph.size * self.graph.phases
+        symbols = 0
+        while True:
+            symbols += 1
+            room = contexts.room(symbols)
+            if room is None or room == (before.shape[1], after.shape[1]):
+                break
+            kept = np.zeros(len(before), dtype=np.bool_)
+            kept[row] = True
+            kept_after = np.zeros(len(after), dtype=np.bool_)
+            kept_after[column] = True
+            longer = (
+                contexts.longer(self.left, root.left, before, kept)
+                if room[0] > before.shape[1]
+                else (before[kept], np.flatnonzero(kept))
+            )
+            longer_after = (
+                contexts.longer(self.right, root.right, after, kept_after)
+                if room[1] > after.shape[1]
+                else (after[kept_after], np.flatnonzero(kept_after))
+            )
+            if float(len(longer[0])) * len(longer_after[0]) * width > _CONTEXT_WORK:
+                break
+            still = np.zeros((len(before), len(after)), dtype=np.bool_)
+            still[row, column] = True
+            before, after = longer[0], longer_after[0]
+            there, least, wide = contexts.boxes_before(root.left, before)
+            there_after, end_least, end_wide = contexts.boxes_after(root.right, after)
+            still = still[longer[1]][:, longer_after[1]] & there[:, None] & there_after[None, :]
+            if not still.any():
+                found = np.empty((0, 6))
+                break
+            found = context_bounds(
+                *self._arrays, own, other, root.low, kind.length, least, wide, end_least, end_wide, still,
+                lowest, largest, self.graph.rounding,
+            )  # fmt: skip
+            row, column = found[:, 0].astype(np.int64), found[:, 1].astype(np.int64)
+            if not len(found) or len(found) > _MANY_CONTEXTS:
+                break
+        if symbols == 1 and room is None:
+            return None
+        if not before.shape[1] and not after.shape[1]:
+            return None
+        return self._with_contexts(root, before, after, found)
+
+    def _with_contexts(self, root: Node, before: Integers, after: Integers, found: Floats) -> list[Node]:
+        graph = self.graph
         nodes = []
+        window, window_after = self.left.rows, self.right.rows
         for i, j, ratio, nominal, left_term, right_term in found.tolist():
             earlier, later = before[int(i)], after[int(j)]
-            lead = tuple(graph.symbol[[*earlier[:-1][::-1], root.left]].tolist()) if len(earlier) else ()
-            tail = tuple(graph.symbol[later].tolist())
+            moved = window.state[earlier[window.longest :]]
+            lead = tuple(graph.symbol[[*moved[:-1][::-1], root.left]].tolist()) if len(moved) else ()
+            tail = tuple(graph.symbol[window_after.state[later[window_after.longest :]]].tolist())
             other_state = root.right_other
-            for symbol in tail:
+            for symbol in graph.symbol[window_after.farthest[later]].tolist():
                 other_state = self._followed(other_state, symbol)
             if other_state < 0 and (graph.is_chain or root.spare == 0):
                 continue
             nodes.append(
                 replace(
-                    root, lead=len(earlier), left=int(earlier[-1]) if len(earlier) else root.left,
+                    root, lead=len(moved), left=int(earlier[-1]) if len(earlier) else root.left,
                     own=lead + root.own + tail, other=lead + root.other + tail,
                     right=int(later[-1]) if len(later) else root.right, right_other=other_state,
                     ratio=min(root.ratio, ratio), nominal=nominal, before=left_term, after=right_term,
@@ -339,23 +359,22 @@ class BlockSearch:
     def _parts(self, node: Node) -> list[Node] | None:
         graph = self.graph
         depth, end = node.low - 1 - node.lead, node.low + len(node.own) - 1 - node.lead
-        if node.low < node.high:
-            span = node.high - node.low
+        span = node.high - node.low
+        known, known_after = int(self.left.rows.length[node.left]), int(self.right.rows.length[node.right])
+        if span:
             many = (
-                self._left.slot_of[depth] != self._left.slot_of[depth + span]
-                or self._right.slot_of[end] != self._right.slot_of[end + span]
-                or depth == 0
-                or end + span == graph.steps
+                self.left.slot_of[depth] != self.left.slot_of[depth + span]
+                or self.right.slot_of[end] != self.right.slot_of[end + span]
+                or depth == known
+                or end + span + known_after == graph.steps
             )
             if many or not self._one_metric(node):
                 middle = (node.low + node.high) // 2
                 return [replace(node, high=middle), replace(node, low=middle + 1)]
-        if depth == 0 and end == graph.steps:
+        if depth == known and end + known_after == graph.steps:
             return None
-        forwards = depth == 0 or (end < graph.steps and node.after > node.before)
-        if not forwards:
-            return self._with_symbol_before(node, depth)
-        return self._with_symbol_after(node, end)
+        forwards = depth == known or (end + known_after < graph.steps and node.after > node.before)
+        return self._with_symbol_after(node) if forwards else self._with_symbol_before(node)
 
     def _one_metric(self, node: Node) -> bool:
         """Whether the costs at the known steps and the two beside them are the same at all positions of a node."""
@@ -364,40 +383,29 @@ class BlockSearch:
         metric_at = self.graph.metric_at
         return bool((metric_at[begin : end + 1] == metric_at[begin + span : end + span + 1]).all())
 
-    def _with_symbol_before(self, node: Node, depth: int) -> list[Node]:
-        graph = self.graph
-        span = node.high - node.low
-        symbol = int(graph.symbol[node.left])
-        earlier = graph.earlier[graph.back[node.left] : graph.back[node.left + 1]]
-        live = graph.live[depth - 1 : depth + span].any(axis=0)
-        return [
-            replace(
-                node, lead=node.lead + 1, left=int(x), own=(symbol, *node.own), other=(symbol, *node.other)
-            )
-            for x in earlier
-            if live[x]
-        ]  # fmt: skip
+    def _with_symbol_before(self, node: Node) -> list[Node]:
+        rows = self.left.rows
+        longer = rows.longer(node.left).tolist()
+        if rows.length[node.left] < rows.longest:
+            return [replace(node, left=row) for row in longer]
+        symbol = int(self.graph.symbol[rows.state[node.left]])  # the anchor moves away: its own symbol is now a step
+        own, other = (symbol, *node.own), (symbol, *node.other)
+        return [replace(node, lead=node.lead + 1, left=row, own=own, other=other) for row in longer]
 
-    def _with_symbol_after(self, node: Node, end: int) -> list[Node]:
-        graph = self.graph
-        span = node.high - node.low
-        live = graph.live[end + 1 : end + span + 2].any(axis=0)
-        of_other = {}
-        if node.right_other >= 0:
-            following = graph.other[graph.first[node.right_other] : graph.first[node.right_other + 1]]
-            of_other = {int(graph.symbol[y]): int(y) for y in following if live[y]}
+    def _with_symbol_after(self, node: Node) -> list[Node]:
+        graph, rows = self.graph, self.right.rows
+        moves = rows.length[node.right] == rows.longest
         # v goes on with the same symbol: always on a chain, elsewhere where no other difference may follow
         bound = graph.is_chain or node.spare == 0
         parts = []
-        for y in graph.other[graph.first[node.right] : graph.first[node.right + 1]]:
-            symbol = int(graph.symbol[y])
-            if live[y] and (symbol in of_other or not bound):
-                parts.append(
-                    replace(
-                        node, own=(*node.own, symbol), other=(*node.other, symbol), right=int(y),
-                        right_other=of_other.get(symbol, -1),
-                    )
-                )  # fmt: skip
+        for row in rows.longer(node.right).tolist():
+            other_state = self._followed(node.right_other, int(graph.symbol[rows.farthest[row]]))
+            if other_state < 0 and bound:
+                continue
+            step = (int(graph.symbol[rows.state[row]]),) if moves else ()
+            parts.append(
+                replace(node, own=node.own + step, other=node.other + step, right=row, right_other=other_state)
+            )
         return parts
 
     def _bounded(self, parts: list[Node], parent: Node, kind: Kind, floor: float) -> list[Node]:
@@ -410,8 +418,8 @@ class BlockSearch:
             begin[k] = part.low - part.lead
             end = begin[k] + len(part.own) - 1
             span = part.high - part.low
-            left_slots[k] = self._left.slots(begin[k] - 1, begin[k] - 1 + span)
-            right_slots[k] = self._right.slots(end, end + span)
+            left_slots[k] = self.left.slots(begin[k] - 1, begin[k] - 1 + span)
+            right_slots[k] = self.right.slots(end, end + span)
         lead = parts[0].lead
         results = children_bounds(
             *self._arrays, *self._boxes,
@@ -423,8 +431,11 @@ class BlockSearch:
             left_slots, right_slots, lowest, max(largest, lowest), self.graph.rounding,
         )  # fmt: skip
         children = []
+        known = len(parts[0].own) <= self.graph.longest_node  # beyond, roundings are not known: the parent's bound
         for part, (ratio, nominal, before, after) in zip(parts, results.tolist(), strict=True):
-            if ratio > 0:
+            if not known:
+                children.append(replace(part, ratio=parent.ratio, nominal=nominal if nominal > 0 else parent.nominal))
+            elif ratio > 0:
                 children.append(
                     replace(part, ratio=min(parent.ratio, ratio), nominal=nominal, before=before, after=after)
                 )
@@ -449,11 +460,15 @@ class BlockSearch:
         """Remember a single pair, if it is one of two feasible words and the worst so far."""
         if not node.same_start or node.right_other < 0 or not self.graph.live[self.graph.steps, node.right_other]:
             return
-        log_ratio = self.log_ratio(node.left, node.own, node.other)
+        before, after = self.left.rows.known(node.left), self.right.rows.known(node.right)[::-1]
+        lead = tuple(self.graph.symbol[before[1:]].tolist())
+        tail = tuple(self.graph.symbol[after[1:]].tolist())
+        own, other = lead + node.own + tail, lead + node.other + tail
+        log_ratio = self.log_ratio(before[0], own, other)
         value = log_ratio if self._period > 1 else log_ratio + self._rate * node.cost
         if value > outcome.low:
             outcome.low = value
-            outcome.pair = Pair(node.left, node.own, node.other, log_ratio)
+            outcome.pair = Pair(before[0], own, other, log_ratio)
 
     def log_ratio(self, start: int, own: tuple[int, ...], other: tuple[int, ...]) -> float:
         """ln Z(v)/Z(w) of two words, in floats."""

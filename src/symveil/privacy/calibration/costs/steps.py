@@ -1,6 +1,6 @@
 """Vectors over states × phases, one step of a word at a time: the compiled part that all certificates share.
 
-See docs/theory/near-optimal.md. A vector has the entry x·F + φ for state x in phase φ. At a step the word has the symbol
+See docs/theory/cost-certificates.md. A vector has the entry x·F + φ for state x in phase φ. At a step the word has the symbol
 `own`; what the costs make of every other state's symbol is looked up in `levels[metric, own, symbol[x]]`.
 All numbers are sums of products of non-negative numbers, so their errors stay relative.
 """
@@ -29,23 +29,24 @@ def step_forward(back, earlier, weight, symbol, levels, kappa, following, metric
 
 
 @compiled
-def compared(symbol, levels, kappa, following, metric, own, values, result):
-    """result = what each state is worth before its mismatch against `own` is paid."""
+def compared(symbol, levels, kappa, following, metric, own, values, least, result):
+    """result = what each state is worth before its mismatch against `own` is paid; `least` where that is less, but not 0."""
     phases = kappa.shape[1]
     for y in range(len(symbol)):
         level = levels[metric, own, symbol[y]]
         for phase in range(phases):
+            result[y * phases + phase] = 0.0
             if level >= 0:
-                result[y * phases + phase] = kappa[level, phase] * values[y * phases + following[level, phase]]
-            else:
-                result[y * phases + phase] = 0.0
+                value = values[y * phases + following[level, phase]]
+                if value > 0.0:
+                    result[y * phases + phase] = max(kappa[level, phase] * value, least)
 
 
 @compiled
 def step_backward(first, other, weight, symbol, levels, kappa, following, metric, own, now, before, spare):
     """before = what follows each state one step earlier, if the word's symbol at this step is `own`."""
     phases = kappa.shape[1]
-    compared(symbol, levels, kappa, following, metric, own, now, spare)
+    compared(symbol, levels, kappa, following, metric, own, now, 0.0, spare)
     for x in range(len(symbol)):
         for phase in range(phases):
             total = 0.0
@@ -142,35 +143,37 @@ def _mark_sharing(first, other, back, earlier, t, mark, stamp):
 @compiled
 def next_left_boxes(
     first, other, back, earlier, weight, symbol, levels, kappa, following, metric, start_phase,
-    low, high, valid, live, slack,
+    row_state, next_first, next_row, low, high, valid, live, slack,
 ):  # fmt: skip
     """Boxes of α(y)/α(own) one step later. `first`, `other`: edges forwards; `back`, `earlier`, `weight`: backwards.
 
+    Words in the row r (a state and what is known before it) can be in the rows next_row[next_first[r]] … afterwards.
     Where y and the word's next state have no state before them in common, sums above and below are independent;
     else what they share takes one value (`largest_fraction`).
     """
     size, phases = len(symbol), kappa.shape[1]
     width = size * phases
-    new_low, new_high = np.full((size, width), np.inf), np.zeros((size, width))
-    new_valid = np.zeros(size, dtype=np.bool_)
+    new_low, new_high = np.full((len(row_state), width), np.inf), np.zeros((len(row_state), width))
+    new_valid = np.zeros(len(row_state), dtype=np.bool_)
     sum_low, sum_high = np.empty(width), np.empty(width)
     own_low, own_high = np.empty(size), np.empty(size)
     mark = np.full(size, -1)
     stamp = -1
     up, down = 1.0 + slack, 1.0 - slack
-    for x in range(size):
-        if not valid[x]:
+    for r in range(len(row_state)):
+        if not valid[r]:
             continue
-        _sums(back, earlier, weight, phases, low[x], sum_low)
-        _sums(back, earlier, weight, phases, high[x], sum_high)
+        _sums(back, earlier, weight, phases, low[r], sum_low)
+        _sums(back, earlier, weight, phases, high[r], sum_high)
         for y in range(size):
-            own_low[y] = low[x, y * phases + start_phase]
-            own_high[y] = high[x, y * phases + start_phase]
-        for e in range(first[x], first[x + 1]):
-            t = other[e]
+            own_low[y] = low[r, y * phases + start_phase]
+            own_high[y] = high[r, y * phases + start_phase]
+        for e in range(next_first[r], next_first[r + 1]):
+            after = next_row[e]
+            t = row_state[after]
             if not live[t]:
                 continue
-            new_valid[t] = True
+            new_valid[after] = True
             stamp += 1
             _mark_sharing(back, earlier, first, other, t, mark, stamp)
             below_low, below_high = sum_low[t * phases + start_phase], sum_high[t * phases + start_phase]
@@ -178,7 +181,7 @@ def next_left_boxes(
                 level = levels[metric, symbol[t], symbol[y]]
                 for phase in range(phases):
                     if level < 0:
-                        new_low[t, y * phases + phase] = 0.0
+                        new_low[after, y * phases + phase] = 0.0
                         continue
                     most = sum_high[y * phases + phase] / below_low
                     least = sum_low[y * phases + phase] / below_high
@@ -188,44 +191,48 @@ def next_left_boxes(
                         if inverse < np.inf:
                             least = max(least, 1.0 / inverse)
                     entry = y * phases + following[level, phase]
-                    new_high[t, entry] = max(new_high[t, entry], most * kappa[level, phase] * up)
-                    new_low[t, entry] = min(new_low[t, entry], least * kappa[level, phase] * down)
-    _settle(new_low, new_high, new_valid, phases, start_phase)
+                    # no weight is below 2⁻³⁰⁰ here: an upper end may not underflow to 0
+                    worth = most * max(kappa[level, phase], 2.0**-300) * up
+                    new_high[after, entry] = max(new_high[after, entry], worth)
+                    new_low[after, entry] = min(new_low[after, entry], least * kappa[level, phase] * down)
+    _settle(new_low, new_high, new_valid, row_state, phases, start_phase)
     return new_low, new_high, new_valid
 
 
 @compiled
 def next_right_boxes(
     first, other, back, earlier, weight, symbol, levels, kappa, following, metric, start_phase,
-    low, high, valid, live, slack,
+    row_state, next_first, next_row, low, high, valid, live, slack,
 ):  # fmt: skip
     """Boxes of β(y)/β(own) one step earlier; `weight` belongs to the edges forwards. See `next_left_boxes`."""
     size, phases = len(symbol), kappa.shape[1]
     width = size * phases
-    new_low, new_high = np.full((size, width), np.inf), np.zeros((size, width))
-    new_valid = np.zeros(size, dtype=np.bool_)
+    new_low, new_high = np.full((len(row_state), width), np.inf), np.zeros((len(row_state), width))
+    new_valid = np.zeros(len(row_state), dtype=np.bool_)
     sum_low, sum_high = np.empty(width), np.empty(width)
     worth_low, worth_high = np.empty(width), np.empty(width)
     own_low, own_high = np.empty(size), np.empty(size)
     mark = np.full(size, -1)
     stamp = -1
     up, down = 1.0 + slack, 1.0 - slack
-    for x in range(size):
-        if not valid[x]:
+    for r in range(len(row_state)):
+        if not valid[r]:
             continue
-        compared(symbol, levels, kappa, following, metric, symbol[x], low[x], worth_low)
-        compared(symbol, levels, kappa, following, metric, symbol[x], high[x], worth_high)
+        x = row_state[r]
+        compared(symbol, levels, kappa, following, metric, symbol[x], low[r], 0.0, worth_low)
+        compared(symbol, levels, kappa, following, metric, symbol[x], high[r], 2.0**-600, worth_high)
         _sums(first, other, weight, phases, worth_low, sum_low)
         _sums(first, other, weight, phases, worth_high, sum_high)
         for y in range(size):
             # κ is rounded once: a factor that the bounds are pushed outwards by below
             own_low[y] = worth_low[y * phases + start_phase]
             own_high[y] = worth_high[y * phases + start_phase]
-        for r in range(back[x], back[x + 1]):
-            t = earlier[r]
+        for e in range(next_first[r], next_first[r + 1]):
+            after = next_row[e]
+            t = row_state[after]
             if not live[t]:
                 continue
-            new_valid[t] = True
+            new_valid[after] = True
             stamp += 1
             _mark_sharing(first, other, back, earlier, t, mark, stamp)
             below_low, below_high = sum_low[t * phases + start_phase], sum_high[t * phases + start_phase]
@@ -239,15 +246,34 @@ def next_right_boxes(
                         inverse = largest_fraction(first, other, weight, own_low, own_high, t, y, 0.0, slack)
                         if inverse < np.inf:
                             least = max(least, 1.0 / inverse)
-                    new_high[t, entry] = max(new_high[t, entry], most * up)
-                    new_low[t, entry] = min(new_low[t, entry], least * down)
-    _settle(new_low, new_high, new_valid, phases, start_phase)
+                    new_high[after, entry] = max(new_high[after, entry], most * up)
+                    new_low[after, entry] = min(new_low[after, entry], least * down)
+    _settle(new_low, new_high, new_valid, row_state, phases, start_phase)
     return new_low, new_high, new_valid
 
 
 @compiled
-def _settle(low, high, valid, phases, start_phase):
-    """Small numbers out of the way of underflow, and 1 for the word's own state in its own phase."""
+def enclose_longer(first, other, begin, end, low, high, valid):
+    """Boxes of the rows begin … end − 1: those that hold the boxes of all rows that know one state more, in place."""
+    for r in range(begin, end):
+        valid[r] = False
+        for e in range(first[r], first[r + 1]):
+            longer = other[e]
+            if not valid[longer]:
+                continue
+            if not valid[r]:
+                valid[r] = True
+                low[r] = low[longer]
+                high[r] = high[longer]
+            else:
+                for k in range(low.shape[1]):
+                    low[r, k] = min(low[r, k], low[longer, k])
+                    high[r, k] = max(high[r, k], high[longer, k])
+
+
+@compiled
+def _settle(low, high, valid, row_state, phases, start_phase):
+    """Small and large numbers out of the way of underflow, and 1 for the word's own state in its own phase."""
     for t in range(len(valid)):
         if not valid[t]:
             low[t, :] = 0.0
@@ -257,8 +283,11 @@ def _settle(low, high, valid, phases, start_phase):
                 low[t, k] = 0.0
             if 0.0 < high[t, k] < 2.0**-200:
                 high[t, k] = 2.0**-200
-        low[t, t * phases + start_phase] = 1.0
-        high[t, t * phases + start_phase] = 1.0
+            low[t, k] = min(low[t, k], 2.0**200)
+            if not high[t, k] <= 2.0**200:
+                high[t, k] = np.inf
+        low[t, row_state[t] * phases + start_phase] = 1.0
+        high[t, row_state[t] * phases + start_phase] = 1.0
 
 
 @compiled
