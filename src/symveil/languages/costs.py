@@ -18,7 +18,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from math import lcm
 
 import numpy as np
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
+from symveil.numerics.once import computed_once
 
 INFINITE = -1
 """The level of pairs that may never stand for each other."""
@@ -83,6 +83,8 @@ class Cost:
     metric_of: tuple[int, ...] = field(repr=False)  # which of them each position has
     period: int = 1
     first_step: int = 1
+    hop_reach: int = 0
+    """For which b adjacent words are never more than one unit apart at a position, by how the costs were made."""
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -109,6 +111,17 @@ class Cost:
         return replace(self, period=period, first_step=first_step)
 
     @property
+    def is_hamming(self) -> bool:
+        """Whether every wrong symbol costs 1, whatever it is."""
+        units = (Fraction(0), Fraction(1))
+        return self.values == units and self.far == 1 and all(metric.only_itself for metric in self.metrics)
+
+    @property
+    def largest(self) -> Fraction | None:
+        """The most that a symbol can cost; None where some never stand for others."""
+        return None if self.far == INFINITE else self.values[self.far]
+
+    @property
     def phases(self) -> int:
         """F: how many phases the automaton has."""
         return self.period
@@ -125,13 +138,13 @@ class Cost:
         steps, after = divmod(phase + int(self.values[level]), self.period)
         return after, Fraction(steps)
 
-    @cached_property
+    @computed_once
     def next_phase(self) -> NDArray[np.int64]:
         """`next_phase[level, phase]`."""
         rows = [[self.step(level, phase)[0] for phase in range(self.phases)] for level in range(len(self.values))]
         return np.array(rows, dtype=np.int64)
 
-    @cached_property
+    @computed_once
     def drops(self) -> tuple[tuple[Fraction, ...], ...]:
         """`drops[level][phase]`: by how many rates the logarithm of the weight falls."""
         return tuple(
@@ -155,7 +168,7 @@ class Cost:
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[place] == wanted, metric.level[place], self.far)
 
-    @cached_property
+    @computed_once
     def _keys(self) -> tuple[NDArray[np.int64], ...]:
         return tuple(metric.keys() for metric in self.metrics)
 
@@ -186,7 +199,7 @@ class Cost:
             return found
         return [None if far is None else Fraction((int(far) + self.start_phase) // self.period) for far in found]
 
-    @cached_property
+    @computed_once
     def digest(self) -> str:
         """A name for the costs: equal costs have equal names."""
         text = hashlib.sha256()
@@ -200,7 +213,7 @@ class Cost:
         """The JSON form: what it is called, its largest cost, and its steps."""
         return {
             "name": self.name,
-            "cap": None if self.far == INFINITE else float(self.values[self.far]),
+            "largest": None if self.largest is None else float(self.largest),
             "period": self.period,
             "first_step": self.first_step,
             "note": self.note,

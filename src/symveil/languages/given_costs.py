@@ -69,12 +69,14 @@ def given(
             raise ParameterError("costs", expected="numbers with few digits, of about the same size", found=cost)
         table[one, two] = table[two, one] = int(scaled)
     closed = shortest_path(sparse.csr_matrix(np.where(np.isinf(table), 0.0, table)), directed=False)
+    missing = int(np.isinf(table).sum()) // 2
     changed = int(np.count_nonzero(closed != table)) // 2
     if changed and not closure:
         _refuse(language, table, closed)
-    note = (
-        f"{changed} of {size * (size - 1) // 2} pairs cost what the cheapest way over others costs" if changed else ""
-    )
+    note = ""
+    if changed:
+        note = f"{changed} of {size * (size - 1) // 2} pairs cost what the cheapest way over others costs"
+        note += f" ({missing} of them were not given)" if missing else ": the table was no metric"
     return _cost(language, closed, unit, cap, name="given", note=note)
 
 

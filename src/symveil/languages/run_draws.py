@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_draws_exact import draw_undecided
 from symveil.languages.run_weights import RunWeights
-from symveil.languages.runs import sum_over_edges
 from symveil.models.word import Codes
 from symveil.randomness import BitSource
 
@@ -79,7 +78,7 @@ def _by_excess(weights: RunWeights, own: Codes, position: int, after: NDArray[np
     values = after[graph.target]
     if weights.is_weighted:
         values *= weights.edge_weights[:, None]
-    layer = sum_over_edges(graph, values) * weights.step_weights[weights.costs.far, 0]
+    layer = graph.sum_over_edges(values) * weights.step_weights[weights.costs.far, 0]
     lane, listed = _spread(np.arange(len(own)), metric.first[own], metric.first[own + 1])
     read = metric.symbol[listed]
     place, found = _spread(np.arange(len(read)), first[read], first[read + 1])
@@ -112,7 +111,7 @@ def _by_edges(weights: RunWeights, own: Codes, position: int, after: NDArray[np.
         values *= np.where(possible, weights.step_weights[levels, phase], 0.0)
         if weights.is_weighted:
             values *= weights.edge_weights[:, None]
-        layer[:, phase, :] = sum_over_edges(graph, values)
+        layer[:, phase, :] = graph.sum_over_edges(values)
     return layer
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_draws_exact import total_weight
 from symveil.languages.run_weights import RunWeights
-from symveil.languages.runs import sum_over_edges
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
 
@@ -122,7 +121,7 @@ def _moved_back(weights: RunWeights, own: Codes, position: int, after: Floats) -
     layer = np.empty_like(after)
     for phase in range(costs.phases):
         reached = after[graph.target[:, None], costs.next_phase[levels, phase], lane]
-        layer[:, phase, :] = sum_over_edges(graph, reached * _shares(weights, levels, phase))
+        layer[:, phase, :] = graph.sum_over_edges(reached * _shares(weights, levels, phase))
     return layer
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from flint import arb
@@ -24,6 +23,7 @@ from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import computed_once
 
 # Doubles reach from 2^−1074 to 2^1023; both ends are kept well away from.
 _SAFE_EXPONENT = 900.0
@@ -44,14 +44,14 @@ class RunWeights:
     balance: Fraction | None = None
     widen: float = field(default=0.0, repr=False)  # tests enlarge the margin to force the slow path
 
-    @cached_property
+    @computed_once
     def costs(self) -> Cost:
         """What symbols cost."""
         return hamming(self.language) if self.cost is None else self.cost
 
     # --- the graph that words are drawn on ------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _pairs(self) -> PairGraph | None:
         return None if self.balance is None else pair_graph(self.language)
 
@@ -60,7 +60,7 @@ class RunWeights:
         """The language's graph, or that of its edges where the prior reads three symbols in a row."""
         return self.language.graph if self._pairs is None else self._pairs.graph
 
-    @cached_property
+    @computed_once
     def first_states(self) -> NDArray[np.int32]:
         """The state after a public first symbol."""
         if self._pairs is not None:
@@ -69,7 +69,7 @@ class RunWeights:
 
     # --- weights of steps -----------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def step_weights(self) -> NDArray[np.float64]:
         """κ of each level in each phase, correctly rounded up to one unit."""
         with precision(STANDARD_PRECISION):
@@ -80,19 +80,19 @@ class RunWeights:
         rate = ball(self.rate)
         return [[(-rate * ball(drop)).exp() for drop in row] for row in self.costs.drops]
 
-    @cached_property
+    @computed_once
     def mismatch(self) -> float:
         """z = e^{−η}, correctly rounded up to one unit."""
         with precision(STANDARD_PRECISION):
             return nearest_float(self.mismatch_ball())
 
-    @cached_property
+    @computed_once
     def match_excess(self) -> float:
         """1 − z, without cancellation."""
         with precision(STANDARD_PRECISION):
             return nearest_float(-(-ball(self.rate)).expm1())
 
-    @cached_property
+    @computed_once
     def excess(self) -> NDArray[np.float64]:
         """With one phase: by how much κ of each level exceeds that of the symbols that are not listed."""
         far = self.costs.far
@@ -118,7 +118,7 @@ class RunWeights:
         """Whether edges have weights of their own."""
         return (self.with_prior and self.language.graph.prior is not None) or self.balance is not None
 
-    @cached_property
+    @computed_once
     def edge_weights(self) -> NDArray[np.float64]:
         """T of every edge: 1 without a prior."""
         if not self.is_weighted:
@@ -135,7 +135,7 @@ class RunWeights:
             return self._balance_balls(self._pairs.ways)
         return [ball(chance) for chance in self.language.graph.prior or ()]
 
-    @cached_property
+    @computed_once
     def final_weights(self) -> NDArray[np.float64]:
         """What ending in a state is worth: 1 where words may end, times the last factor of a balanced prior."""
         accepting = self.graph.accepting.astype(np.float64)
@@ -158,17 +158,17 @@ class RunWeights:
             different, number = np.unique(ways, return_inverse=True)
             return np.array([nearest_float(each) for each in self._balance_balls(different)])[number.reshape(-1)]
 
-    @cached_property
+    @computed_once
     def edge_sources(self) -> NDArray[np.int64]:
         """The state that each edge leaves."""
         return self.graph.source
 
-    @cached_property
+    @computed_once
     def edges_by_symbol(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which edges read which symbol (see `WordGraph.edges_by_symbol`)."""
         return self.graph.edges_by_symbol()
 
-    @cached_property
+    @computed_once
     def margin(self) -> float:
         """How far from a boundary, relative to the whole, a draw must lie to be decided by floats."""
         length, widest = self.language.length, self._widest
@@ -179,12 +179,12 @@ class RunWeights:
         relative = math.expm1(operations * 2.0**-53)
         return 4 * relative + 2.0**-50 + self.widen
 
-    @cached_property
+    @computed_once
     def _start_degree(self) -> int:
         """How many edges leave the start: a hidden start has as many as there are states, but is left once."""
         return len(self.graph.edges(self.graph.start))
 
-    @cached_property
+    @computed_once
     def _widest(self) -> int:
         """D: the largest number of edges from one state, the start aside where nothing leads back to it."""
         graph = self.graph
@@ -193,7 +193,7 @@ class RunWeights:
             degrees = np.delete(degrees, graph.start)
         return int(degrees.max(initial=0))
 
-    @cached_property
+    @computed_once
     def smallest_total(self) -> float | None:
         """Down to which weight of a state its decisions may be left to floats; None: not at all.
 
@@ -243,13 +243,13 @@ class RunWeights:
             state = graph.target[edges[:, position]].astype(np.int64)
         return edges
 
-    @cached_property
+    @computed_once
     def _log_edge_weights(self) -> NDArray[np.float64]:
         """ln T of every edge, also of those that are too unlikely for a float."""
         with precision(STANDARD_PRECISION):
             return np.array([nearest_float(weight.log()) for weight in self.edge_weight_balls()])
 
-    @cached_property
+    @computed_once
     def _log_last_weights(self) -> NDArray[np.float64]:
         """ln of the last factor of every state."""
         with precision(STANDARD_PRECISION):

@@ -77,6 +77,7 @@ def swap(language: RunLanguage, *, adjacency: int, cap: int | None = None) -> Co
         far=INFINITE if cap is None else len(values) - 1,
         metrics=tuple(_listed(hops, len(language.alphabet)) for hops in metrics),
         metric_of=tuple(metric_of),
+        hop_reach=adjacency,
     )
 
 
