@@ -21,12 +21,12 @@ from symveil.languages.costs import Cost, hamming
 from symveil.languages.given_costs import between_places, given
 from symveil.languages.runs import RunLanguage, runs
 from symveil.languages.swap_costs import swap
-from symveil.privacy.calibration.costs.loss import Setting
+from symveil.privacy.calibration.calibrate import Weighting
 
 MOST_WORDS = 250
 
 
-def distances(setting: Setting, words: NDArray[np.int32]) -> NDArray[np.float64]:
+def distances(setting: Weighting, words: NDArray[np.int32]) -> NDArray[np.float64]:
     """D of every pair of words, infinite where they may not stand for each other or begin differently in public."""
     language, cost = setting.language, setting.cost
     value = np.array([*(float(each) for each in cost.values), math.inf])  # level −1 is the last
@@ -40,7 +40,7 @@ def distances(setting: Setting, words: NDArray[np.int32]) -> NDArray[np.float64]
     return total
 
 
-def exact_loss(setting: Setting, rate: Fraction) -> float:
+def exact_loss(setting: Weighting, rate: Fraction) -> float:
     """The loss of a rate, by its definition."""
     words = setting.language.enumerate_codes(at_most=MOST_WORDS)
     total = distances(setting, words)
@@ -107,7 +107,7 @@ def random_cost(dice: random.Random, language: RunLanguage, adjacency: int) -> C
 class CostCase:
     """A setting, a rate, and what it loses."""
 
-    setting: Setting
+    setting: Weighting
     rate: Fraction
     exact: float
 
@@ -121,7 +121,7 @@ def random_case(dice: random.Random, *, longest: int = 6, chains: bool | None = 
     is_chain = language.graph.state_is_symbol
     balanced = is_chain and dice.random() < 0.25
     try:
-        setting = Setting(
+        setting = Weighting(
             language=language,
             cost=random_cost(dice, language, adjacency),
             adjacency=adjacency,

@@ -6,7 +6,7 @@ at w' = w. With several it is at most one step for every period that D(w, v) cov
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symveil.languages.kernels import compiled
 from symveil.languages.run_weights import RunWeights
-from symveil.languages.runs import RunLanguage
+from symveil.models.word import Codes
 from symveil.privacy.guarantee import How
 
 MOST_WORDS = 3000
@@ -31,6 +31,8 @@ class EnumeratedLoss:
     loss: Fraction
     how: How
     found: float
+    pair: tuple[Codes, Codes] | None = field(default=None, repr=False, compare=False)
+    farthest: int | None = None
 
 
 def enumerated_loss(weights: RunWeights, adjacency: int) -> EnumeratedLoss | None:
@@ -50,24 +52,19 @@ def enumerated_loss(weights: RunWeights, adjacency: int) -> EnumeratedLoss | Non
     automaton = (levels, metric_of, weights.step_weights, costs.next_phase, costs.start_phase, begin)
     totals = np.log(_totals(codes, group, prior, *automaton))
     few = len(codes) <= _FEW_WORDS
-    found = float(
-        _largest(
-            codes,
-            group,
-            totals,
-            *automaton,
-            value,
-            adjacency,
-            float(weights.rate),
-            costs.period,
-            few or costs.period == 1,
-        )
-    )
+    largest, found, one, other, farthest = _largest(
+        codes, group, totals, *automaton, value, adjacency, float(weights.rate), costs.period, few,
+    )  # fmt: skip
+    if not largest < np.inf:
+        return None
     # logarithms of sums of at most N products, of the prior (n roundings of logarithms), and rate·D: each relative
-    scale = 4.0 + abs(found) + float(np.abs(totals).max()) + float(np.abs(np.log(prior)).max())
+    scale = 4.0 + largest + float(np.abs(totals).max()) + float(np.abs(np.log(prior)).max())
     widening = 16 * (len(codes) + 8 * language.length + 16) * scale * 2.0**-52
+    if farthest == 0:
+        return EnumeratedLoss(Fraction(0), "exact", 0.0, farthest=0)
     how: How = "exact" if few or costs.period == 1 else "certified"
-    return EnumeratedLoss(Fraction(found + widening) if found > 0 else Fraction(0), how, found)
+    pair = (codes[one], codes[other])
+    return EnumeratedLoss(Fraction(largest + widening), how, float(found), pair, int(farthest))
 
 
 @compiled
@@ -98,9 +95,14 @@ def _totals(codes, group, prior, levels, metric_of, kappa, following, phase, beg
 def _largest(
     codes, group, totals, levels, metric_of, kappa, following, phase, begin, value, adjacency, rate, period, exactly
 ):  # fmt: skip
-    """The largest loss of two words at most `adjacency` apart; 0 where there are none, infinite where supports differ."""
+    """(at most, at least, its two words, how far apart words are at most): the largest loss of adjacent words.
+
+    With several phases and not `exactly`, the first term is a whole step for every period that D covers, at most, and
+    what the released word that is one of the two shows, at least. Infinite where supports differ.
+    """
     count, length = codes.shape
-    largest = 0.0
+    largest, least, first_word, second_word, farthest = 0.0, -1.0, 0, 0, 0
+    start = phase
     for i in range(count):
         for j in range(count):
             if i == j or group[i] != group[j]:
@@ -117,20 +119,28 @@ def _largest(
             if distance > adjacency:
                 continue
             if cost == np.inf:
-                return np.inf
+                return np.inf, 0.0, 0, 0, 0
+            farthest = max(farthest, distance)
+            change = totals[j] - totals[i]
             if period == 1:
-                first = rate * cost
+                at_most = rate * cost + change
+                at_least = at_most
             elif exactly:
-                first = -np.inf
+                most = -np.inf
                 for k in range(count):
                     if group[k] == group[i]:
                         one = _weight(codes[i], codes[k], levels, metric_of, kappa, following, phase, begin)
                         two = _weight(codes[j], codes[k], levels, metric_of, kappa, following, phase, begin)
                         if one > 0.0 and two == 0.0:
-                            return np.inf
+                            return np.inf, 0.0, 0, 0, 0
                         if one > 0.0:
-                            first = max(first, np.log(one / two))
+                            most = max(most, np.log(one / two))
+                at_most = most + change
+                at_least = at_most
             else:
-                first = rate * np.ceil(cost / period)
-            largest = max(largest, first + totals[j] - totals[i])
-    return largest
+                at_most = rate * np.ceil(cost / period) + change
+                at_least = rate * np.floor((cost + start) / period) + change
+            largest = max(largest, at_most)
+            if at_least > least:
+                least, first_word, second_word = at_least, i, j
+    return largest, max(least, 0.0), first_word, second_word, farthest

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from symveil.numerics.once import computed_once
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,12 +59,12 @@ class CostGraph:
         """F."""
         return self.weights.costs.phases
 
-    @cached_property
+    @computed_once
     def widest(self) -> int:
         """D: the largest number of edges into or out of one state."""
         return int(max(np.diff(self.first).max(initial=1), np.diff(self.back).max(initial=1)))
 
-    @cached_property
+    @computed_once
     def rounding(self) -> float:
         """A bound on the relative error of one step of a vector: D products and sums, the weights' own roundings."""
         return (self.widest + 8) * 2.0**-53
@@ -81,12 +81,12 @@ class CostGraph:
             and float(self.weights.step_weights.min()) >= _SMALLEST_STEP
         )
 
-    @cached_property
+    @computed_once
     def longest_node(self) -> int:
         """Over so many steps a vector grows by less than 2³⁰⁰: what underflows on the way is less than all roundings."""
         return int(300 / math.log2(self.widest * self.phases + 1))
 
-    @cached_property
+    @computed_once
     def automaton(self) -> tuple[Floats, Integers, int]:
         """κ and the next phase of each level in each phase, and the phase of a word itself."""
         costs = self.weights.costs

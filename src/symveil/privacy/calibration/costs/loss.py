@@ -1,7 +1,7 @@
 """What a rate loses under any cost and prior: a proved bound, and the worst pair of words that was found.
 
 See docs/theory/cost-certificates.md. `proved_loss` is one evaluation: it proves that a rate keeps within ε, or says what is
-known instead. `privacy/calibration/costs/rates.py` searches for the largest rate with it.
+known instead. `rates` searches for the largest rate with it.
 """
 
 from __future__ import annotations
@@ -10,95 +10,24 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
-from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.costs import INFINITE, Cost
-from symveil.languages.run_laws import log_totals
-from symveil.languages.run_weights import RunWeights
-from symveil.languages.runs import RunLanguage
-from symveil.languages.swap_costs import related
 from symveil.models.word import Codes
+from symveil.numerics.progress import Progress
+from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds
 from symveil.privacy.calibration.costs.boxes import is_affordable
 from symveil.privacy.calibration.costs.enumeration import enumerated_loss
 from symveil.privacy.calibration.costs.graph import cost_graph
-from symveil.privacy.calibration.costs.search import BlockSearch, Outcome, Pair
+from symveil.privacy.calibration.costs.pairs import Pair, pair_losses
+from symveil.privacy.calibration.costs.search import BlockSearch, FoundPair, Outcome
 from symveil.privacy.guarantee import How
-
-Progress = Callable[[str], None]
 
 _TOLERANCE = 2e-3  # of ε: how close what is proved and what is found need to come where a block is above its share
 MOST_NODES = 20_000
 _MOST_WORK = 4e9  # multiplications for the boxes of one rate
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Setting:
-    """A language, its costs, its prior and b: everything about a mechanism but its rate."""
-
-    language: RunLanguage
-    cost: Cost
-    adjacency: int
-    with_prior: bool = False
-    balanced: bool = False
-
-    def weights(self, rate: Fraction) -> RunWeights:
-        """The weights at a rate; a balanced prior is balanced for it."""
-        return RunWeights(
-            language=self.language,
-            rate=rate,
-            cost=self.cost,
-            with_prior=self.with_prior and not self.balanced,
-            balance=rate if self.balanced else None,
-        )
-
-    @property
-    def farthest(self) -> int:
-        """No two adjacent words differ in more symbols."""
-        return min(self.adjacency, self.language.largest_distance)
-
-    @cached_property
-    def largest_step(self) -> Fraction:
-        """The most that two symbols cost which adjacent words can have at the same position."""
-        cost, most = self.cost, Fraction(0)
-        if len(cost.values) == 2 and cost.far == 1 and all(metric.only_itself for metric in cost.metrics):
-            return cost.values[1]
-        try:
-            relations = related(self.language, adjacency=self.farthest)
-        except TooLargeError:
-            if cost.far == INFINITE:
-                raise
-            return cost.values[-1]
-        known: set[tuple[int, int]] = set()
-        for position, relation in enumerate(relations):
-            if (id(relation), cost.metric_of[position]) in known:
-                continue
-            known.add((id(relation), cost.metric_of[position]))
-            one, two = relation.nonzero()
-            levels = cost.levels(position, one, two)
-            if (levels == INFINITE).any():
-                raise ParameterError(
-                    "costs",
-                    expected="finite costs between all symbols that adjacent words can have at the same position",
-                    found="an infinite one; give a cap",
-                )
-            most = max([most, *(cost.values[level] for level in np.unique(levels).tolist())])
-        return most
-
-    @cached_property
-    def sensitivity(self) -> Fraction:
-        """Δ: no more than this do the costs D(w, ·) and D(v, ·) of adjacent words differ."""
-        return self.farthest * self.largest_step
-
-    @property
-    def drops(self) -> Fraction:
-        """By how many rates ln κ(w, ·) and ln κ(v, ·) differ at most: half of what the classic bound loses."""
-        if self.cost.period == 1:
-            return self.sensitivity
-        return Fraction(math.ceil(self.sensitivity / self.cost.period))
+_LARGEST_RATE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +36,14 @@ class ProvedLoss:
 
     loss: Fraction
     how: How
-    worst_found: float
-    worst_pair: tuple[Codes, Codes] | None = field(default=None, repr=False, compare=False)
+    worst_found: float = 0.0
+    pairs: tuple[Pair, ...] = field(default=(), repr=False, compare=False)  # the worst first
     nodes: int = 0
     farthest: int | None = None  # in how many symbols adjacent words differ at most, where that was found out
 
 
 def proved_loss(
-    setting: Setting,
+    weighting: Weighting,
     rate: Fraction,
     *,
     epsilon: Fraction | None = None,
@@ -125,7 +54,7 @@ def proved_loss(
 
     Parameters
     ----------
-    setting
+    weighting
         The language with its costs, prior and adjacency.
     rate
         η of the exponential weights, or the height of a staircase's steps.
@@ -134,26 +63,28 @@ def proved_loss(
     nodes
         How many nodes of the search may be split for each kind of block. Any number is sound, 0 too.
     progress
-        Is told in a line how far the search is; may raise an exception to end it.
+        Is told how much is done and of how much; may raise an exception to end it.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
     >>> rows = [(a, b, "1/3") for a in "abc" for b in "abc"]
     >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=12)
-    >>> found = proved_loss(Setting(language=words, cost=hamming(words), adjacency=1), Fraction(2))
+    >>> found = proved_loss(Weighting(language=words, cost=hamming(words), adjacency=1), Fraction(2))
     >>> round(float(found.loss), 6), round(found.worst_found, 6)            # on Σⁿ exactly η
     (2.0, 2.0)
     """
-    if setting.drops * rate == 0:
-        return ProvedLoss(Fraction(0), "exact", 0.0)
-    enumerated = enumerated_loss(setting.weights(rate), setting.adjacency)
+    if weighting.drops * rate == 0:
+        return ProvedLoss(Fraction(0), "exact")
+    enumerated = enumerated_loss(weighting.weights(rate), weighting.adjacency)
     if enumerated is not None:
-        return ProvedLoss(min(enumerated.loss, 2 * setting.drops * rate), enumerated.how, enumerated.found)
-    return searched_loss(setting, rate, epsilon=epsilon, nodes=nodes, progress=progress)
+        pairs = () if enumerated.pair is None else (enumerated.pair,)
+        loss = min(enumerated.loss, 2 * weighting.drops * rate)
+        return ProvedLoss(loss, enumerated.how, enumerated.found, pairs, farthest=enumerated.farthest)
+    return searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, progress=progress)
 
 
 def searched_loss(
-    setting: Setting,
+    weighting: Weighting,
     rate: Fraction,
     *,
     epsilon: Fraction | None = None,
@@ -162,23 +93,23 @@ def searched_loss(
     progress: Progress | None = None,
 ) -> ProvedLoss:
     """As `proved_loss`, by boxes and blocks however few the words are; with windows of a given length, if any."""
-    classic = 2 * setting.drops * rate
+    classic = 2 * weighting.drops * rate
     if classic == 0:
-        return ProvedLoss(classic, "exact", 0.0)
-    graph = cost_graph(setting.weights(rate))
+        return ProvedLoss(classic, "exact")
+    graph = cost_graph(weighting.weights(rate))
     work = 4.0 * graph.size * len(graph.other) * graph.phases * graph.steps
-    if not graph.is_bounded or not is_affordable(graph) or work > _MOST_WORK or float(rate) > 100:
-        return ProvedLoss(classic, "classic", 0.0)
-    search = BlockSearch(graph, setting.adjacency, largest_step=float(setting.largest_step), window=window)
-    return _searched(setting, rate, search, classic, epsilon, nodes, progress or _silent)
+    if not graph.is_bounded or not is_affordable(graph) or work > _MOST_WORK or rate > _LARGEST_RATE:
+        return ProvedLoss(classic, "classic")
+    search = BlockSearch(graph, weighting.adjacency, largest_step=float(weighting.largest_step), window=window)
+    return _searched(weighting, rate, search, classic, epsilon, nodes, progress or _silent)
 
 
-def _silent(_: str) -> None:
+def _silent(_: int, __: int) -> None:
     """Where nobody wants to know."""
 
 
 def _searched(
-    setting: Setting,
+    weighting: Weighting,
     rate: Fraction,
     search: BlockSearch,
     classic: Fraction,
@@ -186,53 +117,47 @@ def _searched(
     nodes: int,
     progress: Progress,
 ) -> ProvedLoss:
-    steep = setting.cost.period > 1
-    fixed = setting.drops * rate if steep else Fraction(0)
-    share = -math.inf if epsilon is None else float(epsilon - fixed) / setting.farthest
+    steep = weighting.cost.period > 1
+    fixed = weighting.drops * rate if steep else Fraction(0)
+    share = -math.inf if epsilon is None else float(epsilon - fixed) / weighting.farthest
     tolerance = _TOLERANCE * float(epsilon if epsilon is not None else classic / 2)
     outcomes: dict[Kind, Outcome] = {}
-    worst, total = 0.0, 0
-    pair: tuple[Codes, Codes] | None = None
-    for kind in sorted(kinds(search.graph, setting.adjacency), key=lambda kind: -kind.length):
+    pairs: list[tuple[float, Pair]] = []
+    listed = sorted(kinds(search.graph, weighting.adjacency), key=lambda kind: -kind.length)
+    for number, kind in enumerate(listed):
         found = search.largest(
             kind,
             target=share * kind.length * (1 - 2.0**-40) if share > 0 else -math.inf,
             nodes=nodes,
             stop_at=math.inf if epsilon is None else float(epsilon - fixed),
             tolerance=tolerance,
+            heard=_within(progress, number, len(listed)),
         )
         outcomes[kind] = found
-        total += found.nodes
         if found.pair is not None:
             words = _codes(search, found.pair)
-            if (loss := pair_loss(setting, rate, *words)) > worst:
-                worst, pair = loss, words
-        progress(
-            f"blocks of {kind.length} ({kind.where}): at most {found.high:.4g}, found {found.low:.4g}, "
-            f"{found.nodes} nodes"
-        )
-        if epsilon is not None and worst > epsilon:
-            return ProvedLoss(classic, "classic", worst, pair, total)
+            pairs.append((float(pair_losses(weighting, rate, words[0][None, :], words[1][None, :])[0]), words))
+        if epsilon is not None and pairs and pairs[-1][0] > epsilon:
+            break
+    pairs.sort(key=lambda pair: -pair[0])
+    worst = pairs[0][0] if pairs else 0.0
+    known, total = tuple(pair for _, pair in pairs), sum(found.nodes for found in outcomes.values())
+    if len(outcomes) < len(listed):
+        return ProvedLoss(classic, "classic", worst, known, total)
     lengths = {kind: Outcome(high=float(kind.length), exists=found.exists) for kind, found in outcomes.items()}
-    farthest = int(total_over_blocks(lengths, search.graph.steps, setting.adjacency))
-    bound = (
-        fixed + min(fixed, total_over_blocks(outcomes, search.graph.steps, setting.adjacency))
-        if steep
-        else (total_over_blocks(outcomes, search.graph.steps, setting.adjacency))
-    )
+    farthest = int(total_over_blocks(lengths, search.graph.steps, weighting.adjacency))
+    over_blocks = total_over_blocks(outcomes, search.graph.steps, weighting.adjacency)
+    bound = fixed + min(fixed, over_blocks) if steep else over_blocks
     how: How = "certified" if bound < classic else "classic"
-    return ProvedLoss(min(bound, classic), how, worst, pair, total, farthest)
+    return ProvedLoss(min(bound, classic), how, worst, known, total, farthest)
 
 
-def pair_loss(setting: Setting, rate: Fraction, word: Codes, other: Codes) -> float:
-    """What two words lose at a rate, at least, in floats: the released word that is one of them."""
-    totals = log_totals(setting.weights(rate), np.stack([word, other]))
-    begin = 1 if setting.language.public_start else 0
-    drop = setting.cost.drop(other, word[None, :], begin=begin)[0]
-    return math.inf if drop is None else float(rate * drop) + abs(float(totals[1] - totals[0]))
+def _within(progress: Progress, number: int, of: int) -> Callable[[float], None]:
+    """Progress of one kind of block as a part of all of them."""
+    return lambda share: progress(int(100 * (number + min(share, 1.0))), 100 * of)
 
 
-def _codes(search: BlockSearch, pair: Pair) -> tuple[Codes, Codes]:
+def _codes(search: BlockSearch, pair: FoundPair) -> tuple[Codes, Codes]:
     """The two words as codes, a public first symbol included."""
     language = search.graph.weights.language
     lead = (int(search.graph.symbol[pair.start]),) if language.public_start and language.length else ()

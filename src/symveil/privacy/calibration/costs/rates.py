@@ -7,147 +7,260 @@ computed at other rates in floats, and the smallest rate at which one of them ex
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import hashlib
 from fractions import Fraction
 
-from symveil.models.word import Codes
-from symveil.privacy.calibration.costs.loss import MOST_NODES, ProvedLoss, Setting, pair_loss, proved_loss
+import numpy as np
+
+from symveil.errors import ParameterError
+from symveil.numerics.once import LastFew
+from symveil.numerics.progress import Progress
+from symveil.numerics.rationals import exact
+from symveil.privacy.calibration import kept
+from symveil.privacy.calibration.calibrate import Weighting
+from symveil.privacy.calibration.certificate import CertifiedRate
+from symveil.privacy.calibration.certify import certified_loss, certified_rate
+from symveil.privacy.calibration.costs.enumeration import MOST_WORDS
+from symveil.privacy.calibration.costs.loss import MOST_NODES, ProvedLoss, proved_loss
+from symveil.privacy.calibration.costs.pairs import Pair, is_feasible, pair_losses, worse_pair
 from symveil.privacy.calibration.search import rounded_down
-from symveil.privacy.guarantee import How
+
+FORMAT = "symveil-cost-certificate-1"
+"""Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
 _FARTHER = Fraction(3)  # how much farther away the next rate is tried when a proof fails
-_EVALUATIONS = 12
+MOST_EVALUATIONS = 12
 
-Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class CostRate:
-    """A rate, the loss that is proved for it, the loss of the worst pair found, and the rate that pair rules out."""
-
-    rate: Fraction
-    loss: Fraction
-    how: How
-    worst_found: float
-    ruled_out: Fraction
-    worst_pair: tuple[Codes, Codes] | None = field(default=None, repr=False, compare=False)
-
-    def document(self) -> dict[str, object]:
-        """The JSON form."""
-        return {
-            "rate": float(self.rate),
-            "loss": float(self.loss),
-            "how": self.how,
-            "worst_found": self.worst_found,
-            "ruled_out": float(self.ruled_out),
-        }
+_answers: LastFew[str, CertifiedRate] = LastFew(64)
 
 
-def largest_cost_rate(
-    setting: Setting,
+def certify_cost(
+    weighting: Weighting,
     *,
     epsilon: Fraction,
     nodes: int = MOST_NODES,
-    evaluations: int = _EVALUATIONS,
+    evaluations: int = MOST_EVALUATIONS,
     progress: Progress | None = None,
-) -> CostRate:
+) -> CertifiedRate:
     """The largest rate found whose proved loss is at most `epsilon`; never below the classic one.
+
+    Both ends are known: `loss` is proved, `worst_found` is what a pair of words really loses at that rate, and at
+    `ruled_out` a pair of words loses ε, so that no proof can reach a larger rate. Answers are kept in memory and, where
+    they took long, on disk (`kept`); what comes from the disk is proved once more before it is used.
 
     Parameters
     ----------
-    setting
+    weighting
         The language with its costs, prior and adjacency.
     epsilon
         The budget.
     nodes
-        How many nodes of the search may be split for each kind of block at each rate.
+        How many nodes of the search may be split for each kind of block at each rate. Any number is sound, 0 too.
     evaluations
         How many rates may be tried.
     progress
-        Is told in a line how far the search is; may raise an exception to end it.
+        Is told how much is done and of how much; may raise an exception to end the search.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
     >>> rows = [(a, b, "1/2") for a in "ab" for b in "ab"]
     >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=6)
-    >>> found = largest_cost_rate(Setting(language=words, cost=hamming(words), adjacency=2), epsilon=Fraction(3))
-    >>> round(float(found.rate), 4), found.how                                # ε/b, on Σⁿ
+    >>> found = certify_cost(Weighting(language=words, cost=hamming(words), adjacency=2), epsilon=Fraction(3))
+    >>> round(float(found.rate), 2), found.how                                # ε/b, on Σⁿ
     (1.5, 'exact')
     """
-    search = _RateSearch(setting, epsilon, nodes, progress or (lambda _: None))
-    return search.run(evaluations)
+    key = question_digest(weighting, epsilon, nodes, evaluations)
+    return _answers.of(key, lambda: _answered(key, weighting, epsilon, nodes, evaluations, progress or _silent))
+
+
+def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int, evaluations: int) -> str:
+    """A name for one calibration, of public things only."""
+    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
+    shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
+    return hashlib.sha256(repr((*shape, str(epsilon), nodes, evaluations)).encode()).hexdigest()
+
+
+def _silent(_: int, __: int) -> None:
+    """Where nobody wants to know."""
+
+
+def _answered(
+    key: str, weighting: Weighting, epsilon: Fraction, nodes: int, evaluations: int, progress: Progress
+) -> CertifiedRate:
+    if weighting.drops == 0:
+        return weighting.classic(epsilon)
+    quick = weighting.language.has_at_most(MOST_WORDS)  # such answers are not kept
+    search = _RateSearch(weighting, epsilon, nodes, progress)
+    answer = None if quick else search.proved_anew(kept.load(key))
+    if answer is None:
+        answer = search.run(evaluations)
+        if not quick:
+            kept.keep(key, _written(answer))
+    return answer
+
+
+def _written(answer: CertifiedRate) -> kept.Entry:
+    pair = answer.worst_pair
+    words = "" if pair is None else "|".join(" ".join(map(str, word.tolist())) for word in pair)
+    return {"rate": str(answer.rate), "pair": words}
 
 
 class _RateSearch:
-    def __init__(self, setting: Setting, epsilon: Fraction, nodes: int, progress: Progress) -> None:
-        self._setting = setting
+    def __init__(self, weighting: Weighting, epsilon: Fraction, nodes: int, progress: Progress) -> None:
+        self._weighting = weighting
         self._epsilon = epsilon
         self._nodes = nodes
         self._progress = progress
-        drops = setting.drops or Fraction(1)
-        self._classic = epsilon / (2 * drops)
-        self._limit = epsilon / drops  # no rate above it is of use: adjacent words differ by that much, or are found not to
-        self._pairs: list[tuple[Codes, Codes]] = []
+        self._classic = epsilon / (2 * weighting.drops)
+        # no rate above it is of use: some adjacent words differ by that much, unless they are found not to
+        self._limit = epsilon / weighting.drops
+        self._pairs: list[Pair] = []
         self._best: tuple[Fraction, ProvedLoss] | None = None
         self._failed: Fraction | None = None
+        self._evaluated, self._evaluations = 0, 1
 
-    def run(self, evaluations: int) -> CostRate:
-        away = _CLOSE
+    # --- searching -------------------------------------------------------------------------------
+
+    def run(self, evaluations: int) -> CertifiedRate:
+        """The best rate that so many evaluations prove."""
+        self._evaluations = evaluations
+        self._begin_with_older_certificate()
+        away, guess = _CLOSE, None
         for _ in range(evaluations):
             limit = self._ruled_out()
             lowest = self._best[0] if self._best else self._classic
             highest = limit if self._failed is None else min(limit, self._failed)
             if highest <= lowest * (1 + _CLOSE * Fraction(3, 2)):
                 break
-            rate = rounded_down(limit * (1 - away))
-            if rate >= highest or rate <= lowest:  # between what is proved and what could not be
+            rate = rounded_down(limit * (1 - away) if guess is None else min(guess, limit * (1 - away)))
+            if rate >= highest or rate <= lowest * (1 + _CLOSE / 4):  # between what is proved and what could not be
                 rate = rounded_down((lowest + highest) / 2)
-            found = self._evaluate(rate)
+            found, guess = self._evaluate(rate), None
             if found.loss <= self._epsilon:
                 self._best = (rate, found)
                 if self._failed is None:
                     away /= 8
-            elif found.worst_found <= self._epsilon:  # not proved; a pair that was found lowers the limit instead
+            elif self._worst_at(rate) <= self._epsilon:  # not proved; a pair that was found lowers the limit instead
                 self._failed = rate
                 away = min(away * _FARTHER, Fraction(1, 2))
+                if found.how != "classic":  # the bound nearly falls with the rate
+                    guess = rate * (self._epsilon / found.loss) * (1 - _CLOSE / 2)
         return self._result()
 
-    def _evaluate(self, rate: Fraction) -> ProvedLoss:
-        found = proved_loss(
-            self._setting, rate, epsilon=self._epsilon, nodes=self._nodes, progress=self._progress
+    def _begin_with_older_certificate(self) -> None:
+        """Exponential weights by Hamming distance have a certificate of their own: never end below it."""
+        weighting = self._weighting
+        if not weighting.cost.is_hamming or weighting.cost.period > 1 or weighting.balanced:
+            return
+        older = certified_rate(
+            weighting.language, epsilon=self._epsilon, adjacency=weighting.farthest, with_prior=weighting.with_prior
         )
-        if found.farthest is not None and 0 < found.farthest < self._setting.farthest and self._setting.cost.period == 1:
-            self._limit = max(self._limit, self._epsilon / (found.farthest * self._setting.largest_step))
-        if found.worst_pair is not None:
-            self._pairs.append(found.worst_pair)
-        self._progress(f"rate {float(rate):.5g} loses at most {float(found.loss):.5g} of {float(self._epsilon):.5g}")
+        if older.rate > self._classic and older.loss <= self._epsilon:
+            self._best = (older.rate, ProvedLoss(older.loss, older.how))
+
+    def _evaluate(self, rate: Fraction) -> ProvedLoss:
+        begin = 1000 * self._evaluated
+
+        def heard(done: int, of: int) -> None:
+            self._progress(begin + 1000 * done // max(of, 1), 1000 * self._evaluations)
+
+        heard(0, 1)
+        found = proved_loss(self._weighting, rate, epsilon=self._epsilon, nodes=self._nodes, progress=heard)
+        self._evaluated = min(self._evaluated + 1, self._evaluations - 1)
+        if found.farthest is not None and 0 < found.farthest < self._weighting.farthest:
+            period, largest = self._weighting.cost.period, found.farthest * self._weighting.largest_step
+            if period == 1:
+                self._limit = max(self._limit, self._epsilon / largest)
+        if self._nodes:
+            self._pairs += [worse_pair(self._weighting, rate, pair)[1] for pair in found.pairs]
         return found
+
+    # --- the lower end ---------------------------------------------------------------------------
+
+    def _losses_at(self, rate: Fraction) -> list[float]:
+        if not self._pairs:
+            return []
+        words, others = np.stack([one for one, _ in self._pairs]), np.stack([two for _, two in self._pairs])
+        return [float(loss) for loss in pair_losses(self._weighting, rate, words, others)]
+
+    def _worst_at(self, rate: Fraction) -> float:
+        return max(self._losses_at(rate), default=0.0)
 
     def _ruled_out(self) -> Fraction:
         """A rate at which a known pair loses ε, to four digits; the limit where no pair does below it."""
-        limit = self._limit
-        for pair in self._pairs:
-            if pair_loss(self._setting, limit, *pair) <= self._epsilon:
-                continue
-            low, high = self._classic, limit
-            while high - low > low / 10_000:
-                middle = (low + high) / 2
-                if pair_loss(self._setting, rounded_down(middle), *pair) > self._epsilon:
-                    high = middle
-                else:
-                    low = middle
-            limit = min(limit, high)
-        return limit
+        if self._worst_at(self._limit) <= self._epsilon:
+            return self._limit
+        low, high = self._classic, self._limit
+        while high - low > low / 10_000:
+            middle = rounded_down((low + high) / 2)
+            if self._worst_at(middle) > self._epsilon:
+                high = middle
+            else:
+                low = middle
+        return high
 
-    def _result(self) -> CostRate:
+    # --- answers ---------------------------------------------------------------------------------
+
+    def _result(self) -> CertifiedRate:
         if self._best is None:
             found = self._evaluate(self._classic)
-            return CostRate(
-                self._classic, min(found.loss, self._epsilon), found.how, found.worst_found, self._ruled_out(),
-                found.worst_pair,
-            )  # fmt: skip
+            return self._certificate(self._classic, min(found.loss, self._epsilon), found)
         rate, found = self._best
-        worst = max([found.worst_found, *(pair_loss(self._setting, rate, *pair) for pair in self._pairs)])
-        return CostRate(rate, found.loss, found.how, worst, self._ruled_out(), found.worst_pair)
+        return self._certificate(rate, found.loss, found)
+
+    def _certificate(self, rate: Fraction, loss: Fraction, found: ProvedLoss) -> CertifiedRate:
+        losses = self._losses_at(rate)
+        worst = max(range(len(losses)), key=lambda k: losses[k]) if losses else None
+        return CertifiedRate(
+            rate=rate,
+            loss=loss,
+            how=found.how,
+            ratio_bound=max(0.0, float(loss - self._weighting.drops * rate)),
+            worst_found=found.worst_found if worst is None else max(losses[worst], found.worst_found),
+            ruled_out=float(self._ruled_out()),
+            worst_pair=None if worst is None else self._pairs[worst],
+        )
+
+    def proved_anew(self, entry: kept.Entry | None) -> CertifiedRate | None:
+        """A kept rate with the loss that is proved for it here and now; None where it is none, or loses too much.
+
+        Of what was kept the rate is taken as a proposal that must pass the search's own test, once, and the pair as one
+        of two words whose loss is computed anew.
+        """
+        try:
+            rate = exact(entry["rate"]) if entry is not None else Fraction(0)
+        except (KeyError, ParameterError):
+            return None
+        if entry is None or not self._classic <= rate <= self._epsilon * 1000 or rate.denominator > 10**30:
+            return None
+        found = self._evaluate(rate)
+        if found.loss > self._epsilon and rate == self._classic:
+            found = ProvedLoss(self._epsilon, "classic", found.worst_found, found.pairs)
+        if found.loss > self._epsilon and self._weighting.cost.is_hamming and not self._weighting.balanced:
+            weighting = self._weighting
+            if weighting.cost.period == 1:
+                loss, how = certified_loss(
+                    weighting.language, rate=rate, adjacency=weighting.farthest, with_prior=weighting.with_prior
+                )
+                found = ProvedLoss(loss, how, found.worst_found, found.pairs)
+        if found.loss > self._epsilon:
+            return None
+        self._pairs += self._kept_pair(entry.get("pair", ""))
+        return self._certificate(rate, found.loss, found)
+
+    def _kept_pair(self, text: str) -> list[Pair]:
+        """The kept pair, if it is one of two adjacent words."""
+        language = self._weighting.language
+        try:
+            words = np.array([[int(code) for code in word.split()] for word in text.split("|")], dtype=np.int32)
+        except ValueError:
+            return []
+        if words.shape != (2, language.length) or words.min() < 0 or words.max() >= len(language.alphabet):
+            return []
+        adjacent = 0 < int((words[0] != words[1]).sum()) <= self._weighting.adjacency
+        if not adjacent or not is_feasible(language, words).all():
+            return []
+        if language.public_start and words[0, 0] != words[1, 0]:
+            return []
+        return [(words[0], words[1])]

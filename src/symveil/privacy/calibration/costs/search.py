@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,12 +27,13 @@ from symveil.privacy.calibration.costs.steps import total_of_word
 _MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts
 _GROUPS_AT_ONCE = 512
 _FIRST_DIVES = 3
+_TOLD_EVERY = 64
 _MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
 _CONTEXT_WORK = 3e7  # multiplications for one block
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class FoundPair:
     """Two words (the symbols after their start), the state they start from, and ln Z(v)/Z(w)."""
 
     start: int
@@ -67,7 +69,7 @@ class Outcome:
 
     high: float = -math.inf
     low: float = -math.inf
-    pair: Pair | None = None
+    pair: FoundPair | None = None
     nodes: int = 0
     exists: bool = False
 
@@ -147,17 +149,21 @@ class BlockSearch:
     # --- one kind of block ---------------------------------------------------------------------------
 
     def largest(
-        self, kind: Kind, *, target: float, nodes: int, stop_at: float = math.inf, tolerance: float = 0.0
-    ) -> Outcome:
+        self, kind: Kind, *, target: float, nodes: int, stop_at: float = math.inf, tolerance: float = 0.0,
+        heard: Callable[[float], None] | None = None,
+    ) -> Outcome:  # fmt: skip
         """The largest rate·D + ln Z(v)/Z(w) of a kind of block (for staircases without the first term), proved.
 
         Nothing below `target` is of interest. At most `nodes` nodes are split; the search also ends as soon as a pair
-        above `stop_at` is found, or as what is proved exceeds what was found by no more than `tolerance`.
+        above `stop_at` is found, or as what is proved exceeds what was found by no more than `tolerance`. `heard` is told
+        which share of the nodes is spent, and may raise an exception.
         """
         outcome = Outcome()
         roots: list[Node] = []
         settled = max(target, self._least(kind))  # the largest bound of what is not in the heap
         for low, high in classes(self.graph, kind, self._near_ends):
+            if heard is not None:
+                heard(0.0)
             groups = block_groups(self.graph, kind, low, high, self.adjacency)
             if groups is None:
                 outcome.exists = True
@@ -178,6 +184,8 @@ class BlockSearch:
             if -heap[0][0] <= floor:
                 break
             _, _, node = heapq.heappop(heap)
+            if heard is not None and outcome.nodes % _TOLD_EVERY == 0:
+                heard(outcome.nodes / nodes)
             outcome.nodes += 1
             if 8 * dives <= outcome.nodes and node.nominal > 0 and self._value_of(node, nominal=True) > outcome.low:
                 self._dive(node, kind, outcome)
@@ -468,7 +476,7 @@ class BlockSearch:
         value = log_ratio if self._period > 1 else log_ratio + self._rate * node.cost
         if value > outcome.low:
             outcome.low = value
-            outcome.pair = Pair(before[0], own, other, log_ratio)
+            outcome.pair = FoundPair(before[0], own, other, log_ratio)
 
     def log_ratio(self, start: int, own: tuple[int, ...], other: tuple[int, ...]) -> float:
         """ln Z(v)/Z(w) of two words, in floats."""
