@@ -69,7 +69,9 @@ def random_language(dice: random.Random, *, longest: int = 6, chains: bool | Non
         if chains if chains is not None else dice.random() < 0.6:
             language = runs(random_chain(dice), length, public_start=dice.random() < 0.4)
             if dice.random() < 0.4:
-                accepting = language.graph.accepting & (np.array([dice.random() for _ in language.graph.accepting]) < 0.7)
+                accepting = language.graph.accepting & (
+                    np.array([dice.random() for _ in language.graph.accepting]) < 0.7
+                )
                 language = replace(language, graph=replace(language.graph, accepting=accepting))
         else:
             language = runs(random_actions(dice) if dice.random() < 0.5 else random_automaton(dice), length)
@@ -107,7 +109,7 @@ def random_cost(dice: random.Random, language: RunLanguage, adjacency: int) -> C
 class CostCase:
     """A setting, a rate, and what it loses."""
 
-    setting: Weighting
+    weighting: Weighting
     rate: Fraction
     exact: float
 

@@ -1,9 +1,9 @@
 """Which blocks two adjacent words can differ in: kinds, lengths, positions, and all paths that they may take.
 
-See docs/theory/cost-certificates.md, *Blocks*. On a chain two adjacent words differ in maximal blocks, swapping one block keeps a
-word feasible, and the loss is a sum over blocks. Elsewhere differences are swapped from left to right: what lies to
-the left of a block is then v's and what lies to the right is w's, each with states of its own; the words in between need
-not be feasible, only to have a positive total weight.
+See docs/theory/two-sided.md, *Blocks*. On a chain two adjacent words differ in maximal blocks, swapping one block
+keeps a word feasible, and the loss is a sum over blocks. Elsewhere differences are swapped from left to right: what
+lies to the left of a block is then v's and what lies to the right is w's, each with states of its own; the words in
+between need not be feasible, only to have a positive total weight.
 """
 
 from __future__ import annotations
@@ -115,12 +115,12 @@ def classes(graph: CostGraph, kind: Kind, near_ends: int) -> Iterator[tuple[int,
 def block_groups(graph: CostGraph, kind: Kind, low: int, high: int, adjacency: int) -> Groups | None:
     """All paths of blocks of a kind at the positions low … high, grouped; None where they are too many."""
     if graph.is_chain:
-        return _chain_groups(graph, kind, low, high, adjacency)
+        return _chain_groups(graph, kind, low, high)
     return _pair_groups(graph, kind, low, high, adjacency)
 
 
 def _paths(graph: CostGraph, starts: Integers, low: int, high: int, steps: int) -> tuple[Integers, Integers] | None:
-    """(states, start): every path of `steps` steps from each start at the steps low − 1 … high − 1, through live states."""
+    """(states, start): all paths of `steps` steps from the starts at steps low − 1 … high − 1, through live states."""
     states, start = starts[:, None], starts
     degree = np.diff(graph.first)
     for step in range(steps):
@@ -131,13 +131,13 @@ def _paths(graph: CostGraph, starts: Integers, low: int, high: int, steps: int) 
         row = np.repeat(np.arange(len(now)), counts)
         edge = np.repeat(graph.first[now], counts) + np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
         reached = graph.other[edge]
-        live = graph.live[low + step : high + step + 1].any(axis=0)[reached]
+        live = np.asarray(graph.live[low + step : high + step + 1].any(axis=0))[reached]
         states = np.column_stack([states[row[live]], reached[live]])
         start = start[row[live]]
     return states[:, 1:], start
 
 
-def _chain_groups(graph: CostGraph, kind: Kind, low: int, high: int, adjacency: int) -> Groups | None:
+def _chain_groups(graph: CostGraph, kind: Kind, low: int, high: int) -> Groups | None:
     starts = np.flatnonzero(graph.live[low - 1 : high].any(axis=0))
     tail = tail_of(graph, kind)
     found = _paths(graph, starts, low, high, kind.length + tail)

@@ -1,8 +1,8 @@
 """Boxes of what comes before and after a word's own state, at every step or merged over ranges of steps.
 
-See docs/theory/cost-certificates.md, *Boxes*. At step j the word is in the state x and the phase that it stays in; the boxes hold
-α(y, φ)/α(x, ·) for every word, and β(y, φ)/β(x, ·) on the other side, the mismatch of y at step j itself left out.
-A slot is the hull over a range of steps; near both ends of a word every step has a slot of its own.
+See docs/theory/two-sided.md, *Boxes*. At step j the word is in the state x and the phase that it stays in; the boxes
+hold α(y, φ)/α(x, ·) for every word, and β(y, φ)/β(x, ·) on the other side, the mismatch of y at step j itself left
+out. A slot is the hull over a range of steps; near both ends of a word every step has a slot of its own.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from symveil.privacy.calibration.costs.windows import Windows, rows_needed, wind
 
 _MOST_BYTES = 400 << 20  # for one side
 _MOST_WINDOW_BYTES = 160 << 20
-_MOST_WINDOW_WORK = 2e8
-_LONGEST_WINDOW = 3
+_MOST_WINDOW_WORK = 6e7
+_LONGEST_WINDOW = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,9 +66,7 @@ def longest_window(graph: CostGraph) -> int:
     width, slots = graph.size * graph.phases, graph.steps + 1
     found = 0
     for longest in range(1, min(_LONGEST_WINDOW, graph.steps) + 1):
-        rows = max(
-            rows_needed(graph.back, graph.earlier, longest), rows_needed(graph.first, graph.other, longest)
-        )
+        rows = max(rows_needed(graph.back, graph.earlier, longest), rows_needed(graph.first, graph.other, longest))
         if 16 * rows * width * slots > _MOST_WINDOW_BYTES or rows * width * slots * graph.widest > _MOST_WINDOW_WORK:
             break
         found = longest

@@ -1,10 +1,10 @@
 """Many contexts of one block at once: every way to go on for a few symbols before it and after it.
 
-See docs/theory/cost-certificates.md, *Contexts*. The box at an anchor a few symbols away, moved to the block along known symbols, is
-a box again: l and ω are moved by the same non-negative matrix. With such boxes for all left contexts i and all
-right contexts j of a block, f(R) of all pairs (i, j) at one R is three products of matrices and a few touched states.
-Pairs with f ≤ 0 are proved; the others get a bound of their own and go on to the search one by one. Rounding is that
-of `nodes`: f + 4γ·F ≤ 0, with F replaced by the largest that any pair can have.
+See docs/theory/two-sided.md, *Contexts*. The box at an anchor a few symbols away, moved to the block along known
+symbols, is a box again: l and ω are moved by the same non-negative matrix. With such boxes for all left contexts i
+and all right contexts j of a block, f(R) of all pairs (i, j) at one R is three products of matrices and a few touched
+states. Pairs with f ≤ 0 are proved; the others get a bound of their own and go on to the search one by one. Rounding
+is that of `nodes`: f + 4γ·F ≤ 0, with F replaced by the largest that any pair can have.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from symveil.languages.kernels import compiled
 from symveil.privacy.calibration.costs.nodes import box_row, smallest_passing
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
-COMPILED_FROM = "0"
+COMPILED_FROM = "232c9d025e4e85ca"
 
 
 @compiled
@@ -193,7 +193,9 @@ def context_bounds(
         metric = metric_at[begin + k]
         _many_forward(back, earlier, behind, symbol, levels, kappa, following, metric, own[k], forward_w, next_left)
         forward_w, next_left = next_left, forward_w
-        _many_forward(back, earlier, behind, symbol, levels, kappa, following, metric, other_word[k], forward_v, next_left)
+        _many_forward(
+            back, earlier, behind, symbol, levels, kappa, following, metric, other_word[k], forward_v, next_left
+        )
         forward_v, next_left = next_left, forward_v
         if k < differ:
             _many_arrived(back, earlier, behind, phases, moved, arrived[k])

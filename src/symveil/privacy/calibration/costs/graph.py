@@ -1,6 +1,6 @@
 """What certificates run on: a language, its costs and its prior as arrays, with a symbol for each state.
 
-See docs/theory/cost-certificates.md. A word is a path of states s₀, s₁ … s_m; s₀ is where it starts, and the symbol of s_j is
+See docs/theory/two-sided.md. A word is a path of states s₀, s₁ … s_m; s₀ is where it starts, and the symbol of s_j is
 compared with the released one at step j by the costs of that position. Where a state can be entered with several
 symbols (automata, actions) it is split into one for each of them.
 """
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from symveil.numerics.once import computed_once
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.swap_costs import live_states
+from symveil.numerics.once import computed_once
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -29,8 +29,9 @@ _SMALLEST_STEP = 2.0**-900
 class CostGraph:
     """States 0 … K−1, their edges in both directions, and what the cost automaton does at each step.
 
-    other[first[x]] … are the states after x, earlier[back[x]] … those before it, both rising. `levels[metric, a, σ]` is
-    −1 where a pair may not stand for each other. `is_chain`: swapping one block of a word for another keeps it feasible.
+    other[first[x]] … are the states after x, earlier[back[x]] … those before it, both rising. `levels[metric, a, σ]`
+    is −1 where a pair may not stand for each other. `is_chain`: swapping one block of a word for another keeps it
+    feasible.
     """
 
     weights: RunWeights
@@ -76,14 +77,12 @@ class CostGraph:
         ends = self.final[self.final > 0]
         smallest, largest = min(smallest, float(ends.min(initial=1.0))), max(largest, float(ends.max(initial=0.0)))
         return (
-            smallest >= _SMALLEST_WEIGHT
-            and largest <= 1.0
-            and float(self.weights.step_weights.min()) >= _SMALLEST_STEP
+            smallest >= _SMALLEST_WEIGHT and largest <= 1.0 and float(self.weights.step_weights.min()) >= _SMALLEST_STEP
         )
 
     @computed_once
     def longest_node(self) -> int:
-        """Over so many steps a vector grows by less than 2³⁰⁰: what underflows on the way is less than all roundings."""
+        """Over so many steps a vector grows by less than 2³⁰⁰: what underflows on the way is less than roundings."""
         return int(300 / math.log2(self.widest * self.phases + 1))
 
     @computed_once

@@ -1,6 +1,6 @@
 """What a rate loses under any cost and prior: a proved bound, and the worst pair of words that was found.
 
-See docs/theory/cost-certificates.md. `proved_loss` is one evaluation: it proves that a rate keeps within ε, or says what is
+See docs/theory/two-sided.md. `proved_loss` is one evaluation: it proves that a rate keeps within ε, or says what is
 known instead. `rates` searches for the largest rate with it.
 """
 
@@ -25,7 +25,8 @@ from symveil.privacy.calibration.costs.search import BlockSearch, FoundPair, Out
 from symveil.privacy.guarantee import How
 
 _TOLERANCE = 2e-3  # of ε: how close what is proved and what is found need to come where a block is above its share
-MOST_NODES = 20_000
+_MOST_NODES = 20_000
+_NODE_WORK = 1.2e7  # edges × phases × nodes of one kind of block, where no number of nodes is given
 _MOST_WORK = 4e9  # multiplications for the boxes of one rate
 _LARGEST_RATE = 100
 
@@ -47,7 +48,7 @@ def proved_loss(
     rate: Fraction,
     *,
     epsilon: Fraction | None = None,
-    nodes: int = MOST_NODES,
+    nodes: int | None = None,
     progress: Progress | None = None,
 ) -> ProvedLoss:
     """A proved bound on the loss at a rate, and the loss of the worst pair of words found on the way.
@@ -61,7 +62,8 @@ def proved_loss(
     epsilon
         If given, the search ends as soon as it has proved that the loss is at most that, or found a pair above it.
     nodes
-        How many nodes of the search may be split for each kind of block. Any number is sound, 0 too.
+        How many nodes of the search may be split for each kind of block; None: as many as take some seconds. Any number
+        is sound, 0 too.
     progress
         Is told how much is done and of how much; may raise an exception to end it.
 
@@ -88,7 +90,7 @@ def searched_loss(
     rate: Fraction,
     *,
     epsilon: Fraction | None = None,
-    nodes: int = MOST_NODES,
+    nodes: int | None = None,
     window: int | None = None,
     progress: Progress | None = None,
 ) -> ProvedLoss:
@@ -101,6 +103,8 @@ def searched_loss(
     if not graph.is_bounded or not is_affordable(graph) or work > _MOST_WORK or rate > _LARGEST_RATE:
         return ProvedLoss(classic, "classic")
     search = BlockSearch(graph, weighting.adjacency, largest_step=float(weighting.largest_step), window=window)
+    if nodes is None:
+        nodes = min(_MOST_NODES, max(200, int(_NODE_WORK / (len(graph.other) * graph.phases + 1))))
     return _searched(weighting, rate, search, classic, epsilon, nodes, progress or _silent)
 
 

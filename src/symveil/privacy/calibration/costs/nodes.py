@@ -1,16 +1,16 @@
 """One node of the search: all pairs of words that differ in one block and have given symbols around it.
 
-See docs/theory/cost-certificates.md, *Mean-value bound*. Between the left anchor and the right one the symbols of w and of v are
-known; l ≤ α ≤ l + ω holds at the left anchor and l' ≤ β ≤ l' + ω' at the right one. With U and V the exact transfer
-matrices of v and of w between them and M = U − R·V,
+See docs/theory/two-sided.md, *Mean-value bound*. Between the left anchor and the right one the symbols of w and of v
+are known; l ≤ α ≤ l + ω holds at the left anchor and l' ≤ β ≤ l' + ω' at the right one. With U and V the exact
+transfer matrices of v and of w between them and M = U − R·V,
 
     f(R) = l M l' + ω·(M l')⁺ + (l M)⁺·ω' + ω X ω',     X = U − V_min ≥ M⁺,
 
 Z(v)/Z(w) ≤ R wherever f(R) ≤ 0. V_min takes the smaller weight of the two words at every step. Only vectors are moved.
 
 Rounding. The vectors are sums of products of non-negative numbers with a relative error of at most γ; f is a
-difference of such numbers, so R is accepted only if f + 4γ·F ≤ 0, F being the same sum with all signs positive. Products
-are kept away from underflow, else the classic bound is the answer.
+difference of such numbers, so R is accepted only if f + 4γ·F ≤ 0, F being the same sum with all signs positive.
+Products are kept away from underflow, else the classic bound is the answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from symveil.languages.kernels import compiled
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
-COMPILED_FROM = "0"
+COMPILED_FROM = "2570a07c74229c8a"
 
 _SMALLEST, _LARGEST = 2.0**-400, 2.0**400
 
@@ -60,7 +60,7 @@ def smallest_passing(
     """
     ratio = floor
     left, right = 0.0, 0.0
-    for attempt in range(80):
+    for _ in range(80):
         left, right, slope = 0.0, 0.0, b
         plain = a + a_width + b_width + ratio * b
         for k in range(len(left_width)):
@@ -102,7 +102,6 @@ def node_bound(
     (counted from the first of them) only.
     """
     width, count = len(left_low), len(own)
-    phases = kappa.shape[1]
     spare = np.empty(width)
     # forwards: l along w and v, ω along v and along the smaller of the two
     along_w, along_v, next_w, next_v = left_low.copy(), left_low.copy(), np.empty(width), np.empty(width)
@@ -142,7 +141,7 @@ def node_bound(
             step_forward(back, earlier, behind, symbol, levels, kappa, following, metric, own[k], wide_min, next_min)
             wide_min, next_min = next_min, wide_min
     # backwards: l' along w and v
-    after_w, after_v, next_w, next_v = right_low.copy(), right_low.copy(), next_w, next_v
+    after_w, after_v = right_low.copy(), right_low.copy()
     for k in range(count - 1, -1, -1):
         metric = metric_at[begin + k]
         step_backward(first, other, ahead, symbol, levels, kappa, following, metric, own[k], after_w, next_w, spare)

@@ -1,6 +1,6 @@
 """The largest rate found whose proved loss stays within the budget, and the rate that a found pair rules out.
 
-See docs/theory/cost-certificates.md, *Rates*. Nothing is assumed about how the loss depends on the rate: the rate that is
+See docs/theory/two-sided.md, *Rates*. Nothing is assumed about how the loss depends on the rate: the rate that is
 returned was proved by itself. Pairs of words that were found on the way say how much can be left: their losses are
 computed at other rates in floats, and the smallest rate at which one of them exceeds ε is a limit for any proof.
 """
@@ -21,7 +21,7 @@ from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.certify import certified_loss, certified_rate
 from symveil.privacy.calibration.costs.enumeration import MOST_WORDS
-from symveil.privacy.calibration.costs.loss import MOST_NODES, ProvedLoss, proved_loss
+from symveil.privacy.calibration.costs.loss import ProvedLoss, proved_loss
 from symveil.privacy.calibration.costs.pairs import Pair, is_feasible, pair_losses, worse_pair
 from symveil.privacy.calibration.search import rounded_down
 
@@ -39,7 +39,7 @@ def certify_cost(
     weighting: Weighting,
     *,
     epsilon: Fraction,
-    nodes: int = MOST_NODES,
+    nodes: int | None = None,
     evaluations: int = MOST_EVALUATIONS,
     progress: Progress | None = None,
 ) -> CertifiedRate:
@@ -56,7 +56,8 @@ def certify_cost(
     epsilon
         The budget.
     nodes
-        How many nodes of the search may be split for each kind of block at each rate. Any number is sound, 0 too.
+        How many nodes of the search may be split for each kind of block at each rate; None: as many as take some
+        seconds. Any number is sound, 0 too.
     evaluations
         How many rates may be tried.
     progress
@@ -74,7 +75,7 @@ def certify_cost(
     return _answers.of(key, lambda: _answered(key, weighting, epsilon, nodes, evaluations, progress or _silent))
 
 
-def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int, evaluations: int) -> str:
+def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int | None, evaluations: int) -> str:
     """A name for one calibration, of public things only."""
     language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
     shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
@@ -86,7 +87,7 @@ def _silent(_: int, __: int) -> None:
 
 
 def _answered(
-    key: str, weighting: Weighting, epsilon: Fraction, nodes: int, evaluations: int, progress: Progress
+    key: str, weighting: Weighting, epsilon: Fraction, nodes: int | None, evaluations: int, progress: Progress
 ) -> CertifiedRate:
     if weighting.drops == 0:
         return weighting.classic(epsilon)
@@ -107,7 +108,7 @@ def _written(answer: CertifiedRate) -> kept.Entry:
 
 
 class _RateSearch:
-    def __init__(self, weighting: Weighting, epsilon: Fraction, nodes: int, progress: Progress) -> None:
+    def __init__(self, weighting: Weighting, epsilon: Fraction, nodes: int | None, progress: Progress) -> None:
         self._weighting = weighting
         self._epsilon = epsilon
         self._nodes = nodes
@@ -172,7 +173,7 @@ class _RateSearch:
             period, largest = self._weighting.cost.period, found.farthest * self._weighting.largest_step
             if period == 1:
                 self._limit = max(self._limit, self._epsilon / largest)
-        if self._nodes:
+        if self._nodes != 0:
             self._pairs += [worse_pair(self._weighting, rate, pair)[1] for pair in found.pairs]
         return found
 

@@ -1,6 +1,6 @@
 """Best-first search for the worst block: what is proved, and the worst pair of words that was found.
 
-See docs/theory/cost-certificates.md, *Refinement*. A node is a set of pairs of words that differ in one block: the block,
+See docs/theory/two-sided.md, *Refinement*. A node is a set of pairs of words that differ in one block: the block,
 some symbols before it and after it, and a range of positions. Its bound holds for all of its words. The node with the
 largest bound is split: first its positions, then by the symbol before or the symbol after, whichever side is the less
 certain. A dive follows the likeliest child down to two words, whose loss is a lower bound. What is proved at any moment
@@ -29,7 +29,7 @@ _GROUPS_AT_ONCE = 512
 _FIRST_DIVES = 3
 _TOLD_EVERY = 64
 _MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
-_CONTEXT_WORK = 3e7  # multiplications for one block
+_CONTEXT_WORK = 6e6  # multiplications for one block
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,9 @@ class _Contexts:
 class BlockSearch:
     """The search over one graph at one rate; boxes are computed once."""
 
-    def __init__(self, graph: CostGraph, adjacency: int, *, largest_step: float, near_ends: int = 2, window: int | None = None) -> None:
+    def __init__(
+        self, graph: CostGraph, adjacency: int, *, largest_step: float, near_ends: int = 2, window: int | None = None
+    ) -> None:
         self.graph = graph
         self.adjacency = adjacency
         self._largest_step = largest_step  # what two symbols cost at most that adjacent words can have
@@ -155,8 +157,8 @@ class BlockSearch:
         """The largest rate·D + ln Z(v)/Z(w) of a kind of block (for staircases without the first term), proved.
 
         Nothing below `target` is of interest. At most `nodes` nodes are split; the search also ends as soon as a pair
-        above `stop_at` is found, or as what is proved exceeds what was found by no more than `tolerance`. `heard` is told
-        which share of the nodes is spent, and may raise an exception.
+        above `stop_at` is found, or as what is proved exceeds what was found by no more than `tolerance`. `heard` is
+        told which share of the nodes is spent, and may raise an exception.
         """
         outcome = Outcome()
         roots: list[Node] = []
@@ -172,6 +174,7 @@ class BlockSearch:
             roots += self._roots(kind, groups, low, high, settled, outcome)
         heap = [(-self._value_of(node), number, node) for number, node in enumerate(roots)]
         heapq.heapify(heap)
+        at_first = max(settled, -heap[0][0] if heap else -math.inf)  # the bound of all roots
         if len(heap) > _MANY_ROOTS:
             heap = heapq.nsmallest(_MANY_ROOTS + 1, heap)
             settled = max(settled, -heap.pop()[0])
@@ -200,7 +203,8 @@ class BlockSearch:
                 counter += 1
                 heapq.heappush(heap, (-self._value_of(child), counter, child))
         # what was left out lies below one of these; both only grew since
-        outcome.high = max(settled, outcome.low + tolerance, -heap[0][0] if heap else -math.inf)
+        left = max(settled, outcome.low + tolerance, -heap[0][0] if heap else -math.inf)
+        outcome.high = min(left, at_first)
         return outcome
 
     def _split(self, node: Node, kind: Kind, floor: float) -> list[Node] | None:
@@ -305,7 +309,10 @@ class BlockSearch:
                 if room[1] > after.shape[1]
                 else (after[kept_after], np.flatnonzero(kept_after))
             )
-            if float(len(longer[0])) * len(longer_after[0]) * width > _CONTEXT_WORK:
+            moves = 2 * symbols * len(self.graph.other) * self.graph.phases
+            if float(len(longer[0])) * len(longer_after[0]) * width > _CONTEXT_WORK or (
+                float(len(longer[0]) + len(longer_after[0])) * moves > _CONTEXT_WORK
+            ):
                 break
             still = np.zeros((len(before), len(after)), dtype=np.bool_)
             still[row, column] = True

@@ -1,6 +1,6 @@
 """Vectors over states × phases, one step of a word at a time: the compiled part that all certificates share.
 
-See docs/theory/cost-certificates.md. A vector has the entry x·F + φ for state x in phase φ. At a step the word has the symbol
+See docs/theory/two-sided.md. A vector has the entry x·F + φ for state x in phase φ. At a step the word has the symbol
 `own`; what the costs make of every other state's symbol is looked up in `levels[metric, own, symbol[x]]`.
 All numbers are sums of products of non-negative numbers, so their errors stay relative.
 """
@@ -30,7 +30,7 @@ def step_forward(back, earlier, weight, symbol, levels, kappa, following, metric
 
 @compiled
 def compared(symbol, levels, kappa, following, metric, own, values, least, result):
-    """result = what each state is worth before its mismatch against `own` is paid; `least` where that is less, but not 0."""
+    """result = what each state is worth before its mismatch against `own` is paid; not below `least` unless 0."""
     phases = kappa.shape[1]
     for y in range(len(symbol)):
         level = levels[metric, own, symbol[y]]

@@ -1,6 +1,6 @@
 """Windows: a state of a word together with the few states before it, or after it, as the rows of tables of boxes.
 
-See docs/theory/cost-certificates.md, *Boxes*. Row x < K is the state x with nothing known beside it. Every other row adds one
+See docs/theory/two-sided.md, *Boxes*. Row x < K is the state x with nothing known beside it. Every other row adds one
 state, `farthest`, to its `parent`. Rows of the full length h have no longer ones: beyond them the anchor moves instead,
 one state towards the known ones.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symveil.privacy.calibration.costs.graph import Integers
 
@@ -55,13 +56,13 @@ class Windows:
 
 def rows_needed(back: Integers, earlier: Integers, longest: int) -> float:
     """How many rows there would be."""
-    ways = np.ones(len(back) - 1)
-    degree_sum = [ways.sum()]
+    ways: NDArray[np.float64] = np.ones(len(back) - 1)
+    counts = [float(ways.sum())]
     source = np.repeat(np.arange(len(back) - 1), np.diff(back))
     for _ in range(longest):
-        ways = np.bincount(source, weights=ways[earlier], minlength=len(back) - 1)
-        degree_sum.append(ways.sum())
-    return float(sum(degree_sum))
+        ways = np.bincount(source, weights=ways[earlier], minlength=len(back) - 1).astype(np.float64)
+        counts.append(float(ways.sum()))
+    return sum(counts)
 
 
 def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
@@ -75,7 +76,8 @@ def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
     state, farthest, parent = [np.arange(size)], [np.arange(size)], [np.full(size, -1)]
     prefix = [np.full(size, -1)]
     begin = [0, size]
-    firsts, others = [], []
+    firsts: list[Integers] = []
+    others: list[Integers] = []
     for length in range(longest):
         now = farthest[-1]
         degree = np.diff(back)[now]
