@@ -20,9 +20,11 @@ __version__ = "0.2.1"
 if TYPE_CHECKING:
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.errors import SymveilError
+    from symveil.io.cost_files import read_costs, read_places
     from symveil.io.models.model_files import load_model, save_model
     from symveil.io.models.networkx_graphs import from_networkx
     from symveil.io.sequences.word_lists import read_sequences
+    from symveil.languages.cost_table import CostTable
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
     from symveil.languages.levenshtein_automaton import LevenshteinAutomaton, levenshtein_automaton
@@ -69,6 +71,7 @@ _HOME = {
     "StochasticSystem": "symveil.models.stochastic_system",
     "Alphabet": "symveil.models.alphabet",
     "Automaton": "symveil.models.automaton",
+    "CostTable": "symveil.languages.cost_table",
     "DistanceLaw": "symveil.privacy.law",
     "EditChannel": "symveil.mechanisms.edit_channel",
     "Exponential": "symveil.mechanisms.exponential",
@@ -103,6 +106,8 @@ _HOME = {
     "load_model": "symveil.io.models.model_files",
     "privatize": "symveil.workflows.privatize",
     "privatize_file": "symveil.workflows.privatize_file",
+    "read_costs": "symveil.io.cost_files",
+    "read_places": "symveil.io.cost_files",
     "read_sequences": "symveil.io.sequences.word_lists",
     "runs": "symveil.languages.runs",
     "runs_up_to": "symveil.languages.open",
@@ -116,6 +121,7 @@ _HOME = {
 __all__ = [
     "Alphabet",
     "Automaton",
+    "CostTable",
     "DistanceLaw",
     "EditChannel",
     "Exponential",
@@ -155,6 +161,8 @@ __all__ = [
     "privatize",
     "privatize_file",
     "protection",
+    "read_costs",
+    "read_places",
     "read_sequences",
     "runs",
     "runs_up_to",

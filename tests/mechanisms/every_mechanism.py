@@ -29,7 +29,7 @@ ROADS = MarkovChain.from_transitions(
     ]
 )
 COSTS = CostTable.from_rows([("a", "b", "1.5"), ("b", "c", 1), ("a", "c", 2)])
-PLACES = CostTable.from_places({"a": (0, 0), "b": (90, 0), "c": (0, 250)}, unit=100)
+PLACES = CostTable.from_places({"a": (0, 0), "b": (90, 0), "c": (0, 250)}, metres_per_unit=100)
 LONGEST_RELEASED = 8
 """Of an unbounded mechanism, words of up to so many symbols are written out; longer ones are one cell, the rest."""
 

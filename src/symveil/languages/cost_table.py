@@ -54,22 +54,22 @@ class CostTable:
         return cls("table", tuple(read))
 
     @classmethod
-    def from_places(cls, places: Mapping[str, tuple[Number, Number]], *, unit: Number) -> CostTable:
+    def from_places(cls, places: Mapping[str, tuple[Number, Number]], *, metres_per_unit: Number) -> CostTable:
         """From coordinates of symbols: the distance in units, rounded up.
 
         Parameters
         ----------
         places
             (x, y) of every symbol, in metres or any other unit of length.
-        unit
+        metres_per_unit
             How far a cost of 1 reaches.
 
-        >>> CostTable.from_places({"a": (0, 0), "b": (300, 400)}, unit=250).kind
+        >>> CostTable.from_places({"a": (0, 0), "b": (300, 400)}, metres_per_unit=250).kind
         'places'
         """
-        step = exact(unit, name="unit", expected="a number above 0 such as 100")
+        step = exact(metres_per_unit, name="metres_per_unit", expected="a number above 0 such as 100")
         if step <= 0:
-            raise ParameterError("unit", expected="a number above 0 such as 100", found=unit)
+            raise ParameterError("metres_per_unit", expected="a number above 0 such as 100", found=metres_per_unit)
         if not places:
             raise ParameterError("places", expected="at least one row of symbol, x, y", found="none")
         return cls(
@@ -130,7 +130,7 @@ class CostTable:
             raise ParameterError("costs", expected=expected, found="other rows")
         if document["kind"] == "table":
             return cls.from_rows(rows)
-        return cls.from_places({symbol: (x, y) for symbol, x, y in rows}, unit=document.get("unit", "1"))
+        return cls.from_places({symbol: (x, y) for symbol, x, y in rows}, metres_per_unit=document.get("unit", "1"))
 
     def __repr__(self) -> str:
         unit = f", unit {spelled(self.unit)}" if self.kind == "places" else ""

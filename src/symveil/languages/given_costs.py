@@ -60,7 +60,7 @@ def given(
     if size > _MOST_SYMBOLS:
         raise TooLargeError(f"costs: expected at most {_MOST_SYMBOLS} symbols, found {size}")
     pairs = _read(language, rows)
-    unit = lcm(*(cost.denominator for cost in pairs.values())) if pairs else 1
+    unit = _common_unit("costs", pairs.values())
     table = np.full((size, size), np.inf)
     np.fill_diagonal(table, 0.0)
     for (one, two), cost in pairs.items():
@@ -119,7 +119,7 @@ def between_places(
             raise ParameterError("places", expected="coordinates of every symbol", found=f"none of {symbol!r}")
         x, y = places[symbol]
         points.append((exact(x, name="x") / step, exact(y, name="y") / step))
-    unit_of_all = lcm(*(part.denominator for point in points for part in point))
+    unit_of_all = _common_unit("places", (part for point in points for part in point))
     across = np.array([int(x * unit_of_all) for x, _ in points], dtype=object)
     along = np.array([int(y * unit_of_all) for _, y in points], dtype=object)
     table = np.zeros((size, size))
@@ -128,6 +128,16 @@ def between_places(
         table[row] = [max(1, _rounded_up_root(int(square), unit_of_all)) for square in squares]
         table[row, row] = 0.0
     return _cost(language, table, 1, cap, name="places", note="")
+
+
+def _common_unit(name: str, numbers: Iterable[Fraction]) -> int:
+    """A whole number that makes all of them whole when they are multiplied by it."""
+    unit = 1
+    for number in numbers:
+        unit = lcm(unit, number.denominator)
+        if unit > _LARGEST:
+            raise ParameterError(name, expected="numbers with few digits", found="more than 15 together")
+    return unit
 
 
 def _rounded_up_root(square: int, unit: int) -> int:

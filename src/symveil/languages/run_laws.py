@@ -15,7 +15,7 @@ from symveil.languages.costs import INFINITE
 from symveil.languages.run_draws_exact import total_weight
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from math import lcm
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
-from symveil.numerics.balls import ball, precision
+from symveil.numerics.conversions import ball, precision
 from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 
 _MOST_POWERS = 64  # of one rational: beyond it every weight is rounded for itself

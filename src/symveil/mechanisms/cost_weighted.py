@@ -137,9 +137,23 @@ class CostWeighted(DistanceWeighted):
         return calibrated_rate(self.weighting, epsilon=self.epsilon)
 
     @property
-    def note(self) -> str:
+    def notes(self) -> tuple[str, ...]:
         """What was put right about given costs; nothing where nothing was."""
-        return self.plain_cost.note if self.plain_cost is not None else ""
+        note = self.plain_cost.note if self.plain_cost is not None and self.costs is not None else ""
+        return (f"costs: {note}",) if note else ()
+
+    @property
+    def given_up(self) -> str | None:
+        """Beyond b a cost that can be above 1 protects less than the Hamming distance (Theorem 1)."""
+        if self.plain_cost is None or self.plain_cost.is_hamming:
+            return None
+        within = "one symbol" if self.reach <= 1 else f"{self.reach} symbols"
+        largest, beyond = self.plain_cost.largest, f"words that differ in more than {within}"
+        if largest is None:
+            return f"{beyond}: some can be told apart with certainty, because no cap bounds what a symbol costs"
+        if self.cost == "swap":
+            return f"{beyond}: a symbol may count up to {largest} times as much as by Hamming distance"
+        return f"{beyond}: a symbol counts what it costs, up to {float(largest):g}"
 
     @property
     def weighting_name(self) -> str:

@@ -30,7 +30,7 @@ from symveil.mechanisms.cost_choice import Cap
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
-from symveil.numerics.balls import ball, precision
+from symveil.numerics.conversions import ball, precision
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee

@@ -29,7 +29,7 @@ from symveil.languages.run_laws import expected_errors as expected_errors_of
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.cost_choice import Cap, read_step
 from symveil.mechanisms.cost_weighted import CostWeighted
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
@@ -127,10 +127,11 @@ class Staircase(CostWeighted):
         assert isinstance(self.language, RunLanguage)  # noqa: S101 - asked on models only
         height = self.epsilon / 2 if self.calibration == "classic" else self.epsilon * 3 / 4
         words = uniform_words(self.language, _PUBLIC_WORDS)
-        steps = sorted({*range(1, min(self.period, _MOST_STEPS) + 1), self.period})
+        steps: list[int] = sorted({*range(1, min(self.period, _MOST_STEPS) + 1), self.period})
         shaped = [self._weighted(cost.staircase(period=self.period, first_step=step)) for step in steps]
         errors = [float(expected_errors_of(each.weights(height), words).symbols.mean()) for each in shaped]
-        return steps[int(np.argmin(errors))]
+        least = errors.index(min(errors))
+        return steps[least]
 
     def _shaped(self, cost: Cost) -> Cost:
         return cost.staircase(period=self.period, first_step=self.first_step)

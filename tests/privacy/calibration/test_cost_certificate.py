@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cost_oracle import exact_loss, random_case, random_language
+from symveil.workflows.demo_town import town
 
 import symveil as sv
 from symveil.languages.costs import hamming
@@ -24,7 +25,6 @@ from symveil.privacy.calibration.costs.graph import cost_graph
 from symveil.privacy.calibration.costs.loss import searched_loss
 from symveil.privacy.calibration.costs.pairs import is_feasible, pair_losses, worse_pair
 from symveil.privacy.calibration.costs.rates import certify_cost
-from symveil.workflows.demo_town import town
 
 BUDGETS = (0, 1, 3, 10, 30, 100_000)
 
