@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cost_oracle import exact_loss, random_case, random_language
-from symveil.workflows.demo_town import town
 
 import symveil as sv
+from symveil.examples.road_network import town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 from symveil.privacy.calibration.calibrate import Weighting
