@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.budgets import grant_budget, ledger_status, person_status
     from symveil.workflows.check import check_manifest
+    from symveil.workflows.compare import compare
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
@@ -96,6 +97,7 @@ _HOME = {
     "protection": "symveil.privacy.protection",
     "smallest_epsilon": "symveil.workflows.verify",
     "choose_mechanism": "symveil.mechanisms.selection",
+    "compare": "symveil.workflows.compare",
     "from_networkx": "symveil.io.models.networkx_graphs",
     "hamming_automaton": "symveil.languages.hamming_automaton",
     "learn_chain": "symveil.workflows.learn",
@@ -140,6 +142,7 @@ __all__ = [
     "audit_by_chain",
     "check_manifest",
     "choose_mechanism",
+    "compare",
     "delayed_estimate",
     "enforce_opacity",
     "from_networkx",
