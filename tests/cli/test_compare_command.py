@@ -55,7 +55,7 @@ def test_patterns_and_top(run) -> None:
         (("--zones", "6"), "zones: expected --places with a grid: it is laid over them, found no places"),
         (("--zones", "nowhere.csv"), "nowhere.csv: expected"),
         (("--case", "who"), "true.csv: expected one column 'who' (--case), found none in 2 columns"),
-        (("--case", "who", "--sequence", "links"), "sequence: expected no --sequence with --case"),
+        (("--case", "who", "--sequence", "links"), "--sequence: expected no --sequence with --case"),
     ],
 )
 def test_one_line_for_what_is_wrong(run, arguments, line: str) -> None:

@@ -78,6 +78,7 @@ JSON_COMMANDS = {
     "learn": ["learn", "trips.csv", "--out", "learned.json"],
     "privatize": ["privatize", "trips.csv", "--out", "private.csv", "--alphabet", "abc", "--epsilon", "2"],
     "check": ["check", "private.csv.manifest.json"],
+    "compare": ["compare", "trips.csv", "private.csv"],
     "ledger grant of a unit": [
         *("ledger", "grant", "--ledger", "charged.db", "--epsilon", "3", "--everyone", "--adjacency", "1"),
     ],

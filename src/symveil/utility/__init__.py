@@ -1,6 +1,8 @@
-"""How well a private file keeps what the true one says: metrics for its holder.
+"""How well a private file keeps what the true one says: metrics for the holder of both.
 
-Every number here depends on the secret sequences and is not private. So neither mechanisms nor verification may import
-this package, and it imports none of them: it compares two files of words, wherever they come from. Nothing here reads
-files or draws; the workflow `compare` does.
+Lives here: metrics of two files of coded words, each named after the paper and the code that it is from, and the exact
+transport that one of them needs.
+May not live here: reading files and drawing pictures (`compare` in workflows does both); mechanisms and verification, not
+even imported, nor may they import this: every number here depends on the secret words.
+Stands on privacy, beside mechanisms and verification.
 """

@@ -20,8 +20,8 @@ from symveil.errors import InternalError
 
 _MOST_ASSIGNED = 3000
 _COPIES = 4
-_NEAREST = 12
-_MOST_NEW = 20
+_NEAREST = 4
+_MOST_NEW = 3
 _TOLERANCE = 1e-10
 _MOST_ROUNDS = 200
 _GAP = 1e-9
