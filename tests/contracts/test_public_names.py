@@ -49,6 +49,7 @@ NAMES = {
     "protection",
     "smallest_epsilon",
     "choose_mechanism",
+    "compare",
     "from_networkx",
     "hamming_automaton",
     "learn_chain",
