@@ -1,4 +1,4 @@
-"""Words of a model weighted by e^{−ηd}: what the kernels need, and when floats may be trusted.
+"""Words of a model weighted by e^{−ηd}: what the loops need, and when floats may be trusted.
 
 V(i,y) = Σ over edges y→σ y' of T·z^{[σ≠w_{i+1}]}·V(i+1,y') adds and multiplies positive numbers
 only, so its relative error is known beforehand (docs/theory/exact-sampling.md): at most (1+u)^K − 1, u = 2⁻⁵³.

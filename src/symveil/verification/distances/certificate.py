@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from symveil.errors import SymveilError
+from symveil.verification.distances.compiled_loops import sweeps
 from symveil.verification.distances.flows import Flows, evaluate, in_threads, parts_of
-from symveil.verification.distances.late import sweeps
 from symveil.verification.distances.tables import ChainTable, Floats, Integers
 
 # With a large α a rounding error at a full sink weighs α times as much as one at a source. So a little less is

@@ -109,13 +109,13 @@ def evaluate(policy: Mapping[Pair, Shipment], distance: NDArray[Any], *, largest
     of them has more than `largest` unknowns.
     """
     pairs = list(policy)
-    place = {pair: number for number, pair in enumerate(pairs)}
+    index = {pair: number for number, pair in enumerate(pairs)}
     rows, columns = [], []
     for number, pair in enumerate(pairs):
         for i, j, _ in policy[pair].arcs:
-            if (i, j) in place:
+            if (i, j) in index:
                 rows.append(number)
-                columns.append(place[i, j])
+                columns.append(index[i, j])
     graph = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(pairs), len(pairs)))
     count, component = connected_components(graph, directed=True, connection="strong")
     groups: list[list[int]] = [[] for _ in range(count)]
@@ -153,7 +153,7 @@ def _callees_first(
 
 
 def _solve_component(pairs: list[Pair], policy: Mapping[Pair, Shipment], distance: NDArray[Any]) -> None:
-    place = {pair: number for number, pair in enumerate(pairs)}
+    index = {pair: number for number, pair in enumerate(pairs)}
     if len(pairs) == 1 and not any(arc[:2] == pairs[0] for arc in policy[pairs[0]].arcs):
         distance[pairs[0]] = policy[pairs[0]].cost(distance)
         return
@@ -163,8 +163,8 @@ def _solve_component(pairs: list[Pair], policy: Mapping[Pair, Shipment], distanc
         known = policy[pair].unshipped
         matrix[number, number] = _ONE
         for i, j, amount in policy[pair].arcs:
-            if (i, j) in place:
-                matrix[number, place[i, j]] -= amount
+            if (i, j) in index:
+                matrix[number, index[i, j]] -= amount
             else:
                 known += amount * distance[i, j]
         constant[number, 0] = known

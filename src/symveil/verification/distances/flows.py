@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from symveil.numerics.progress import Progress
-from symveil.verification.distances.late import linear_loops, sweeps
+from symveil.verification.distances.compiled_loops import linear_loops, sweeps
 from symveil.verification.distances.tables import ChainTable, Floats, Integers
 
 _TOLERANCE = 1e-13  # of reduced costs

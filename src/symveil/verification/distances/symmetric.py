@@ -35,9 +35,9 @@ def symmetric_distances(table: ChainTable, alpha: Fraction, *, progress: Progres
     every = table.same_label_pairs
     pairs = every[every[:, 0] < every[:, 1]]
     if is_small(table, alpha):
-        found = _small(table, alpha, [(s, t) for s, t in pairs.tolist()])
-        if found is not None:
-            return found
+        exact = _small(table, alpha, [(s, t) for s, t in pairs.tolist()])
+        if exact is not None:
+            return exact
     return _large(table, alpha, pairs, progress)
 
 
