@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from symveil.workflows.reproduce.zhao2025_systems import example_4
 
 import symveil as sv
 from cli.running import symveil
@@ -19,7 +20,6 @@ from symveil.workflows.budgets import grant_budget, person_status
 from symveil.workflows.check import check_manifest
 from symveil.workflows.enforce_log import release_log
 from symveil.workflows.releasing.parameters import RunOptions
-from symveil.workflows.reproduce.zhao2025_systems import example_4
 
 LOG = "run,who,seen\n1,ann,b a b\n2,bob,a a b\n3,ann,a c c\n4,cid,b\n"
 UNSAFE = ("a", "a", "b")
