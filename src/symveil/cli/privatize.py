@@ -11,14 +11,16 @@ from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
 from symveil.cli.output import print_facts, print_json, print_notes, rate_bar, thin_protection
 from symveil.cli.single_options import (
+    choice_option,
     column_options,
     json_option,
     ledger_option,
+    number_option,
     out_option,
     release_id_option,
     spreadsheet_option,
 )
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.values import PATH
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,33 +36,20 @@ if TYPE_CHECKING:
 @column_options
 @click.option("--person", metavar="COL", help="Whose budget a sequence is charged to; by default its own.")
 @ledger_option(required=False)
-@click.option(
-    "--over-budget", type=OneOf(["error", "drop"]), default="error", show_default=True,
-    help="What happens to persons with too little budget.",
-)  # fmt: skip
-@click.option(
-    "--on-unknown", type=OneOf(["error", "drop-sequence"]), default="error", show_default=True,
-    help="What happens to sequences that the alphabet or model does not have.",
-)  # fmt: skip
-@release_id_option(required=False)
-@click.option(
-    "--engine", type=OneOf(["local", "spark"]), default="local", show_default=True, help="This machine, or a cluster."
+@choice_option("--over-budget", of=("error", "drop"), text="What happens to persons with too little budget.")
+@choice_option(
+    "--on-unknown",
+    of=("error", "drop-sequence"),
+    text="What happens to sequences that the alphabet or model does not have.",
 )
+@release_id_option(required=False)
+@choice_option("--engine", of=("local", "spark"), text="This machine, or a cluster.")
 @click.option(
     "--master", metavar="URL", help="With --engine spark: the cluster, such as local[2] or spark://host:7077."
 )
 @click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
-@click.option(
-    "--longest", metavar="N", type=WHOLE_NUMBER, default=1_000_000, show_default=True, help="Refuse longer sequences."
-)
-@click.option(
-    "--gzip-ratio",
-    metavar="N",
-    type=WHOLE_NUMBER,
-    default=200,
-    show_default=True,
-    help="Refuse gzip files that unpack to more.",
-)
+@number_option("--longest", "N", text="Refuse longer sequences.", default=1_000_000)
+@number_option("--gzip-ratio", "N", text="Refuse gzip files that unpack to more.", default=200)
 @spreadsheet_option
 @json_option
 def privatize_command(
