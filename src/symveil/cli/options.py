@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symveil.models.alphabet import Alphabet
     from symveil.privacy.parameters import Adjacency
 
-_MECHANISM_OPTIONS = [
+_MECHANISM_OPTIONS: list[Option] = [
     epsilon_option(required=True),
     adjacency_option,
     choice_option(

@@ -26,7 +26,7 @@ from symveil.studio.panels.opacity import OpacityPanel
 from symveil.studio.panels.proofs import ProofsPanel
 from symveil.studio.panels.release import ReleasePanel
 from symveil.studio.studio import Studio
-from symveil.studio.tasks.warm_up import warm_up
+from symveil.studio.tasks.release import warm_up
 
 PANELS: tuple[type[Panel], ...] = (ReleasePanel, ComparePanel, MapPanel, OpacityPanel, ProofsPanel, LedgerPanel)
 
@@ -47,8 +47,9 @@ def build_pages(studio: Studio) -> None:
 def _prepare(studio: Studio) -> None:
     """Let the workers load what they need while the page is looked at for the first time."""
     studio.start()
-    background_tasks.create(asyncio.wait_for(studio.quick.run(warm_up, False), None), name="warm up")
-    background_tasks.create(asyncio.wait_for(studio.patient.run(warm_up, True), None), name="warm up, thoroughly")
+    background_tasks.create(asyncio.wait_for(studio.quick.run(warm_up, {}), None), name="warm up")
+    first = {**ReleasePanel.defaults, "source": "network", "epsilon": "5"}
+    background_tasks.create(asyncio.wait_for(studio.patient.run(warm_up, first), None), name="warm up, thoroughly")
 
 
 def _register(studio: Studio, name: str) -> None:

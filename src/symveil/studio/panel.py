@@ -11,7 +11,7 @@ import html
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ from nicegui.client import Client
 
 from symveil.errors import AlphabetError, FileError, ModelError, ParameterError, SymveilError, WordError
 from symveil.studio.answer import Answer
-from symveil.studio.forms import Scale
+from symveil.studio.forms import Form, Scale
 from symveil.studio.studio import Studio
 from symveil.studio.uploads import uploaded_file
 from symveil.studio.worker import BrokenError, Job, StoppedError, Task, Worker
@@ -34,6 +34,10 @@ class Panel(ABC):
     """One panel of one page."""
 
     name: ClassVar[str]
+    task: ClassVar[Task]
+    """What computes the answer in a worker: a function of (values, steps)."""
+    quick: ClassVar[bool] = False
+    """Whether it answers while a slider moves; other panels take seconds to minutes."""
     title: ClassVar[str]
     lead: ClassVar[str]
     defaults: ClassVar[Mapping[str, str]]
@@ -62,17 +66,13 @@ class Panel(ABC):
     # --- what a subclass says ------------------------------------------------------------------
 
     @abstractmethod
-    def form(self) -> str:
+    def fields(self, form: Form) -> Iterator[str]:
         """The controls, as HTML."""
-
-    @abstractmethod
-    def task(self) -> Task:
-        """What computes the answer in a worker: a function of (values, progress)."""
 
     @property
     def worker(self) -> Worker:
-        """Which worker computes it."""
-        return self.studio.patient
+        """The process that computes the answer."""
+        return self.studio.quick if self.quick else self.studio.patient
 
     def act(self, action: str, value: str) -> None:  # noqa: B027 - most panels have nothing but their form
         """Something other than a change of the form was asked for."""
@@ -87,7 +87,7 @@ class Panel(ABC):
         with ui.element("div").classes("columns"):
             ui.html(
                 f'<form class="controls" aria-label="{html.escape(self.title)}" onsubmit="return false">'
-                f"{self.form()}</form>",
+                f"{''.join(self.fields(Form(self.name, self.values)))}</form>",
                 sanitize=False,
             ).classes("side")
             with ui.element("div").classes("results").props('tabindex="-1"'):
@@ -126,7 +126,7 @@ class Panel(ABC):
         job = self._job = Job(self._progress)
         shown = asyncio.get_running_loop().call_later(_BEFORE_PROGRESS_SHOWS, self._progress, 0, 0, "Working")
         try:
-            answer: Answer = await self.worker.run(self.task(), self._question(), job=job)
+            answer: Answer = await self.worker.run(self.task, self._question(), job=job)
         except StoppedError:
             self._out_of_date()
             self._say("Stopped. Change something to start again.", kind="note")

@@ -25,13 +25,9 @@ _SEEN = 5e-4
 Language = FreeLanguage | RunLanguage
 
 
+@lru_cache(maxsize=64)
 def trellis_svg(language: Language, codes: tuple[int, ...], distance: int) -> str | None:
     """The automaton of the words at one distance, with V and μ; None where it has too many states."""
-    return _trellis_svg(language, codes, distance)
-
-
-@lru_cache(maxsize=64)
-def _trellis_svg(language: Language, codes: tuple[int, ...], distance: int) -> str | None:
     row = np.array(codes, dtype=np.int32)
     if not isinstance(language, RunLanguage):
         automaton = hamming_automaton(
