@@ -115,8 +115,8 @@ def grant_command(
         ledger, epsilon, persons=persons, persons_file=persons_file, everyone=everyone, delta=delta, unit=unit
     )  # fmt: skip
     if as_json:
-        told: dict[str, object] = {"granted": epsilon, "persons": None if everyone else named, "everyone": everyone}
-        print_json(told | ({} if unit is None else {"budgets_for": unit.document()}))
+        document: dict[str, object] = {"granted": epsilon, "persons": None if everyone else named, "everyone": everyone}
+        print_json(document | ({} if unit is None else {"budgets_for": unit.document()}))
         return
     click.echo(f"Granted {epsilon} to {'everyone' if everyone else f'{named} persons'}.")
     if unit is not None:

@@ -98,17 +98,17 @@ def privatize_command(
 def _print(release: FileRelease) -> None:
     from symveil.numerics.rationals import shown_at_least
 
-    told, counts = release.manifest, release.manifest["counts"]
-    loss = shown_at_least(told["guarantee"]["epsilon"])
-    eta = "" if told["eta"] is None else f", eta {told['eta']}"  # not every mechanism has a rate
+    manifest, counts = release.manifest, release.manifest["counts"]
+    loss = shown_at_least(manifest["guarantee"]["epsilon"])
+    eta = "" if manifest["eta"] is None else f", eta {manifest['eta']}"  # not every mechanism has a rate
     facts = [
         ("private file", str(release.out)),
         ("manifest", str(release.manifest_file)),
-        ("release", str(told["release_id"])),
-        ("mechanism", f"{told['mechanism']}{eta}, adjacency {told['b']}"),
+        ("release", str(manifest["release_id"])),
+        ("mechanism", f"{manifest['mechanism']}{eta}, adjacency {manifest['b']}"),
         (
             "loss per sequence",
-            f"epsilon = {loss} ({told['how']}), of {told['epsilon_exact']} asked for",
+            f"epsilon = {loss} ({manifest['how']}), of {manifest['epsilon_exact']} asked for",
         ),
         ("sequences", f"{counts['released']} released of {counts['sequences']}, {counts['symbols']} symbols"),
     ]
@@ -116,8 +116,8 @@ def _print(release: FileRelease) -> None:
         facts.append(("left out", f"{counts['dropped_unknown']} that the alphabet or model does not have"))
     if counts["dropped_over_budget"]:
         facts.append(("left out", f"{counts['dropped_over_budget']} of persons over budget"))
-    if told["charged"] is not None:
-        facts.append(("charged", f"{told['charged']} for each sequence"))
+    if manifest["charged"] is not None:
+        facts.append(("charged", f"{manifest['charged']} for each sequence"))
     if release.true_error is not None:
         facts.append(
             ("true error", f"{release.true_error['changed_fraction']:.6f} of the symbols changed: NOT PRIVATE")
@@ -128,5 +128,5 @@ def _print(release: FileRelease) -> None:
 def _protection(manifest: dict[str, Any]) -> Protection | None:
     from symveil.privacy.protection import Protection
 
-    told = manifest.get("protection")
-    return None if told is None else Protection(told["neighbours_within_adjacency"], tuple(told["by_position"]))
+    said = manifest.get("protection")
+    return None if said is None else Protection(said["neighbours_within_adjacency"], tuple(said["by_position"]))

@@ -169,26 +169,26 @@ class Panel(ABC):
 
     # --- telling -------------------------------------------------------------------------------
 
-    def _progress(self, done: int, of: int, told: str) -> None:
+    def _progress(self, done: int, of: int, text: str) -> None:
         bar = (
             f'<progress value="{done}" max="{of}" aria-label="progress"></progress>' if of else "<progress></progress>"
         )
         self._status.set_content(
-            f'<div class="working"><span>{html.escape(told)} …</span>{bar}<button type="button" data-act="cancel" '
+            f'<div class="working"><span>{html.escape(text)} …</span>{bar}<button type="button" data-act="cancel" '
             f'data-panel="{self.name}">Cancel</button></div>'
         )
 
-    def _say(self, told: str, *, kind: str = "note") -> None:
-        self._status.set_content(f'<p class="{kind}">{html.escape(told)}</p>' if told else "")
+    def _say(self, text: str, *, kind: str = "note") -> None:
+        self._status.set_content(f'<p class="{kind}">{html.escape(text)}</p>' if text else "")
 
     def _refused(self, error: SymveilError) -> None:
         """Show an error where it happened: in its field, or above the results."""
         self._out_of_date()
-        field, told = self._place_of(error), self._plain(error)
+        field, text = self._field_for(error), self._plain(error)
         if field is None:
-            self._say(told, kind="failed")
+            self._say(text, kind="failed")
             return
-        self._call("wrong", self.name, field, _without_name(error, told))
+        self._call("wrong", self.name, field, _without_name(error, text))
         self._say("Nothing was computed: see the marked field.", kind="failed")
 
     def _out_of_date(self) -> None:
@@ -197,7 +197,7 @@ class Panel(ABC):
         self._call("fine", self.name)
         self._call("stale", self.name, "yes")
 
-    def _place_of(self, error: SymveilError) -> str | None:
+    def _field_for(self, error: SymveilError) -> str | None:
         named = {WordError: "word", AlphabetError: "alphabet", ModelError: "model", FileError: "model"}
         name = error.name if isinstance(error, ParameterError) else named.get(type(error), "")
         field = self.field_of.get(name, name)
@@ -213,7 +213,7 @@ class Panel(ABC):
         self.client.run_javascript(f"studio.{function}({', '.join(map(json.dumps, arguments))})")
 
 
-def _without_name(error: SymveilError, told: str) -> str:
+def _without_name(error: SymveilError, text: str) -> str:
     """A message for its own field, which has a label: without the name that the API has for it.
 
     >>> error = ParameterError("epsilon", expected="a number from 0.1 to 10", found="50")
@@ -221,7 +221,7 @@ def _without_name(error: SymveilError, told: str) -> str:
     'Expected a number from 0.1 to 10, found 50'
     """
     name = error.name if isinstance(error, ParameterError) else "word" if isinstance(error, WordError) else ""
-    if not name or not told.startswith(f"{name}: "):
-        return told
-    told = told.removeprefix(f"{name}: ")
-    return told[:1].upper() + told[1:]
+    if not name or not text.startswith(f"{name}: "):
+        return text
+    text = text.removeprefix(f"{name}: ")
+    return text[:1].upper() + text[1:]

@@ -32,5 +32,5 @@ class LedgerPanel(Panel):
     def _question(self) -> Values:
         return {**super()._question(), "address": self.studio.ledger or ""}
 
-    def _place_of(self, error: SymveilError) -> str | None:
-        return "ledger" if isinstance(error, LedgerError) else super()._place_of(error)
+    def _field_for(self, error: SymveilError) -> str | None:
+        return "ledger" if isinstance(error, LedgerError) else super()._field_for(error)

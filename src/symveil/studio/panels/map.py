@@ -58,11 +58,11 @@ class MapPanel(Panel):
         yield form.slider("adjacency", "Hidden roads b", self.scales["adjacency"])
         yield form.slider("samples", "Private trips shown", self.scales["samples"])
 
-    def _place_of(self, error: SymveilError) -> str | None:
+    def _field_for(self, error: SymveilError) -> str | None:
         if isinstance(error, WordError) or (isinstance(error, ParameterError) and error.name == "word"):
             return "trip"
         if isinstance(error, FileError) and self.values["coordinates"] and self.values["coordinates"] in error.path:
             return "coordinates"  # the path of a dropped file has its handle in it
         if isinstance(error, ModelError) and error.where in self.defaults:
             return error.where
-        return super()._place_of(error)
+        return super()._field_for(error)

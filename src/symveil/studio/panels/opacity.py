@@ -73,8 +73,8 @@ class OpacityPanel(Panel):
             self.values["observed"] = ""
         super().change({name: value for name, value in values.items() if name != "observed"})
 
-    def _place_of(self, error: SymveilError) -> str | None:
-        field = super()._place_of(error)
+    def _field_for(self, error: SymveilError) -> str | None:
+        field = super()._field_for(error)
         return None if field == "observed" else field  # it is no field of the form
 
     def act(self, action: str, value: str) -> None:

@@ -46,7 +46,7 @@ class ProofsPanel(Panel):
         )
         yield form.text("upto", "Curve up to ε", public=True)
 
-    def _place_of(self, error: SymveilError) -> str | None:
+    def _field_for(self, error: SymveilError) -> str | None:
         if isinstance(error, ModelError) and error.where.startswith("pairs"):
             return "pairs"
-        return super()._place_of(error)
+        return super()._field_for(error)

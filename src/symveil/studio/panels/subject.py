@@ -64,7 +64,7 @@ class SubjectPanel(Panel):
             when="source=alphabet|file",
         )
 
-    def _place_of(self, error: SymveilError) -> str | None:
+    def _field_for(self, error: SymveilError) -> str | None:
         if isinstance(error, WordError) or (isinstance(error, ParameterError) and error.name == "word"):
             return "word" if self.values["source"] == "alphabet" else "trip"
-        return super()._place_of(error)
+        return super()._field_for(error)

@@ -186,13 +186,13 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
         distance = min(possible, key=lambda each: abs(each - distance))
     svg = trellis_svg(language, codes, distance)
     if svg is not None:
-        told = (
+        explained = (
             f"All words at distance {distance}, state by state. <b>V</b> counts the ways to finish from a state; "
             "following <b>μ</b> draws each word with the same probability."
         )
         return Section(
             heading="The automaton it is drawn from",
-            body=f"<p>{told}</p>",
+            body=f"<p>{explained}</p>",
             svg=svg,
             picture="automaton",
             wide=True,
@@ -215,13 +215,13 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
             body=f"<p>It has {size}: too many to draw. Try a shorter word.</p>",
             wide=True,
         )
-    told = (
+    explained = (
         f"The automaton has {size}: summed up here over the states of the model, {what}. Each cell: how likely the "
         "draw passes there, and how likely the next symbol is changed."
     )
     return Section(
         heading="The automaton it is drawn from, summed up",
-        body=f"<p>{told}</p>",
+        body=f"<p>{explained}</p>",
         svg=grid,
         picture="automaton",
         wide=True,

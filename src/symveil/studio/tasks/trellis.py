@@ -54,14 +54,14 @@ def grid_svg(language: Language, codes: tuple[int, ...], law: NDArray[np.float64
     rows = range(min(highest, _MOST_ROWS - 1) + 1)
     cells = [
         Cell(
-            column=place,
+            column=index,
             row=errors,
             heat=float(through[position, errors]),
             value=_share(through[position, errors]),
             annotation="" if position == length else _share(errs[position, errors]),
-            told=_told(position, errors, through[position, errors], errs[position, errors], length),
+            told=_tooltip(position, errors, through[position, errors], errs[position, errors], length),
         )
-        for place, position in enumerate(columns.tolist())
+        for index, position in enumerate(columns.tolist())
         for errors in rows
         if errors <= position and through[position, errors] >= _SEEN
     ]
@@ -84,6 +84,6 @@ def _share(value: float) -> str:
     return f"{percent:.1f}%" if percent < 9.95 else f"{percent:.0f}%"
 
 
-def _told(position: int, errors: int, through: float, errs: float, length: int) -> str:
+def _tooltip(position: int, errors: int, through: float, errs: float, length: int) -> str:
     told = f"after {position} symbols, {errors} changed: probability {through:.4g}"
     return told if position == length else f"{told}; the next one is changed with probability {errs:.4g}"
