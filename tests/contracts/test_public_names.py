@@ -48,6 +48,7 @@ NAMES = {
     "protection",
     "smallest_epsilon",
     "choose_mechanism",
+    "compose",
     "from_networkx",
     "hamming_automaton",
     "learn_chain",
