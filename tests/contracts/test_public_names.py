@@ -50,6 +50,7 @@ NAMES = {
     "smallest_epsilon",
     "choose_mechanism",
     "compare",
+    "compose",
     "from_networkx",
     "hamming_automaton",
     "learn_chain",
