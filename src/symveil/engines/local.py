@@ -200,7 +200,7 @@ class LocalJob(Job):
         """Record by record: what is in the output stands in the input, in this order, and nothing but what was left
         out stands between.
         """
-        options = ColumnOptions(**self._file.options())
+        options = ColumnOptions.from_names(self._file.names())
         made = self._outline(open_sequences(self._target, options, apostrophes=self._apostrophes))
         awaited = next(made, None)
         records = 0

@@ -237,9 +237,8 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
     if lengths is None:
         del promise["protection"]  # it is that of a middle length
     for key, value in promise.items():
-        if json.dumps(document[key], sort_keys=True) != json.dumps(
-            value, sort_keys=True
-        ):  # not as Python: 1 is not true
+        # as text, and not as Python compares them: 1 is not true
+        if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
             return Check("guarantee", False, f"another {key} than what is computed again")
     # what is printed is rounded upwards, and may be above an epsilon that is kept: exact against exact
     epsilon = release.choice.epsilon
@@ -270,14 +269,14 @@ class _Content:
 
 
 def _content(path: Path, release: Release, document: dict[str, Any]) -> _Content:
-    names = {{"id": "identifier"}.get(key, key): value for key, value in document["output"]["columns"].items()}
+    columns = ColumnOptions.from_names(document["output"]["columns"])
     files = [file for file in released_files(path) if suffix(file) == ".parquet"] if path.is_dir() else [path]
     records = symbols = outside = 0
     lengths = np.empty(0, dtype=np.int64)
     form = None
     for each in files:
         guarded = document["output"].get("spreadsheet_safe") is True
-        file = open_sequences(each, ColumnOptions(**names), apostrophes="read" if guarded else "none")
+        file = open_sequences(each, columns, apostrophes="read" if guarded else "none")
         form = file.form
         for batch in file.records():
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)

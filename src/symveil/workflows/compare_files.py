@@ -106,8 +106,7 @@ def _told(place: Path) -> tuple[ColumnOptions, bool] | None:
         return None
     output = read_manifest(manifest).document["output"]
     try:
-        names = {{"id": "identifier"}.get(key, key): value for key, value in output["columns"].items()}
-        return ColumnOptions(**names), output.get("spreadsheet_safe") is True
+        return ColumnOptions.from_names(output["columns"]), output.get("spreadsheet_safe") is True
     except (LookupError, TypeError, AttributeError):
         raise FileError(str(manifest), expected="a manifest as symveil writes it", found="another document") from None
 

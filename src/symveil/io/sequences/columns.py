@@ -5,9 +5,10 @@ Messages give positions of columns, never names: a file without a header has a s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Self
 
 from symveil.errors import FileError, ParameterError
 
@@ -41,6 +42,11 @@ class ColumnOptions:
         for name in self.keep:
             if self.keep.count(name) > 1:
                 raise ParameterError("keep", expected="each column once", found=repr(name))
+
+    @classmethod
+    def from_names(cls, names: Mapping[str, str]) -> Self:
+        """The options that read an output again, from the columns that its manifest names."""
+        return cls(**{"identifier" if key == "id" else key: value for key, value in names.items()})  # type: ignore[arg-type]
 
     @property
     def is_long(self) -> bool | None:

@@ -40,10 +40,6 @@ class SequenceFile(ABC):
     def names(self) -> dict[str, str]:
         """The columns of ids, sequences and events by their options: enough to read the output again."""
 
-    def options(self) -> dict[str, Any]:
-        """The same, as options to open the output with."""
-        return {{"id": "identifier"}.get(name, name): column for name, column in self.names().items()}
-
     @abstractmethod
     def records(self) -> Iterator[pa.RecordBatch]:
         """The records (see `records`), in order."""
