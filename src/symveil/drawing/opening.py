@@ -30,14 +30,7 @@ def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
     """The bytes of a regular file; anything else is an `OSError`.
 
     A pipe that the shell made and handed to this process (`/dev/stdin`, `/dev/fd/63`) is taken as well: only the
-    person at the keyboard can have meant it.
-
-    Parameters
-    ----------
-    path
-        The name of the file.
-    follow
-        Whether the file that a symbolic link leads to will do.
+    person at the keyboard can have meant it. `follow`: whether the file that a symbolic link leads to will do.
 
     >>> open_regular(Path("/dev/zero"))
     Traceback (most recent call last):
@@ -61,14 +54,7 @@ def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
 
 
 def is_regular(path: Path, *, follow: bool = True) -> bool:
-    """Whether there is a regular file of this name.
-
-    Parameters
-    ----------
-    path
-        The name of the file.
-    follow
-        Whether the file that a symbolic link leads to will do.
+    """Whether there is a regular file of this name; with `follow`, one that a symbolic link leads to will do.
 
     >>> is_regular(Path("/dev/zero")), is_regular(Path("/no/such/file"))
     (False, False)

@@ -47,7 +47,7 @@ def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) ->
     if exact and small is None:
         raise TooLargeError(
             f"exact: expected at most {MOST_UNKNOWNS_ON_REQUEST} unknowns of the linear system, found more; leave the "
-            "choice to symveil and take the bounds it proves",
+            "choice to symveil and take the bounds it proves"
         )
     if small is None:
         enclosed = solve_in_floats(chain)
