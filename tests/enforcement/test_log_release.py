@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from symveil.workflows.reproduce.zhao2025_systems import example_4
 
 import symveil as sv
 from cli.running import symveil
 from symveil.errors import LedgerError, OverBudgetError, ParameterError, WordError
+from symveil.examples.paper_systems import example_4
 from symveil.io.models.model_json import model_text
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.randomness import NotPrivateSeededBits
