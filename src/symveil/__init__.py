@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.budgets import grant_budget, ledger_status, person_status
     from symveil.workflows.check import check_manifest
+    from symveil.workflows.compare import compare
+    from symveil.workflows.compose import compose
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
@@ -90,6 +92,8 @@ __all__ = [
     "audit_by_chain",
     "check_manifest",
     "choose_mechanism",
+    "compare",
+    "compose",
     "delayed_estimate",
     "enforce_opacity",
     "from_networkx",

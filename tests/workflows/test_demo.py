@@ -13,6 +13,8 @@ from symveil.examples.road_network import town_trips
 from symveil.io.models.model_files import load_model
 from symveil.workflows.demo import EPSILONS, Demo, run_demo, trip_map
 
+pytestmark = pytest.mark.xdist_group("demo")  # run once
+
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory) -> Demo:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from symveil.drawing.bezier import Point
 from symveil.drawing.colours import BLUE, BORDER, CARD, GREY, INK
 from symveil.drawing.curves import PALETTE
-from symveil.drawing.svg import svg_document
+from symveil.drawing.svg import escaped, svg_document
 
 Road = tuple[Point, Point]
 """Its two ends, x to the right and y upwards; the same point twice for a place."""
@@ -62,6 +62,27 @@ def road_map_svg(
         pieces.append(_line(sheet, roads[name], colour, 0.5 * step, dashes=dashes))
     if len(trip) <= _MOST_NUMBERS:
         pieces += [_number(sheet, roads[name], numbers, step) for name, numbers in drawn.items()]
+    return svg_document(title, pieces, wide=_SIZE, high=round(sheet.high))
+
+
+def road_weights_svg(roads: Mapping[str, Road], weights: Mapping[str, float], *, title: str, heaviest: float) -> str:
+    """The roads, each as thick and as dark as its weight is large beside the `heaviest`.
+
+    >>> roads = {"a": ((0, 0), (1, 0)), "b": ((1, 0), (1, 1))}
+    >>> picture = road_weights_svg(roads, {"a": 2.0}, title="visits", heaviest=2.0)
+    >>> picture.count('stroke="#d9e0e7"'), picture.count('stroke="#0b5fb3"')
+    (3, 1)
+    """
+    roads = _tame(roads)
+    sheet = _Sheet.of(roads, [])
+    step = _thickness(roads, sheet)
+    pieces = [_line(sheet, road, BORDER, 0.25 * step) for road in roads.values()]
+    for name in sorted(roads, key=lambda each: weights.get(each, 0.0)):  # the heaviest lie on top
+        share = min(1.0, weights.get(name, 0.0) / (heaviest or 1.0))
+        if share > 0:
+            line = _line(sheet, roads[name], BLUE, (0.2 + 0.9 * share) * step)
+            shade = f'opacity="{0.25 + 0.75 * share:.2f}"'
+            pieces.append(f"<g {shade}><title>{escaped(name)}: {weights[name]:.3g}</title>{line}</g>")
     return svg_document(title, pieces, wide=_SIZE, high=round(sheet.high))
 
 

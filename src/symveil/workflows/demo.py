@@ -195,7 +195,7 @@ def _maps(originals: dict[str, tuple[str, ...]], rows: Sequence[DemoRow]) -> str
             cells.append(f"<div>{trip_map(trips_at[name], originals[name])}ε = {row.epsilon}</div>")
     return (
         "<p>Four trips, each with its three private versions. Numbers say in which order streets are driven; streets "
-        f'that differ from the true trip, place by place, are dashed.</p><div class="maps">{"".join(cells)}</div>'
+        f'that differ from the true trip at the same position are dashed.</p><div class="maps">{"".join(cells)}</div>'
     )
 
 

@@ -108,11 +108,11 @@ def _in_its_form(enforcement: Enforcement, source: Path, out: Path, options: Col
     content = io.BytesIO()
     writer = log.writer(content, packed=out.name.lower().endswith(".gz"))
     for batch in batches:
-        place = batch.schema.get_field_index(SYMBOLS)
+        index = batch.schema.get_field_index(SYMBOLS)
         column = pa.array([list(next(shown)) for _ in range(len(batch))], type=pa.list_(pa.string()))
-        if pa.types.is_integer(batch.column(place).type.value_type):
-            column = column.cast(pa.list_(batch.column(place).type.value_type))
-        writer.write(batch.set_column(place, SYMBOLS, column))
+        if pa.types.is_integer(batch.column(index).type.value_type):
+            column = column.cast(pa.list_(batch.column(index).type.value_type))
+        writer.write(batch.set_column(index, SYMBOLS, column))
     writer.close()
     return content.getvalue(), len(observations)
 

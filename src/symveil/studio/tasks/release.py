@@ -65,6 +65,12 @@ def answer_release(values: Mapping[str, str], steps: Steps) -> Answer:
     )
 
 
+def warm_up(values: Mapping[str, str], steps: Steps) -> None:
+    """Import the workflows before anybody asks; with values also compile the loops that prove guarantees."""
+    if values:
+        answer_release(values, steps)
+
+
 def prepare_release(values: Mapping[str, str], steps: Steps) -> float:
     """Prove the guarantee for one more ε, so that the slider finds it ready; how many seconds that took."""
     del steps
@@ -180,13 +186,13 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
         distance = min(possible, key=lambda each: abs(each - distance))
     svg = trellis_svg(language, codes, distance)
     if svg is not None:
-        told = (
+        explained = (
             f"All words at distance {distance}, state by state. <b>V</b> counts the ways to finish from a state; "
             "following <b>μ</b> draws each word with the same probability."
         )
         return Section(
             heading="The automaton it is drawn from",
-            body=f"<p>{told}</p>",
+            body=f"<p>{explained}</p>",
             svg=svg,
             picture="automaton",
             wide=True,
@@ -209,13 +215,13 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
             body=f"<p>It has {size}: too many to draw. Try a shorter word.</p>",
             wide=True,
         )
-    told = (
+    explained = (
         f"The automaton has {size}: summed up here over the states of the model, {what}. Each cell: how likely the "
         "draw passes there, and how likely the next symbol is changed."
     )
     return Section(
         heading="The automaton it is drawn from, summed up",
-        body=f"<p>{told}</p>",
+        body=f"<p>{explained}</p>",
         svg=grid,
         picture="automaton",
         wide=True,
