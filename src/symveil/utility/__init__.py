@@ -2,7 +2,7 @@
 
 Lives here: metrics of two files of coded words, each named after the paper and the code that it is from, and the exact
 transport that one of them needs.
-May not live here: reading files and drawing pictures (`compare` in workflows does both); mechanisms and verification, not
-even imported, nor may they import this: every number here depends on the secret words.
+May not live here: reading files and drawing pictures (`compare` in workflows does both); mechanisms and verification,
+not even imported, nor may they import this: every number here depends on the secret words.
 Stands on privacy, beside mechanisms and verification.
 """
