@@ -8,7 +8,7 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import print_facts, print_json, print_notes
-from symveil.cli.single_options import json_option, out_option, wide_form_options
+from symveil.cli.single_options import file_option, json_option, out_option, wide_form_options
 from symveil.cli.values import PATH
 
 _A_MODEL_IS_A_RELEASE = (
@@ -21,7 +21,7 @@ _A_MODEL_IS_A_RELEASE = (
 @click.argument("source", metavar="IN", type=PATH)
 @out_option("The model, as JSON")
 @click.option("--smooth", metavar="X", default="0", show_default=True, help="Add this to every allowed move's count.")
-@click.option("--from-graph", metavar="FILE", type=PATH, help="A model whose moves are the allowed ones.")
+@file_option("--from-graph", text="A model whose moves are the allowed ones.")
 @wide_form_options
 @json_option
 def learn_command(

@@ -7,9 +7,28 @@ from typing import Any
 
 import click
 
-from symveil.cli.values import PATH
+from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def choice_option(*names: str, of: tuple[str, ...], text: str) -> Option:
+    """One of a few words; the first is the default."""
+    return click.option(*names, type=OneOf(of), default=of[0], show_default=True, help=text)
+
+
+def file_option(*names: str, text: str) -> Option:
+    """A file to read or to write."""
+    return click.option(*names, metavar="FILE", type=PATH, help=text)
+
+
+def number_option(name: str, metavar: str, *, text: str, default: int | None = None, required: bool = False) -> Option:
+    """A whole number."""
+    shown = default is not None
+    return click.option(
+        name, metavar=metavar, type=WHOLE_NUMBER, default=default, show_default=shown, required=required, help=text
+    )
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 

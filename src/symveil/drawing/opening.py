@@ -1,4 +1,4 @@
-"""Opening a file that somebody else may have named: a regular file or nothing, and without waiting for anybody.
+"""Opening a file whose name may come from a stranger: a regular file or nothing, and without waiting.
 
 A device may never end and a pipe may never begin. Both are refused before a byte is read, with an `OSError` that
 says in its `strerror` what was found, as the system's own errors do.

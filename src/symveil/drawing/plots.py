@@ -1,6 +1,6 @@
 """Plots: curves with shaded bounds, and the bars of a law, as PNG or SVG.
 
-Each curve is named at its end, so that nobody has to match colours with a legend. Figures are
+Each curve is named at its end, so that colours need not be matched with a legend. Figures are
 objects of their own and never touch pyplot, whose global state belongs to the user.
 """
 
@@ -18,6 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from symveil.drawing.colours import BARS, GREY, GRID, INK
 from symveil.drawing.curves import PALETTE, Band, Curve, Numbers
 from symveil.drawing.saving import save
 from symveil.drawing.text import displayable
@@ -25,16 +26,11 @@ from symveil.errors import ParameterError
 
 __all__ = ["PALETTE", "Band", "Curve", "draw_bars", "draw_curves"]
 
-_INK = "#1b2733"
-_GREY = "#566472"
-_GRID = "#e4e9ee"
-
 _WIDTH, _HEIGHT = 6.2, 3.9  # inches, of the frame
 _LABEL_WIDTH = 26  # characters, before a label at the end of a curve is wrapped
 _LINE_OF_LABEL = 0.058  # of the height of the frame
 _MOST_BARS = 120
 _SEEN = 1e-3  # of the highest bar
-_BARS = "#86b6d9"
 
 
 def draw_curves(
@@ -96,10 +92,10 @@ def draw_bars(
         raise ParameterError("heights", expected="finite values, 0 or more", found="another one")
     figure, axes = _frame(title, x_label, y_label)
     if len(places) <= _MOST_BARS:
-        axes.bar(places, values, width=0.78, color=_BARS, zorder=2)
+        axes.bar(places, values, width=0.78, color=BARS, zorder=2)
         seen = places
     else:  # so many bars have no gaps one could see; one outline is drawn at once
-        axes.fill_between(places, values, step="mid", color=_BARS, linewidth=0, zorder=2)
+        axes.fill_between(places, values, step="mid", color=BARS, linewidth=0, zorder=2)
         seen = places[values >= values.max() * _SEEN]
     axes.set_xlim(seen.min() - 0.6, seen.max() + 0.6)
     axes.set_ylim(0.0, float(values.max()) * 1.14 or 1.0)  # the mark is named above the bars
@@ -128,18 +124,18 @@ def _frame(title: str, x_label: str, y_label: str) -> tuple[Figure, Axes]:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        axes.spines[side].set_color(_GREY)
+        axes.spines[side].set_color(GREY)
         axes.spines[side].set_linewidth(0.8)
-    axes.tick_params(colors=_GREY, labelsize=10, length=3.5, width=0.8)
-    axes.grid(axis="y", color=_GRID, linewidth=0.8)
+    axes.tick_params(colors=GREY, labelsize=10, length=3.5, width=0.8)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.set_facecolor("white")
     # Text is written as it comes: a dollar sign is a dollar sign.
-    axes.set_xlabel(displayable(x_label), color=_INK, fontsize=11, labelpad=7, parse_math=False)
-    axes.set_ylabel(displayable(y_label), color=_INK, fontsize=11, labelpad=8, parse_math=False)
+    axes.set_xlabel(displayable(x_label), color=INK, fontsize=11, labelpad=7, parse_math=False)
+    axes.set_ylabel(displayable(y_label), color=INK, fontsize=11, labelpad=8, parse_math=False)
     if title:
         axes.set_title(
-            displayable(title), loc="left", color=_INK, fontsize=12.5, fontweight="bold", pad=14, parse_math=False
+            displayable(title), loc="left", color=INK, fontsize=12.5, fontweight="bold", pad=14, parse_math=False
         )
     return figure, axes
 

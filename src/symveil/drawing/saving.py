@@ -1,4 +1,4 @@
-"""Saving a file so that nobody ever meets half of one: pictures here, everything else through `io`."""
+"""Saving a file whole or not at all: pictures here, everything else through `io`."""
 
 from __future__ import annotations
 
