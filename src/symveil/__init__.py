@@ -21,9 +21,11 @@ __version__ = "0.2.1"
 if TYPE_CHECKING:
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.errors import SymveilError
+    from symveil.io.cost_files import read_costs, read_places
     from symveil.io.models.model_files import load_model, save_model
     from symveil.io.models.networkx_graphs import from_networkx
     from symveil.io.sequences.word_lists import read_sequences
+    from symveil.languages.cost_table import CostTable
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
     from symveil.languages.levenshtein_automaton import LevenshteinAutomaton, levenshtein_automaton
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.budgets import grant_budget, ledger_status, person_status
     from symveil.workflows.check import check_manifest
+    from symveil.workflows.compare import compare
     from symveil.workflows.compose import compose
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Alphabet",
     "Automaton",
+    "CostTable",
     "DistanceLaw",
     "EditChannel",
     "Exponential",
@@ -88,6 +92,7 @@ __all__ = [
     "audit_by_chain",
     "check_manifest",
     "choose_mechanism",
+    "compare",
     "compose",
     "delayed_estimate",
     "enforce_opacity",
@@ -104,6 +109,8 @@ __all__ = [
     "privatize",
     "privatize_file",
     "protection",
+    "read_costs",
+    "read_places",
     "read_sequences",
     "runs",
     "runs_up_to",

@@ -62,5 +62,5 @@ def audit_command(
         if verdict.witness:
             facts += [(name, " ".join(map(repr, word)) or "(the empty word)") for name, word in verdict.witness.items()]
         print_facts("Audit", facts)
-    print_notes(notes)
+    print_notes([*notes, *report.notes])
     return 0 if verdict.private else 1

@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.single_options import Option, adjacency_option, choice_option, epsilon_option, number_option
-from symveil.cli.values import MECHANISM_NAME, PATH
+from symveil.cli.single_options import (
+    Option,
+    adjacency_option,
+    choice_option,
+    epsilon_option,
+    file_option,
+    number_option,
+)
+from symveil.cli.values import MECHANISM_NAME, PATH, OneOf
 from symveil.errors import InputError, ParameterError, WordError
 
 if TYPE_CHECKING:
+    from symveil.languages.cost_table import CostTable
     from symveil.languages.language import Language
     from symveil.mechanisms.choice import MechanismChoice
     from symveil.mechanisms.mechanism import Mechanism
@@ -54,6 +62,17 @@ _MECHANISM_OPTIONS: list[Option] = [
         "--max-length", "N", text="With metric levenshtein: no word has more symbols than this public bound."
     ),
     number_option("--cutoff", "K", text="With truncated-levenshtein: words farther than K edits are all alike."),
+    click.option(
+        "--cost",
+        type=OneOf(["hamming", "swap", "given"]),
+        help="On a model: how far a word is. swap counts swaps that adjacent words can make.",
+    ),
+    file_option("--costs", text="What wrong symbols cost: CSV of symbol, symbol, cost."),
+    file_option("--places", text="The same from a map: CSV of symbol, x, y."),
+    click.option("--metres-per-unit", metavar="M", help="With --places: how far a cost of 1 reaches; 100 by default."),
+    click.option("--cap", metavar="C|none", help="The most that a symbol costs; by default a large number."),
+    click.option("--balanced", is_flag=True, help="On a chain: a prior that makes all words equally easy to hide."),
+    number_option("--step", "T", text="With staircase: how wide its first step is."),
     click.option("--not-private", is_flag=True, help="Needed by mechanisms kept only to reproduce a paper."),
 ]
 
@@ -86,6 +105,13 @@ class MechanismOptions:
     offset: str
     max_length: int | None
     cutoff: int | None
+    cost: str | None
+    costs: Path | None
+    places: Path | None
+    metres_per_unit: str | None
+    cap: str | None
+    balanced: bool
+    step: int | None
     not_private: bool
 
     def choice(self, *, public_start: bool = False, for_file: bool = False) -> MechanismChoice:
@@ -95,7 +121,24 @@ class MechanismOptions:
         typed = {field.name: getattr(self, field.name) for field in fields(self)}
         typed["adjacency"] = read_adjacency_option(self.adjacency)
         typed["not_private"] |= for_file  # refused with the words
+        del typed["places"], typed["metres_per_unit"]
+        typed["costs"] = self._cost_table()
         return read_choice(**typed, public_start=public_start)
+
+    def _cost_table(self) -> CostTable | None:
+        """What `--costs` or `--places` holds."""
+        if self.costs is not None and self.places is not None:
+            raise InputError("places: expected --costs or --places, found both")
+        if self.metres_per_unit is not None and self.places is None:
+            raise InputError("metres-per-unit: expected --places with it, found none")
+        if self.costs is None and self.places is None:
+            return None
+        from symveil.io.cost_files import read_costs, read_places
+
+        if self.costs is not None:
+            return read_costs(self.costs)
+        assert self.places is not None  # noqa: S101 - one of them is there
+        return read_places(self.places, metres_per_unit=self.metres_per_unit or "100")
 
 
 def read_adjacency_option(text: str) -> Adjacency:

@@ -93,10 +93,9 @@ def wide_form_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How a file of sequences is read, whether a row is a sequence or one event, and what else of it passes."""
+def event_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a file with one event in a row is read."""
     for option in (
-        click.option("--keep", metavar="COL", multiple=True, help="A public column that passes as it is. Repeatable."),
         click.option("--symbol", metavar="COL", help="Long form: the column of the symbols."),
         click.option(
             "--order", metavar="COL", help="Long form: numbers or timestamps that put a case's events in order."
@@ -104,4 +103,12 @@ def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--case", metavar="COL", help="Long form, one event per row: the column of the case."),
     ):
         command = option(command)
-    return wide_form_options(command)
+    return command
+
+
+def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a file of sequences is read, whether a row is a sequence or one event, and what else of it passes."""
+    keep = click.option(
+        "--keep", metavar="COL", multiple=True, help="A public column that passes as it is. Repeatable."
+    )
+    return wide_form_options(event_options(keep(command)))

@@ -65,7 +65,31 @@ def road_map_svg(
             pieces.append(_line(sheet, roads[name], BLUE, 0.5 * step))
     if len(trip) <= _MOST_NUMBERS:
         pieces += [_number(sheet, roads[name], numbers, step) for name, numbers in drawn.items()]
-    high = sheet.high
+    return _document(title, pieces, sheet.high)
+
+
+def road_weights_svg(roads: Mapping[str, Road], weights: Mapping[str, float], *, title: str, heaviest: float) -> str:
+    """The roads, each as thick and as dark as its weight is large beside the `heaviest`.
+
+    >>> roads = {"a": ((0, 0), (1, 0)), "b": ((1, 0), (1, 1))}
+    >>> picture = road_weights_svg(roads, {"a": 2.0}, title="visits", heaviest=2.0)
+    >>> picture.count('stroke="#d9e0e7"'), picture.count('stroke="#0b5fb3"')
+    (3, 1)
+    """
+    roads = _tame(roads)
+    sheet = _Sheet.of(roads, [])
+    step = _thickness(roads, sheet)
+    pieces = [_line(sheet, road, STREET, 0.25 * step) for road in roads.values()]
+    for name in sorted(roads, key=lambda each: weights.get(each, 0.0)):  # the heaviest lie on top
+        share = min(1.0, weights.get(name, 0.0) / (heaviest or 1.0))
+        if share > 0:
+            line = _line(sheet, roads[name], BLUE, (0.2 + 0.9 * share) * step)
+            shade = f'opacity="{0.25 + 0.75 * share:.2f}"'
+            pieces.append(f"<g {shade}><title>{escaped(name)}: {weights[name]:.3g}</title>{line}</g>")
+    return _document(title, pieces, sheet.high)
+
+
+def _document(title: str, pieces: Sequence[str], high: float) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_SIZE:g}" height="{high:.0f}" '

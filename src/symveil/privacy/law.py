@@ -110,6 +110,8 @@ class DistanceLaw:
         Whether the last row stands for its distance or more.
     metric
         "hamming" or "levenshtein".
+    expected_cost
+        The mean cost between the words, where costs of symbols were given.
 
     >>> import symveil as sv
     >>> law = sv.Exponential(sv.words("ab", 2), epsilon=2).distances()
@@ -128,6 +130,8 @@ class DistanceLaw:
     measured: Literal["distance", "edits"] = "distance"
     or_more: bool = False
     metric: Metric = "hamming"
+    expected_cost: float | None = None
+    """What the wrong symbols cost together, where costs were given."""
 
     def __post_init__(self) -> None:
         for array in (self.distances, self.probabilities, self.log_probabilities):

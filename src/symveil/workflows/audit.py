@@ -16,10 +16,11 @@ from symveil.verification.verdict import AuditVerdict
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """A verdict, and whether everything that the mechanism releases is the empty word."""
+    """A verdict, whether everything that the mechanism releases is the empty word, and what its user should know."""
 
     verdict: AuditVerdict
     tells_nothing: bool
+    notes: tuple[str, ...]
 
 
 def audit_choice(
@@ -68,4 +69,4 @@ def audit_choice(
         verdict = audit_by_chain(law, length=up_to, progress=progress)
     else:
         verdict = audit(law, length=up_to, output_length=output_length, progress=progress)
-    return AuditReport(verdict, law.tells_nothing)
+    return AuditReport(verdict, law.tells_nothing, tuple(law.notes))

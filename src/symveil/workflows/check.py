@@ -165,7 +165,12 @@ def _release(told: dict[str, Any], file: Path, model: str | Path | None, checks:
         said = {name: told["parameters"][name] for name in _PARAMETERS_OF_0_2}  # every manifest says them
         # a manifest of version 0.2 has the budget and the adjacency elsewhere only
         asked = {"epsilon": told["epsilon_exact"], "adjacency": told["b"], **said} | told["parameters"]
-        return Release.of(MechanismChoice.from_document(asked), alphabet=told["alphabet"], model=loaded)
+        choice = MechanismChoice.from_document(asked)
+        if choice.costs is not None:
+            same = choice.costs.digest == told["digests"].get("costs")
+            note = "they are what their SHA-256 says" if same else "their SHA-256 is another one"
+            checks.append(Check("costs", same, note))
+        return Release.of(choice, alphabet=told["alphabet"], model=loaded)
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None
