@@ -29,7 +29,7 @@ class Automaton(Drawable):
     transitions
         (state, symbol, state) each; symbol None is a silent move.
     initial
-        The state, or the states, in which a word begins.
+        The state in which a word begins.
     accepting
         The states in which a word may end.
 
