@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.single_options import Option, adjacency_option, choice_option, epsilon_option, number_option
+from symveil.cli.single_options import (
+    Option,
+    adjacency_option,
+    choice_option,
+    epsilon_option,
+    file_option,
+    number_option,
+)
 from symveil.cli.values import MECHANISM_NAME, PATH, OneOf
 from symveil.errors import InputError, ParameterError, WordError
 
@@ -54,18 +61,18 @@ _MECHANISM_OPTIONS: list[Option] = [
     number_option(
         "--max-length", "N", text="With metric levenshtein: no word has more symbols than this public bound."
     ),
+    number_option("--cutoff", "K", text="With truncated-levenshtein: words farther than K edits are all alike."),
     click.option(
         "--cost",
         type=OneOf(("hamming", "swap", "given")),
         help="On a model: how far a word is. swap counts swaps that adjacent words can make.",
     ),
-    click.option("--costs", metavar="FILE", type=PATH, help="What wrong symbols cost: CSV of symbol, symbol, cost."),
-    click.option("--places", metavar="FILE", type=PATH, help="The same from a map: CSV of symbol, x, y."),
+    file_option("--costs", text="What wrong symbols cost: CSV of symbol, symbol, cost."),
+    file_option("--places", text="The same from a map: CSV of symbol, x, y."),
     click.option("--metres-per-unit", metavar="M", help="With --places: how far a cost of 1 reaches; 100 by default."),
     click.option("--cap", metavar="C|none", help="The most that a symbol costs; by default a large number."),
     click.option("--balanced", is_flag=True, help="On a chain: a prior that makes all words equally easy to hide."),
     number_option("--step", "T", text="With staircase: how wide its first step is."),
-    number_option("--cutoff", "K", text="With truncated-levenshtein: words farther than K edits are all alike."),
     click.option("--not-private", is_flag=True, help="Needed by mechanisms kept only to reproduce a paper."),
 ]
 
