@@ -250,7 +250,7 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
 def _quickly_worked_out(release: Release, lengths: list[int]) -> bool:
     """Whether lengths that nobody has seen take little time: anything can be written into a manifest."""
     longest = max(lengths, default=0)
-    if release.choice.metric == "levenshtein" or release.model is None:
+    if release.choice.metric == "levenshtein" or release.mechanism.language.graph is None:
         return longest <= _LONGEST_NAMED
     reach = min(release.mechanism.adjacency, longest)
     return longest * reach**2 <= _LONGEST_NAMED_ON_A_MODEL
