@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.measure import Effort, find_peer
 from benchmarks.row import Benchmark, Row
-from symveil.io.model_files import save_model
+from symveil.io.models.model_files import save_model
 from symveil.workflows.reproduce.road_network import TRIP, road_network
 
 BAR = 0.3  # seconds
@@ -56,7 +56,7 @@ def slider(effort: Effort) -> Iterator[Row]:
     with _studio() as (address, command_line), api.module.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.goto(f"{address}release?source=network&epsilon=5")
+        page.goto(address.replace("/?token", "/release?source=network&epsilon=5&token"))
         page.wait_for_selector("#panel-release .cards", timeout=_PATIENCE)
         # far from 5, where preparing begins
         fresh = [page.evaluate(_MOVE, value) for value in effort.of(("9.3", "1.3", "8.7"), ("9.3",))]
@@ -118,9 +118,8 @@ def _studio() -> Iterator[tuple[str, list[str]]]:
 
 def _address(log: Path) -> str:
     for _ in range(1200):
-        found = re.search(r"http://127\.0\.0\.1:\d+/", log.read_text())
+        found = re.search(r"http://127\.0\.0\.1:\d+/\S+(?=\s)", log.read_text())
         if found:
-            time.sleep(1.0)  # it listens; the page is ready a moment later
             return found[0]
         time.sleep(0.05)
     raise RuntimeError("the studio did not start")

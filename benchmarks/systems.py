@@ -31,6 +31,14 @@ def told_apart_system(size: int, seed: int) -> sv.StochasticSystem:
     return _with_probabilities(source, moves, size, observable="abcdefghijkl", secret=secret)
 
 
+def busy_system(size: int, seed: int) -> sv.StochasticSystem:
+    """Five events, all of them possible in every state: 5ⁿ observations of n events, of which a few expose a secret."""
+    source = random.Random(seed)
+    moves = {(state, event): source.randrange(size) for state in range(size) for event in "abcde"}
+    moves |= {(state, "u"): source.randrange(size) for state in range(size) if source.random() < 0.2}
+    return _with_probabilities(source, moves, size, observable="abcde", secret=source.sample(range(1, size), 3))
+
+
 def _with_probabilities(
     source: random.Random, moves: dict[tuple[int, str], int], size: int, *, observable: str, secret: list[int]
 ) -> sv.StochasticSystem:

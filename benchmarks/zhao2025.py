@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,13 +10,17 @@ import numpy as np
 import symveil as sv
 from benchmarks.measure import Effort, Task, best_times, repeated
 from benchmarks.row import Benchmark, Row
-from benchmarks.systems import told_apart_system
+from benchmarks.systems import busy_system, told_apart_system
 from benchmarks.zhao2025_plain import PlainObserver, control_policy, modified_automaton, show
-from symveil.enforcement.safe import Safe
-from symveil.enforcement.safe_observations import SafeObservations
+from symveil.enforcement.safe import SafeSubstitutes
+from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy
+from symveil.languages.observation import Observed
 from symveil.languages.run_counts import RunNeighbours
 from symveil.randomness import system_bits
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.run_observations import RunObservations
+from symveil.verification.opacity.safe_observations import SafeObservations
+from symveil.workflows.enforce import enforcement_document
 
 _DISTANCE = 4
 _PLAIN = "Z25 Algorithms 1 and 2 in plain Python"
@@ -45,9 +50,9 @@ def substitutes(effort: Effort) -> Iterator[Row]:
     string = sensitive_string(system, length)
     question = read_question(0, "weak")
 
-    def prepared() -> tuple[Safe, SafeObservations]:
-        safe = SafeObservations(system, question, longest=length)
-        return Safe(safe, _DISTANCE), safe
+    def prepared() -> tuple[SensitiveOnlyPolicy, SafeObservations]:
+        safe = SafeObservations(Observed(system), question, longest=length)
+        return SensitiveOnlyPolicy(RunObservations(safe), SafeSubstitutes(safe, _DISTANCE), adjacency=1), safe
 
     policy, safe = prepared()
     codes = np.array([system.observable.index(event) for event in string], dtype=np.int32)
@@ -88,4 +93,18 @@ def substitutes(effort: Effort) -> Iterator[Row]:
     )  # fmt: skip
 
 
-BENCHMARKS: list[Benchmark] = [substitutes]
+def reports(effort: Effort) -> Iterator[Row]:
+    """All that is said about the policy private, for systems with very many observations."""
+    for length, limit in ((6, 10.0), (10, 60.0)) if not effort.quick else ((4, 10.0),):
+        system = busy_system(50, 0)
+        begin = time.perf_counter()
+        document = enforcement_document(sv.enforce_opacity(system, 2, epsilon=2, length=length))
+        posterior = document["posterior_of_secret"]
+        yield Row(
+            name=f"50 states, five events, k = 2, length {length}: the whole report on the policy private",
+            ours=time.perf_counter() - begin, peer="", peer_time=None, quantity="seconds", limit=limit, unit="system",
+            note="posterior not computed" if posterior is None else f"posterior {posterior:.6g}",
+        )  # fmt: skip
+
+
+BENCHMARKS: list[Benchmark] = [substitutes, reports]

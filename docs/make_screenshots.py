@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 FOLDER = Path(__file__).parent / "pictures"
 SHOTS = {
     "studio_release": ("release?source=network&epsilon=3.5", "light", ()),
-    "studio_opacity": ("opacity", "dark", ("a", "a")),
+    "studio_opacity": ("opacity?source=example-4", "dark", ("a", "a")),
     "studio_map": ("map?epsilon=3.5", "light", ()),
 }
 
@@ -29,7 +29,7 @@ def main() -> None:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             for name, (path, theme, events) in SHOTS.items():
                 page = browser.new_page(viewport={"width": 1280, "height": 860}, color_scheme=theme)
-                page.goto(address + path)
+                page.goto(address.replace("/?token", f"/{path}&token"))
                 page.wait_for_selector(".panel:not([hidden]) .cards", timeout=150_000)
                 for event in events:
                     page.click(f'.panel:not([hidden]) [data-act=observe][data-value="{event}"]:enabled')
@@ -44,9 +44,8 @@ def main() -> None:
 
 def _address(log: Path) -> str:
     while True:
-        found = re.search(r"http://127\.0\.0\.1:\d+/", log.read_text())
+        found = re.search(r"http://127\.0\.0\.1:\d+/\S+(?=\s)", log.read_text())
         if found:
-            time.sleep(2)
             return found[0]
         time.sleep(0.1)
 

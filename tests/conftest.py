@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from hypothesis import HealthCheck, settings
 
 import symveil as sv
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.mechanism import Mechanism
 
 settings.register_profile("symveil", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("symveil")
@@ -145,7 +146,7 @@ class Variant:
     """A mechanism with its parameters, and where it has one, the definition of its weights."""
 
     name: str
-    make: Callable[..., WordMechanism]
+    make: Callable[..., Mechanism]
     log_weights: LogWeights | None
     private: bool = True
     tight: bool = False
@@ -159,8 +160,8 @@ class Variant:
         return {distance: log - highest - math.log(total) for distance, log in logs.items()}
 
 
-def _make(kind: type[WordMechanism], **fixed: object) -> Callable[..., WordMechanism]:
-    def make(language: sv.FreeLanguage, epsilon: object, adjacency: object = 1) -> WordMechanism:
+def _make(kind: type[Mechanism], **fixed: object) -> Callable[..., Mechanism]:
+    def make(language: sv.FreeLanguage, epsilon: object, adjacency: object = 1) -> Mechanism:
         return kind(language, epsilon=epsilon, adjacency=adjacency, **fixed)  # type: ignore[arg-type]
 
     return make
@@ -255,3 +256,11 @@ def tight_variant(request: pytest.FixtureRequest) -> Variant:
 def one_of_each(request: pytest.FixtureRequest) -> Variant:
     """One mechanism of each kind, where the calibration makes no difference."""
     return request.param
+
+
+@pytest.fixture
+def shared_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder for all tests of a run: nothing they compute comes from, or stays in, the user's own."""
+    folder = tmp_path_factory.getbasetemp() / "kept"
+    monkeypatch.setenv("SYMVEIL_CACHE", str(folder))
+    return folder

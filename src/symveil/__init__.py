@@ -15,25 +15,26 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-__version__ = "0.2.0"
+__version__ = "0.2.1"
 
 if TYPE_CHECKING:
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.errors import SymveilError
-    from symveil.io.model_files import load_model, save_model
-    from symveil.io.networkx_graphs import from_networkx
-    from symveil.io.sequences import read_sequences
-    from symveil.languages.bounded import runs_up_to, words_up_to
+    from symveil.io.models.model_files import load_model, save_model
+    from symveil.io.models.networkx_graphs import from_networkx
+    from symveil.io.sequences.word_lists import read_sequences
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
     from symveil.languages.levenshtein_automaton import LevenshteinAutomaton, levenshtein_automaton
     from symveil.languages.observation import delayed_estimate, observer
+    from symveil.languages.open import runs_up_to, words_up_to
     from symveil.languages.runs import RunLanguage, runs
+    from symveil.mechanisms.choice import MechanismChoice
     from symveil.mechanisms.edit_channel import EditChannel
     from symveil.mechanisms.exponential import Exponential
     from symveil.mechanisms.online import Online
     from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-    from symveil.mechanisms.selection import select_mechanism
+    from symveil.mechanisms.selection import choose_mechanism, select_mechanism
     from symveil.mechanisms.staircase import Staircase
     from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
     from symveil.models.alphabet import Alphabet
@@ -43,14 +44,19 @@ if TYPE_CHECKING:
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
     from symveil.privacy.guarantee import Guarantee
     from symveil.privacy.law import DistanceLaw
+    from symveil.privacy.protection import protection
     from symveil.verification.audit import audit
+    from symveil.verification.audit_by_chain import audit_by_chain
     from symveil.verification.opacity.sensitive import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity
     from symveil.verification.opacity.violation import violation_probability
     from symveil.verification.verify_privacy import verify_privacy
+    from symveil.workflows.budgets import grant_budget, ledger_status, person_status
+    from symveil.workflows.check import check_manifest
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
+    from symveil.workflows.verify import privacy_curve, smallest_epsilon
 
 _HOME = {
     "enforce_opacity": "symveil.enforcement.enforce",
@@ -72,6 +78,7 @@ _HOME = {
     "LevenshteinAutomaton": "symveil.languages.levenshtein_automaton",
     "LabelledChain": "symveil.models.labelled_chain",
     "MarkovChain": "symveil.models.markov_chain",
+    "MechanismChoice": "symveil.mechanisms.choice",
     "Online": "symveil.mechanisms.online",
     "PermuteAndFlip": "symveil.mechanisms.permute_and_flip",
     "RunLanguage": "symveil.languages.runs",
@@ -80,21 +87,30 @@ _HOME = {
     "TransitionSystem": "symveil.models.automaton",
     "TruncatedLevenshtein": "symveil.mechanisms.truncated_levenshtein",
     "audit": "symveil.verification.audit",
-    "from_networkx": "symveil.io.networkx_graphs",
+    "audit_by_chain": "symveil.verification.audit_by_chain",
+    "check_manifest": "symveil.workflows.check",
+    "grant_budget": "symveil.workflows.budgets",
+    "ledger_status": "symveil.workflows.budgets",
+    "person_status": "symveil.workflows.budgets",
+    "privacy_curve": "symveil.workflows.verify",
+    "protection": "symveil.privacy.protection",
+    "smallest_epsilon": "symveil.workflows.verify",
+    "choose_mechanism": "symveil.mechanisms.selection",
+    "from_networkx": "symveil.io.models.networkx_graphs",
     "hamming_automaton": "symveil.languages.hamming_automaton",
     "learn_chain": "symveil.workflows.learn",
     "levenshtein_automaton": "symveil.languages.levenshtein_automaton",
-    "load_model": "symveil.io.model_files",
+    "load_model": "symveil.io.models.model_files",
     "privatize": "symveil.workflows.privatize",
     "privatize_file": "symveil.workflows.privatize_file",
-    "read_sequences": "symveil.io.sequences",
+    "read_sequences": "symveil.io.sequences.word_lists",
     "runs": "symveil.languages.runs",
-    "runs_up_to": "symveil.languages.bounded",
-    "save_model": "symveil.io.model_files",
+    "runs_up_to": "symveil.languages.open",
+    "save_model": "symveil.io.models.model_files",
     "select_mechanism": "symveil.mechanisms.selection",
     "verify_privacy": "symveil.verification.verify_privacy",
     "words": "symveil.languages.free",
-    "words_up_to": "symveil.languages.bounded",
+    "words_up_to": "symveil.languages.open",
 }
 
 __all__ = [
@@ -110,6 +126,7 @@ __all__ = [
     "LevenshteinAutomaton",
     "LogicalSystem",
     "MarkovChain",
+    "MechanismChoice",
     "Online",
     "PermuteAndFlip",
     "RunLanguage",
@@ -120,22 +137,31 @@ __all__ = [
     "TruncatedLevenshtein",
     "__version__",
     "audit",
+    "audit_by_chain",
+    "check_manifest",
+    "choose_mechanism",
     "delayed_estimate",
     "enforce_opacity",
     "from_networkx",
+    "grant_budget",
     "hamming_automaton",
     "learn_chain",
+    "ledger_status",
     "levenshtein_automaton",
     "load_model",
     "observer",
+    "person_status",
+    "privacy_curve",
     "privatize",
     "privatize_file",
+    "protection",
     "read_sequences",
     "runs",
     "runs_up_to",
     "save_model",
     "select_mechanism",
     "sensitive_strings",
+    "smallest_epsilon",
     "verify_opacity",
     "verify_privacy",
     "violation_probability",

@@ -10,16 +10,22 @@
     ├── LedgerError                       a ledger that cannot be used, or refuses
     │   └── OverBudgetError               somebody has too little budget left: nothing was drawn
     ├── TooLargeError                     right, but beyond what enumeration can do
-    └── NotPrivateError                   a mechanism kept only for reproduction, not asked for by name
+    ├── NotPrivateError                   a mechanism kept only for reproduction, not asked for by name
+    └── InternalError                     a mistake in symveil: what kind and where in the code, no value
 
 Each message is one line: what was expected, what was found, where, what to do. Each error
 carries the offender as an attribute, except a secret: a word's symbols appear neither in a
-message nor in an attribute, only their position does.
+message nor in an attribute, only their position does. Nor is the error shown that led to it,
+"during handling of" which it was raised: libraries quote values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
 
 
 class SymveilError(Exception):
@@ -32,6 +38,12 @@ class SymveilError(Exception):
     ...     print(error)
     epsilon: expected a number above 0 such as 0.5 or 1/2, found -1
     """
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
+        """An error whose traceback ends with it: what a library said before may quote a secret."""
+        error = super().__new__(cls, *arguments, **named)
+        error.__suppress_context__ = True
+        return error
 
     def __reduce__(self) -> tuple[object, ...]:
         # constructors take keywords; a worker process sends the finished error back
@@ -112,6 +124,74 @@ class NotPrivateError(SymveilError):
     """A mechanism that is not private as printed was asked for without saying so."""
 
 
+class InternalError(SymveilError):
+    """A mistake in symveil. The kind of error and the place in the code are told, never a value."""
+
+    @classmethod
+    def of(cls, error: BaseException) -> InternalError:
+        """What may be said of an error that nobody planned.
+
+        >>> try:
+        ...     {}["the secret word"]
+        ... except KeyError as unplanned:
+        ...     print(str(InternalError.of(unplanned)).partition(" at ")[0])
+        internal error: KeyError
+        """
+        if isinstance(error, cls):
+            return error
+        return cls(
+            f"internal error: {type(error).__name__} at {_place(error.__traceback__)}; this is a mistake in symveil, "
+            "not in what it was given: please report this line, which holds no data, and what symveil --version says"
+        )
+
+
+@contextmanager
+def only_our_errors() -> Iterator[None]:
+    """Let no error out of the block that could quote a value: what was not planned becomes an `InternalError`.
+
+    For code whose errors others print: threads, tasks of a cluster, processes.
+
+    >>> try:
+    ...     with only_our_errors():
+    ...         int("the secret word")
+    ... except SymveilError as error:
+    ...     print("secret" in str(error), type(error).__name__)
+    False InternalError
+    """
+    try:
+        yield
+    except SymveilError:
+        raise
+    except (MemoryError, OverflowError) as error:  # numpy tells the shape of what it could not allocate
+        kind = MemoryError if isinstance(error, MemoryError) else OverflowError
+        raise kind("there is not enough memory for this; use shorter words or a smaller model") from None
+    except Exception as error:
+        raise InternalError.of(error) from None
+
+
+class NotRegularError(OSError):
+    """A file that was to be opened is a pipe, a device or the like; its `strerror` says which, in our own words."""
+
+
+def reason(error: BaseException, *, otherwise: str = "an error") -> str:
+    """Why the system refused, in the system's words: an error's own text may be anything.
+
+    Parameters
+    ----------
+    error
+        What was raised; only the number that the system gave it is looked at.
+    otherwise
+        What to say where there is no such number.
+
+    >>> reason(FileNotFoundError(2, "the secret word")), reason(OSError("the secret word"))
+    ('No such file or directory', 'an error')
+    """
+    if isinstance(error, NotRegularError):
+        return error.strerror or otherwise
+    number = getattr(error, "errno", None)
+    return os.strerror(number) if isinstance(number, int) else otherwise
+
+
 def either(words: Sequence[str]) -> str:
     """What a message calls any one of several things.
 
@@ -127,6 +207,18 @@ def _rebuilt(kind: type[SymveilError], arguments: tuple[object, ...], state: dic
     error.args = arguments
     error.__dict__.update(state)
     return error
+
+
+def _place(traceback: TracebackType | None) -> str:
+    """The innermost place in symveil, and in which library the error was raised, if it was one."""
+    own = last = "an unknown place"
+    while traceback is not None:
+        module = str(traceback.tb_frame.f_globals.get("__name__", "?"))
+        last = f"{module}:{traceback.tb_lineno}"
+        if module.partition(".")[0] == "symveil":
+            own = last
+        traceback = traceback.tb_next
+    return own if own == last else last if own == "an unknown place" else f"{own} (raised in {last.partition(':')[0]})"
 
 
 def _shown(value: object) -> str:

@@ -21,6 +21,7 @@ from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 from .running import Finished
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+KILLED = Path(__file__).parents[1] / "fixtures" / "ledger_0_2_0" / "ledger.sqlite"  # has releases that are pending
 Path_ = tuple[str, ...]
 
 
@@ -55,6 +56,9 @@ every_command = pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 OTHER_MEANING = {
     ("--epsilon", "ledger grant"): "an amount to add, which may be negative, not the loss of a mechanism",
     ("--delta", "ledger grant"): "what budgets allow; in verify, what is asked",
+    ("--adjacency", "ledger grant"): "what budgets are for: nothing unless it is named, not the promise of a mechanism",
+    ("--metric", "ledger grant"): "of the same",
+    ("--public-start", "ledger grant"): "of the same",
     ("--person", "privatize"): "a column; in the ledger's commands, a name",
     ("--length", "enforce"): "a bound on observations; in audit, the length of the words",
     ("--separator", "release"): "of a typed word; elsewhere, of a file in wide form",
@@ -147,6 +151,7 @@ GOOD = {
     ("ledger", "grant"): ("--ledger", "budgets.db", "--epsilon", "1", "--everyone"),
     ("ledger", "history"): ("--ledger", "budgets.db"),
     ("ledger", "export"): ("--ledger", "budgets.db", "--out", "budgets.csv"),
+    ("ledger", "abandon"): ("--ledger", "killed.sqlite", "--release-id", "charged"),
     ("check",): ("released.csv.manifest.json",),
     ("reproduce",): ("zhao2025",),
 }
@@ -161,6 +166,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the examples, a ledger, a release, and files that are wrong in every way a file can be."""
     folder = tmp_path_factory.mktemp("coherence")
     shutil.copytree(EXAMPLES, folder, dirs_exist_ok=True)
+    shutil.copy(KILLED, folder / "killed.sqlite")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for arguments in (

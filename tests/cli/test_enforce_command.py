@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+
+from symveil.enforcement import sensitive_only
+from symveil.verification.opacity import run_observations
+from symveil.workflows import enforce
 
 from .running import symveil
 from .test_opacity_command import BAD_MODELS, FSM, LOGICAL, PLANT, example_of_the_help, here, write
@@ -134,6 +139,38 @@ def test_adjacency_all_spends_the_budget_on_the_whole_observation(here):
     )
     assert everything["expected_distance"] > one["expected_distance"]
     assert everything["epsilon"] <= 2
+
+
+def test_probabilities_are_fractions_and_decimals(here):
+    done = here("enforce", MEDICAL, "--k", "2", "--policy", "substitution", "--omega", "1")
+    assert "1/3 = 0.333333" in done.out
+    assert "7/24 = 0.291667" in done.out
+    private = here("enforce", "loop.json", "--epsilon", "1", "--length", "200")
+    assert private.status == 0
+    assert "violation before" in private.out
+    assert str(2**200) not in private.out  # a long fraction is given by its decimal alone
+
+
+def test_a_probability_may_have_more_digits_than_python_prints():
+    value = Fraction(1, 10**6000 + 1)
+    with pytest.raises(ValueError, match="digits"):
+        str(value)
+    assert enforce.read_probability(enforce._text(value)) == value
+    assert enforce.read_probability("1") == 1
+
+
+def test_sensitive_strings_that_are_too_many_are_counted(here, monkeypatch):
+    monkeypatch.setattr(sensitive_only, "MOST_OUTCOMES", 2)
+    arguments = ("enforce", "loop.json", "--epsilon", "1", "--length", "3")
+    listed = here(*arguments)
+    assert "3 sensitive strings, not listed" in listed.out
+    document = here(*arguments, "--json").document
+    assert (document["sensitive"], document["sensitive_count"]) == (None, 3)
+    assert document["violation_before"] == "7/8"
+    monkeypatch.setattr(run_observations, "MOST_OBSERVATIONS", 2)
+    assert "very many sensitive strings, not listed" in here(*arguments).out
+    document = here(*arguments, "--json").document
+    assert (document["sensitive_count"], document["violation_before"]) == (None, "7/8")
 
 
 def test_an_unreachable_secret_is_a_warning(here):

@@ -22,6 +22,10 @@ KEYS = {
     "automaton",
     "protection",
     "certificate",
+    "metric",
+    "max_length",
+    "measured",
+    "parameters",
 }
 
 

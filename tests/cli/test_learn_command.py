@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from symveil.io.model_files import load_model
+from symveil.io.models.model_files import load_model
 
 from .running import symveil
 

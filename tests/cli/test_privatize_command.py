@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from .running import symveil
+
+KILLED = Path(__file__).parents[1] / "fixtures" / "ledger_0_2_0" / "ledger.sqlite"
 
 
 @pytest.fixture
@@ -68,14 +72,54 @@ def test_a_ledger_from_beginning_to_end(trips, tmp_path):
     dropped = symveil(*common, "--ledger", ledger, "--release-id", "second", "--over-budget", "drop", "--json")
     assert dropped.document["counts"]["dropped_over_budget"] == 29
     status = symveil("ledger", "status", "--ledger", ledger, "--person", "7", "--json").document
-    assert status == {"person": "7", "granted": "1.5", "spent": "1", "left": "0.5"}
+    amounts = {name: status[name] for name in ("person", "granted", "spent", "left")}
+    assert amounts == {"person": "7", "granted": "1.5", "spent": "1", "left": "0.5"}
+    assert [each["unit"] for each in status["units"]] == ["adjacency 1, hamming"] and status["note"] is None
     assert symveil("ledger", "status", "--ledger", ledger, "--json").document["persons"] == 30
     entries = symveil("ledger", "history", "--ledger", ledger, "--json").document["entries"]
     assert [entry["kind"] for entry in entries] == ["grant", "grant", "release", "release"]
     exported = symveil("ledger", "export", "--ledger", ledger, "--out", str(tmp_path / "b.csv"), "--json")
     assert exported.document["persons"] == 30
-    assert (tmp_path / "b.csv").read_text().splitlines()[0] == "person,granted,spent,left"
+    assert (tmp_path / "b.csv").read_text().splitlines()[0] == "person,granted,spent,left,units"
     assert (tmp_path / "b.csv").stat().st_mode & 0o077 == 0
+
+
+def test_a_ledger_for_one_unit(trips, tmp_path):
+    ledger = str(tmp_path / "l.db")
+    grant = ["ledger", "grant", "--ledger", ledger, "--epsilon", "3", "--everyone"]
+    named = symveil(*grant, "--adjacency", "2", "--json").document
+    assert named["budgets_for"] == {"adjacency": 2, "metric": "hamming", "public_start": False}
+    assert "Budgets of this ledger are for adjacency 2, hamming." in symveil(*grant, "--adjacency", "2").out
+    common = ["privatize", str(trips), "--alphabet", "abc", "--epsilon", "0.5", "--ledger", ledger]
+    line = symveil(*common, "--out", str(tmp_path / "o.csv")).assert_one_error_line()
+    assert "expected charges in adjacency 2, hamming" in line and "found adjacency 1, hamming" in line
+    assert not (tmp_path / "o.csv").exists()
+    for number, b in enumerate(("2", "all")):
+        assert symveil(*common, "--out", str(tmp_path / f"{number}.csv"), "--adjacency", b).status == 0
+    status = symveil("ledger", "status", "--ledger", ledger)
+    assert "budgets are for" in status.out and "1 release: adjacency all, hamming" in status.out
+    assert "in what they share: adjacency 2, hamming" in status.err
+    mine = symveil("ledger", "status", "--ledger", ledger, "--person", "7")
+    assert "0.5 in 1 release: adjacency 2, hamming" in mine.out and mine.err == status.err
+    told = symveil("ledger", "history", "--ledger", ledger).out
+    assert "adjacency all, hamming" in told and "staircase" in told and "30 (row)" in told
+    refused = symveil(*grant, "--metric", "levenshtein").assert_one_error_line()
+    assert "grant: expected a unit that all charges so far cover" in refused
+    symveil(*grant, "--metric", "levenshtein", "--public-start").assert_one_error_line()
+
+
+def test_a_release_is_abandoned(tmp_path):
+    shutil.copy(KILLED, tmp_path / "l.sqlite")
+    abandon = ["ledger", "abandon", "--ledger", str(tmp_path / "l.sqlite"), "--release-id"]
+    first, again = symveil(*abandon, "charged"), symveil(*abandon, "charged")
+    assert "Abandoned release charged" in first.out and "charge stays: 2 for each of 3 sequences" in first.out
+    assert again.status == 0 and "was abandoned before; nothing was changed" in again.out
+    told = symveil(*abandon, "published", "--json").document
+    assert told["state"] == "abandoned" and told["output_recorded"] is True and told["already_abandoned"] is False
+    assert "found it done" in symveil(*abandon, "done").assert_one_error_line()
+    assert "found 'nobody', which it does not" in symveil(*abandon, "nobody").assert_one_error_line()
+    status = symveil("ledger", "status", "--ledger", str(tmp_path / "l.sqlite"), "--json").document
+    assert (status["pending"], status["abandoned"]) == (0, 2)
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,28 @@ from .running import symveil
 
 
 @pytest.mark.parametrize("port", ["70000", "-1"])
-def test_an_impossible_port_is_refused(port: str) -> None:
+def test_an_impossible_port_is_refused(port: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NICEGUI_REDIS_URL", "redis://127.0.0.1:1")  # of another program: nothing is kept elsewhere
     line = symveil("studio", "--no-browser", "--port", port).assert_one_error_line()
     assert "port: expected a whole number from 0 to 65535" in line
 
 
-def test_a_port_in_use_is_refused() -> None:
+@pytest.mark.parametrize("usual", [True, False])
+def test_a_port_in_use_is_refused(usual: bool) -> None:
+    """The usual one too: a page there would be somebody else's, however much it looks like the studio."""
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        line = symveil("studio", "--no-browser", "--port", str(taken.getsockname()[1])).assert_one_error_line()
-    assert "port: expected one that nobody uses" in line
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", 8321 if usual else 0))
+            taken.listen()
+        except OSError:
+            assert usual  # another program has it already: as good
+        port = 8321 if usual else taken.getsockname()[1]
+        line = symveil("studio", "--no-browser", *([] if usual else ["--port", str(port)])).assert_one_error_line()
+    assert line == (
+        f"symveil: error: port: expected one that nobody uses, found another program at port {port}: "
+        f"a page at http://127.0.0.1:{port}/ is not this studio's, do not trust it; use --port 0 for a free one"
+    )
 
 
 def test_without_the_extra_it_says_how_to_get_it() -> None:

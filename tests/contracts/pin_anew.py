@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from cli.running import symveil
-from contracts.public_surface import JSON_COMMANDS, PINNED_FILE, TRIPS, found_options, found_signatures, keys
+from contracts.public_surface import JSON_COMMANDS, PINNED_FILE, found_options, found_signatures, keys, prepare
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
     document: dict[str, object] = {"signatures": found_signatures(), "options": found_options()}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        Path("trips.csv").write_text(TRIPS)
+        prepare(Path())
         document["keys"] = {
             name: sorted(keys(symveil(*arguments, "--json").document)) for name, arguments in JSON_COMMANDS.items()
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shutil
 from pathlib import Path
 
 import click
@@ -12,7 +13,14 @@ from symveil.cli.main import cli
 
 PINNED_FILE = Path(__file__).parent / "pinned.json"
 EXAMPLES = Path(__file__).parents[2] / "examples"
+KILLED = Path(__file__).parents[1] / "fixtures" / "ledger_0_2_0" / "ledger.sqlite"
 TRIPS = "trip_id,links\n1,a b a c\n2,b a\n"
+
+
+def prepare(folder: Path) -> None:
+    """What the commands below start from: trips, and a ledger with a release that is pending."""
+    (folder / "trips.csv").write_text(TRIPS)
+    shutil.copy(KILLED, folder / "killed.sqlite")
 
 
 def signature(callable_: object) -> list[str]:
@@ -70,11 +78,31 @@ JSON_COMMANDS = {
     "learn": ["learn", "trips.csv", "--out", "learned.json"],
     "privatize": ["privatize", "trips.csv", "--out", "private.csv", "--alphabet", "abc", "--epsilon", "2"],
     "check": ["check", "private.csv.manifest.json"],
+    "ledger grant of a unit": [
+        *("ledger", "grant", "--ledger", "charged.db", "--epsilon", "3", "--everyone", "--adjacency", "1"),
+    ],
+    "privatize with a ledger": [
+        *(
+            "privatize",
+            "trips.csv",
+            "--out",
+            "paid.csv",
+            "--alphabet",
+            "abc",
+            "--epsilon",
+            "2",
+            "--ledger",
+            "charged.db",
+        ),
+    ],
     "ledger grant": ["ledger", "grant", "--ledger", "budgets.db", "--epsilon", "3", "--everyone"],
     "ledger status": ["ledger", "status", "--ledger", "budgets.db"],
     "ledger status of a person": ["ledger", "status", "--ledger", "budgets.db", "--person", "alice"],
     "ledger history": ["ledger", "history", "--ledger", "budgets.db"],
     "ledger export": ["ledger", "export", "--ledger", "budgets.db", "--out", "budgets.csv"],
+    "ledger abandon": ["ledger", "abandon", "--ledger", "killed.sqlite", "--release-id", "charged"],
+    "ledger status of charges": ["ledger", "status", "--ledger", "killed.sqlite", "--person", "alice"],
+    "ledger history of charges": ["ledger", "history", "--ledger", "charged.db"],
     "reproduce": ["reproduce", "chistikov2019"],
 }
 """In this order: later ones use what earlier ones wrote."""

@@ -13,7 +13,7 @@ import pytest
 import symveil as sv
 from cli.running import symveil
 
-from .public_surface import JSON_COMMANDS, PINNED_FILE, TRIPS, found_options, found_signatures, keys
+from .public_surface import JSON_COMMANDS, PINNED_FILE, found_options, found_signatures, keys, prepare
 
 PINNED = json.loads(PINNED_FILE.read_text(encoding="utf-8"))
 
@@ -46,7 +46,7 @@ def test_options() -> None:
 
 def test_keys_of_json_documents(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "trips.csv").write_text(TRIPS)
+    prepare(tmp_path)
     assert set(JSON_COMMANDS) == set(PINNED["keys"])
     for name, arguments in JSON_COMMANDS.items():
         done = symveil(*arguments, "--json")

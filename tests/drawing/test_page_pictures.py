@@ -12,7 +12,7 @@ from symveil.drawing.heat_grid import Cell, heat_grid_svg
 from symveil.drawing.road_map import road_map_svg
 from symveil.drawing.svg_plots import bars_svg, curves_svg, ticks
 from symveil.errors import FileError
-from symveil.io.coordinates import read_coordinates
+from symveil.io.models.coordinates import read_coordinates
 
 HOSTILE = "<script>alert(1)</script>&\x00"
 

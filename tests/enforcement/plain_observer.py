@@ -425,6 +425,16 @@ def _system(
     )
 
 
+def busy_system(size: int, seed: int) -> sv.StochasticSystem:
+    """Five events, all of them possible in every state: 5ⁿ observations of n events, of which a few expose a secret."""
+    source = random.Random(seed)
+    moves = {
+        number: [(event, source.randrange(size), source.randint(1, 9)) for event in (*"abcde", *"u"[: number % 5 == 0])]
+        for number in range(size)
+    }
+    return _system(size, moves, tuple("abcde"), source.sample(range(1, size), 3))
+
+
 def quiet_systems() -> st.SearchStrategy[sv.StochasticSystem]:
     """Long ways, loops among them, between one observation and the next."""
     return st.integers(0, 2**32 - 1).map(_quiet)

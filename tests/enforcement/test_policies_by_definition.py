@@ -89,7 +89,7 @@ def expected_distance(given_: Inputs, laws: dict[Observation, Law]) -> float:
 
 
 def rate_of(enforced: Enforcement, length: int) -> float:
-    return float(enforced._policy.calibrated(length).weights.rate)
+    return float(enforced.mechanism(length).rate)
 
 
 def released(enforced: Enforcement, word: Observation, seed: int, times: int = 4) -> list[Observation]:
@@ -267,7 +267,7 @@ def check_private(system, horizon, k, epsilon, adjacency) -> None:
     for word, law in laws.items():
         found = {
             tuple(plain.observable[e] for e in events): p
-            for events, p in enforced._policy.law(tuple(plain.observable.index(e) for e in word)).items()
+            for events, p in enforced._policy.substitutes(tuple(plain.observable.index(e) for e in word))
         }
         assert set(found) == set(plain.safe(len(word), k))
         assert found == pytest.approx(law, rel=1e-9, abs=1e-300)

@@ -8,10 +8,11 @@ from fractions import Fraction
 import pytest
 
 import symveil as sv
-from symveil.enforcement import private
-from symveil.enforcement.private import WrittenOut
-from symveil.enforcement.safe_observations import SafeObservations
+from symveil.enforcement import losses
+from symveil.enforcement.losses import EnumeratedLoss
+from symveil.languages.observation import Observed
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.safe_observations import SafeObservations
 from symveil.workflows.reproduce.zhao2025_systems import example_4
 
 from .plain_observer import Plain
@@ -20,15 +21,15 @@ from .test_policies_by_definition import own_loss, own_losses, rate_of
 
 @pytest.fixture(scope="module")
 def of_example_4() -> SafeObservations:
-    return SafeObservations(example_4(), read_question(1, "weak"))
+    return SafeObservations(Observed(example_4()), read_question(1, "weak"))
 
 
 @pytest.mark.parametrize(("unsafe_inputs", "published"), [(False, 4.02), (True, 7.98)])
 def test_unsafe_inputs_double_the_loss_of_example_4(of_example_4, unsafe_inputs, published):
     """Mathematics §9a: b = 1, η = 4. The safe words are acc, bab, bac, bcc; aab is possible and unsafe."""
     outputs = of_example_4.language(3)
-    given_ = of_example_4.all_of_length(3) if unsafe_inputs else outputs
-    loss = float(WrittenOut.of(given_, outputs, 1).loss(Fraction(4)))
+    given_ = of_example_4.possible(3) if unsafe_inputs else outputs
+    loss = float(EnumeratedLoss.of(given_, outputs, 1)(Fraction(4)))
     assert round(loss, 2) == published
     words = ["acc", "bab", "bac", "bcc"]
     from_words = [*words, "aab"] if unsafe_inputs else words
@@ -46,11 +47,11 @@ def test_unsafe_inputs_double_the_loss_of_example_4(of_example_4, unsafe_inputs,
 def test_the_certificate_of_the_safe_language_would_not_have_been_enough(of_example_4):
     """A rate that spends ε = 4 over safe inputs loses nearly twice as much over all."""
     outputs = of_example_4.language(3)
-    every = WrittenOut.of(of_example_4.all_of_length(3), outputs, 1)
-    among_safe = WrittenOut.of(outputs, outputs, 1)
-    assert among_safe.loss(Fraction("3.98")) < 4 < every.loss(Fraction("3.98"))
+    every = EnumeratedLoss.of(of_example_4.possible(3), outputs, 1)
+    among_safe = EnumeratedLoss.of(outputs, outputs, 1)
+    assert among_safe(Fraction("3.98")) < 4 < every(Fraction("3.98"))
     enforced = sv.enforce_opacity(example_4(), 1, epsilon=4)
-    assert every.loss(enforced._policy.calibrated(3).weights.rate) <= 4
+    assert every(enforced.mechanism(3).rate) <= 4
 
 
 @pytest.mark.parametrize("epsilon", ["1/100", 1, 3, 10, 40])
@@ -92,20 +93,20 @@ def three_ways(length: int) -> sv.StochasticSystem:
 
 def test_where_inputs_are_too_many_the_rate_is_the_classic_one(monkeypatch):
     """η = ε/2b holds for any inputs; the guarantee then says that it is the papers' bound."""
-    monkeypatch.setattr(private, "_MOST_INPUTS", 80)
+    monkeypatch.setattr(losses, "_MOST_INPUTS", 80)
     enforced = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2)
     assert rate_of(enforced, 4) == 0.5
     assert (enforced.guarantee.epsilon, enforced.guarantee.how) == (2.0, "classic")
-    monkeypatch.setattr(private, "_MOST_INPUTS", 1000)
-    monkeypatch.setattr(private, "_MOST_COMPARISONS", 100_000)
+    monkeypatch.setattr(losses, "_MOST_INPUTS", 1000)
+    monkeypatch.setattr(losses, "_MOST_COMPARISONS", 100_000)
     compared = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2)
     assert compared.guarantee.how == "exact"
-    monkeypatch.setattr(private, "_MOST_COMPARISONS", 1000)
+    monkeypatch.setattr(losses, "_MOST_COMPARISONS", 1000)
     not_compared = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2)
     assert (not_compared.guarantee.epsilon, not_compared.guarantee.how) == (2.0, "classic")
     assert rate_of(not_compared, 4) == 0.5
     monkeypatch.undo()
-    monkeypatch.setattr(private, "_MOST_INPUTS", 80)
+    monkeypatch.setattr(losses, "_MOST_INPUTS", 80)
     # with 3³ = 27 inputs they are written out, and the rate is larger
     enforced = sv.enforce_opacity(three_ways(3), 0, epsilon=2, adjacency=2)
     assert rate_of(enforced, 3) > 0.5

@@ -8,10 +8,11 @@ import pytest
 from scipy.stats import binomtest
 
 import symveil as sv
-from symveil.enforcement import judged_policy, losses, safe, substitution
+from symveil.enforcement import losses, sensitive_only
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.models.stochastic_system import LogicalSystem
 from symveil.randomness import NotPrivateSeededBits
+from symveil.verification.opacity import run_observations
 from symveil.workflows.reproduce.zhao2025_systems import example_3, example_4
 
 from .plain_observer import Plain, inputs
@@ -248,7 +249,7 @@ def test_an_observation_that_cannot_be_is_named_by_number_and_position(options, 
 
 
 def test_too_many_observations_to_judge_by(monkeypatch):
-    monkeypatch.setattr(judged_policy, "MOST_OBSERVATIONS", 4)
+    monkeypatch.setattr(run_observations, "MOST_TABULATED", 4)
     enforced = sv.enforce_opacity(example_4(), 1, epsilon=1)
     with pytest.raises(TooLargeError, match="at most 4 observations to judge a policy by, found more; use a smaller"):
         _ = enforced.posterior_of_secret
@@ -268,7 +269,7 @@ def test_too_many_substitutes_to_write_out_can_still_be_shown(monkeypatch, polic
     (sensitive,) = sv.enforce_opacity(example_4(), 1, policy=policy, omega=2).sensitive
     count = len(sensitive.substitutes)
     assert count == 12 if policy == "substitution" else 1 < count < 12
-    monkeypatch.setattr({"safe": safe, "substitution": substitution}[policy], "MOST_OUTCOMES", count - 1)
+    monkeypatch.setattr(sensitive_only, "MOST_SUBSTITUTES", count - 1)
     enforced = sv.enforce_opacity(example_4(), 1, policy=policy, omega=2)
     message = f"{policy}: expected at most {count - 1} substitutes to write out, found {count}; use a smaller omega"
     with pytest.raises(TooLargeError, match=message):
@@ -277,7 +278,7 @@ def test_too_many_substitutes_to_write_out_can_still_be_shown(monkeypatch, polic
 
 
 def test_too_many_outcomes_together(monkeypatch):
-    monkeypatch.setattr(judged_policy, "_MOST_OUTCOMES_TOGETHER", 2)
+    monkeypatch.setattr(sensitive_only, "MOST_OUTCOMES", 2)
     enforced = sv.enforce_opacity(example_4(), 1, policy="substitution", omega=2)
     with pytest.raises(TooLargeError, match="at most 2 pairs of what happens and what is shown, found more"):
         _ = enforced.posterior_of_secret

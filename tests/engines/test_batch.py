@@ -8,14 +8,14 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
+from file_mechanism import file_mechanism
 from symveil.engines.batch import ReleasePlan, check_batch, privatize_batch
 from symveil.errors import ParameterError, WordError
-from symveil.mechanisms.ragged import MechanismOfLength
 
 
 def plan(alphabet="abc", epsilon=1000, **options) -> ReleasePlan:
     chosen = {"sequence": "s", "identifier": "id", "release_id": "r", "release_key": bytes(32), **options}
-    return ReleasePlan(mechanism=MechanismOfLength(alphabet=alphabet, epsilon=Fraction(epsilon)), **chosen)
+    return ReleasePlan(mechanism=file_mechanism(alphabet=alphabet, epsilon=Fraction(epsilon)), **chosen)
 
 
 def batch(words, kind, **others) -> pa.RecordBatch:

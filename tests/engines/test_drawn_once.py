@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,11 +12,13 @@ import pytest
 from scipy.stats import chi2
 
 import symveil as sv
+from file_mechanism import file_mechanism
 from symveil.engines.batch import ReleasePlan, privatize_batch
 from symveil.engines.local import release_batches
 from symveil.languages.run_weights import RunWeights
 from symveil.mechanisms import run_release
-from symveil.mechanisms.ragged import MechanismOfLength
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.selection import choose_mechanism
 from symveil.randomness import choices
 
 CHAIN = sv.MarkovChain.from_transitions(
@@ -39,12 +42,12 @@ MODEL = {
 }
 
 
-def family(where: str, options: dict) -> MechanismOfLength:
+def family(where: str, options: dict) -> Mechanism:
     source = {"alphabet": "abc"} if where == "free" else {"model": CHAIN}
-    return MechanismOfLength(**source, epsilon=Fraction(1, 2), **options)
+    return file_mechanism(**source, epsilon=Fraction(1, 2), **options)
 
 
-def plan(mechanism: MechanismOfLength, key: bytes = bytes(32)) -> ReleasePlan:
+def plan(mechanism: Mechanism, key: bytes = bytes(32)) -> ReleasePlan:
     return ReleasePlan(mechanism=mechanism, release_id="r", release_key=key, sequence="s", identifier="id")
 
 
@@ -69,7 +72,7 @@ CASES = [
 
 
 @pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case[1]}")
-def mechanism(request) -> MechanismOfLength:
+def mechanism(request) -> Mechanism:
     return family(request.param[0], request.param[2])
 
 
@@ -93,11 +96,8 @@ def test_also_where_the_first_bits_decide_nothing(mechanism, monkeypatch):
     """With filters of a few bits most draws ask for more, from their own record's stream."""
     monkeypatch.setattr(choices, "FILTER_BITS", 2)
     monkeypatch.setattr(RunWeights, "margin", property(lambda _: 0.2))
-    narrow = MechanismOfLength(**{
-        name: getattr(mechanism, name)
-        for name in ("model", "public_start", "epsilon", "mechanism", "adjacency", "prior", "utility")
-    } | ({} if mechanism.model else {"alphabet": mechanism.alphabet}))  # fmt: skip
-    batch = records(9 if mechanism.mechanism == "permute-and-flip" else 40)
+    narrow = choose_mechanism(mechanism.choice, replace(mechanism.language))  # nothing that was computed before
+    batch = records(9 if mechanism.name == "permute-and-flip" else 40)
     whole = words_by_id([privatize_batch(batch, plan(narrow))])
     assert words_by_id(privatize_batch(piece, plan(narrow)) for piece in pieces(batch, 3)) == whole
 
@@ -114,7 +114,7 @@ def test_the_compiled_loop_draws_the_same_words(options, monkeypatch):
 def test_long_words_and_rejected_lanes(monkeypatch):
     """Beyond 512 symbols positions are thrown at, and an alphabet of three thousand million would reject lanes."""
     symbols = [str(number) for number in range(7)]
-    mechanism = MechanismOfLength(alphabet=symbols, epsilon=Fraction(3), mechanism="staircase", adjacency=40)
+    mechanism = file_mechanism(alphabet=symbols, epsilon=Fraction(3), mechanism="staircase", adjacency=40)
     words = [["0"] * length for length in (600, 3, 600, 1000, 0)]
     batch = pa.record_batch([pa.array(list("abcde")), pa.array(words)], names=["id", "s"])
     whole = words_by_id([privatize_batch(batch, plan(mechanism))])
@@ -160,7 +160,7 @@ def test_records_draw_from_the_law_of_the_mechanism(case):
     limit = float(chi2.isf(1e-6, len(law) - 1))
     assert chi_square(counts, law, draws) < limit
     for wrong in (Fraction(1, 10), Fraction(1)):
-        other = MechanismOfLength(
+        other = file_mechanism(
             **({"alphabet": "abc"} if case[0] == "free" else {"model": CHAIN}), epsilon=wrong, **case[2]
         )
         assert chi_square(counts, law_of(other.of_length(3)), draws) > limit

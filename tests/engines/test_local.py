@@ -1,21 +1,23 @@
-"""The local engine: in order, a few batches at a time, and nothing left behind by whoever stops early."""
+"""The local engine: in order, a few batches at a time, and nothing left behind by anyone who stops early."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+from file_mechanism import file_mechanism
 from symveil.engines.batch import ReleasePlan
 from symveil.engines.local import release_batches
-from symveil.errors import WordError
-from symveil.mechanisms.ragged import MechanismOfLength
+from symveil.errors import FileError, WordError
 
 PLAN = ReleasePlan(
-    mechanism=MechanismOfLength(alphabet="ab", epsilon=Fraction(1000)),
+    mechanism=file_mechanism(alphabet="ab", epsilon=Fraction(1000)),
     release_id="r", release_key=bytes(32), sequence="s", identifier="id",
 )  # fmt: skip
 
@@ -53,3 +55,33 @@ def test_a_refused_record_stops_the_others() -> None:
         list(release_batches(batches(1000, asked, wrong=6), PLAN, workers=2))
     assert len(asked) < 12
     assert working() == []
+
+
+def test_what_is_read_before_a_fault_of_the_file_comes_first() -> None:
+    """Batches are read ahead of what is released; which fault is told must not depend on how far."""
+
+    def damaged(before: int) -> Iterator[pa.RecordBatch]:
+        yield from batches(before, [], wrong=1)
+        raise FileError("in.csv: line 9", expected="a row", found="none")
+
+    for workers in (1, 2, 9):
+        with pytest.raises(WordError):
+            list(release_batches(damaged(4), PLAN, workers=workers))
+        with pytest.raises(FileError, match="line 9"):
+            list(release_batches(damaged(1), PLAN, workers=workers))
+    assert working() == []
+
+
+def test_released_symbols_that_are_longer_than_the_true_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are cut for them, and that does not show in the words."""
+    plan = replace(PLAN, mechanism=file_mechanism(alphabet=["a", "b" * 1000], epsilon=Fraction(1, 10)))
+    batch = pa.record_batch(
+        {"id": [str(number) for number in range(40)], "s": [["a"] * (number % 4) for number in range(40)]}
+    )
+    whole = [private for _, private in release_batches([batch], plan)]
+    assert len(whole) == 1
+    monkeypatch.setattr("symveil.engines.batch._RELEASED_AT_ONCE", 7000)
+    pieces = [private for _, private in release_batches([batch], plan)]
+    assert len(pieces) > 5
+    assert all(pc.sum(pc.list_value_length(piece.column("s"))).as_py() <= 7 for piece in pieces)
+    assert pa.Table.from_batches(pieces).to_pylist() == whole[0].to_pylist()

@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 
 from fuzz.runner import Target
+from fuzz.special import MARK, put
 from symveil.errors import FileError
 
 
@@ -34,6 +35,15 @@ def _endless_in_c(content: bytes, folder: Path) -> object:
     if content == b"aa":
         return None
     return re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+def _waits(content: bytes, folder: Path) -> object:
+    """As anyone who opens what a stranger named."""
+    put(folder / "x", content)
+    if content == MARK + b"pipe":
+        signal.setitimer(signal.ITIMER_REAL, 0.5)  # nobody has to wait for a minute to see this
+        (folder / "x").open("rb").close()
+    return None
 
 
 def _greedy(content: bytes, folder: Path) -> object:
@@ -69,6 +79,7 @@ TARGETS = {
     "wrong-exception": Target(_wrong_exception, (b'{"b": 1}',), is_json=True),
     "endless": Target(_endless, (b"aa",), limit=0.5),
     "endless-in-c": Target(_endless_in_c, (b"aa",), limit=0.5),
+    "waits": Target(_waits, (b"aa",)),
     "greedy": Target(_greedy, (b"aa",)),
     "warns": Target(_warns, (b"aa",)),
     "talks": Target(_talks, (b"aa",)),

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 from random import Random
 
+from fuzz.special import SPECIAL
+
 HOSTILE = [
     *(
         b"",
@@ -63,6 +65,7 @@ VALUES: list[object] = [
         "/",
         "..",
     ),
+    *("pipe.csv", "zero.csv", "loop.csv", "/dev/zero", "../trips.csv", "sub/x.csv", 10**9, 10**6, -(10**9), 1e-300),
     *([], [[]], [None], ["a"], ["a", "a"], [["a", "b", "1/2"]], {}, {"a": "b"}, {"": 0}, [[[]]], ["a", 1], "/dev/null"),
 ]
 """What is put into a JSON document in another value's place."""
@@ -73,6 +76,8 @@ _NUMBER = re.compile(rb"-?[0-9]+(?:[./][0-9]+)?")
 
 def spoil(random: Random, examples: Sequence[bytes], *, is_json: bool) -> bytes:
     """One of the examples with a few things wrong."""
+    if random.random() < 0.01:
+        return random.choice(SPECIAL)
     content = random.choice(examples)
     ways: list[Callable[[Random, bytes], bytes]] = [_bytes, _tokens, _lines, _numbers]
     if is_json:
@@ -81,6 +86,8 @@ def spoil(random: Random, examples: Sequence[bytes], *, is_json: bool) -> bytes:
         content = random.choice(ways)(random, content)
     if random.random() < 0.05:
         content = _spliced(random, content, random.choice(examples))
+    if random.random() < 0.08:
+        content = _nested(random, content)
     if random.random() < 0.03:
         content = gzip.compress(content, 1, mtime=0)
         if random.random() < 0.5:
@@ -89,6 +96,33 @@ def spoil(random: Random, examples: Sequence[bytes], *, is_json: bool) -> bytes:
 
 
 _LONGEST = 200_000
+
+PAIRS = [
+    *((b"{", b"}"), (b"[", b"]"), (b"(", b")"), (b"<", b">"), (b"<a>", b"</a>"), (b'{"a":', b"}"), (b'{"a":[', b"]}")),
+    *((b"/*", b"*/"), (b'"', b'"'), (b"subgraph s {", b"}"), (b"a->{", b"}"), (b"<trace>", b"</trace>")),
+    *((b"<event>", b"</event>"), (b'<list key="a">', b"</list>"), (b"<graph>", b"</graph>"), (b"<data>", b"</data>")),
+]
+DEPTHS = (2, 5, 12, 30, 101, 990, 20_000)
+
+
+def nests(example: bytes) -> list[bytes]:
+    """An example with every kind of nesting in its middle, closed and open, shallow and deep."""
+    at = len(example) // 2
+    return [
+        (example[:at] + begin * depth + (end * depth if closed else b"") + example[at:])[:_LONGEST]
+        for begin, end in PAIRS
+        for depth in (12, 20_000)
+        for closed in (True, False)
+    ]
+
+
+def _nested(random: Random, content: bytes) -> bytes:
+    """A piece wrapped deeply, or opened and never closed."""
+    begin, end = random.choice(PAIRS)
+    depth = random.choice(DEPTHS)
+    first, last = sorted(random.randrange(len(content) + 1) for _ in range(2))
+    closed = end * depth if random.random() < 0.7 else b""
+    return content[:first] + begin * depth + content[first:last] + closed + content[last:]
 
 
 def _bytes(random: Random, content: bytes) -> bytes:

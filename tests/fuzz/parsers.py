@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from random import Random
 
@@ -20,31 +18,24 @@ import matplotlib.pyplot  # noqa: F401 - pandas' and its own first import warn a
 import networkx  # noqa: F401 - as above
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pydot  # noqa: F401 - as above
 
-from fuzz import examples
+from fuzz import examples, kept_calibrations
+from fuzz.ledgers import made_ledger, prepare_ledger, read_ledger
 from fuzz.mutations import HOSTILE, VALUES
 from fuzz.runner import Target
+from fuzz.special import MARK, SPECIAL, put, remove
 from symveil.cli.main import main as command_line
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.errors import SymveilError
-from symveil.io.columns import ColumnOptions
-from symveil.io.model_files import load_labelled_chain, load_model
-from symveil.io.model_json import model_text, parse_model
-from symveil.io.sequence_files import open_sequences
-from symveil.io.sequences import read_sequences
+from symveil.io.models.model_files import load_labelled_chain, load_model
+from symveil.io.models.model_json import model_text, parse_model
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.sequence_files import open_sequences
+from symveil.io.sequences.word_lists import read_sequences
 from symveil.io.symbols import check_separable, join_word, read_alphabet, split_word
 from symveil.models.word import encode
 from symveil.numerics.rationals import exact, spelled
 from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
-from symveil.workflows.budgets import (
-    export_ledger,
-    grant_budget,
-    ledger_accounts,
-    ledger_history,
-    ledger_status,
-    person_status,
-)
 from symveil.workflows.check import check_manifest
 from symveil.workflows.enforce_log import enforced_log
 from symveil.workflows.privatize_file import privatize_file
@@ -58,11 +49,11 @@ def _model(name: str):
 
     def parse(content: bytes, folder: Path) -> object:
         for old in folder.glob("m.*"):
-            old.unlink()
+            remove(old)
         own, both, other = content.partition(examples.BESIDE)
-        (folder / name).write_bytes(own)
+        put(folder / name, own)
         if both and beside is not None:
-            (folder / beside).write_bytes(other)
+            put(folder / beside, other)
         notes: list[str] = []
         model = load_model(folder / name, notes=notes)
         assert all(len(note.splitlines()) == 1 for note in notes), notes
@@ -127,7 +118,7 @@ def _sequences(name: str, *options: ColumnOptions):
 
     def parse(content: bytes, folder: Path) -> object:
         file = folder / name
-        file.write_bytes(content)
+        put(file, content)
         refused: list[SymveilError] = []
         some = False
         for each in (ColumnOptions(), *options):
@@ -234,83 +225,14 @@ def _prepare_manifests(folder: Path) -> tuple[bytes, ...]:
     ):
         release = privatize_file(folder / "trips.csv", folder / f"private{number}.csv", epsilon="3/2", **more)
         made.append(release.manifest_file.read_bytes())
+    for name, kind in (("pipe.csv", b"pipe"), ("zero.csv", b"endless device"), ("loop.csv", b"loop")):
+        put(folder / name, MARK + kind)  # `VALUES` has these names
     return tuple(made)
 
 
 def _manifest(content: bytes, folder: Path) -> object:
-    (folder / "x.manifest.json").write_bytes(content)
+    put(folder / "x.manifest.json", content)
     return check_manifest(folder / "x.manifest.json").document()
-
-
-def _prepare_ledger(folder: Path) -> tuple[bytes, ...]:
-    file = folder / "first.db"
-    grant_budget(file, 5, everyone=True, delta="1e-6")
-    grant_budget(file, "1/2", persons=["1", "2", "alice"])
-    (folder / "trips.csv").write_bytes(b"trip_id,links\n1,a b a\n2,b\n")
-    privatize_file(folder / "trips.csv", folder / "private.csv", epsilon="3/2", alphabet="ab", ledger=str(file))
-    global _ledger_file  # noqa: PLW0603 - the structure-aware maker starts from it
-    _ledger_file = file
-    return (file.read_bytes(),)
-
-
-_ledger_file: Path | None = None
-
-_STORED: list[object] = [
-    *(None, "", "0", "1", "2", "-1", "x", "1e5", "½", "9" * 400, 0, -1, 10**18, 0.5, 1e300, b"", b"\xff", "NaN", "1/2"),
-    *("{}", "[]", '{"kind": "pure"}', '{"kind": "pure", "epsilon": "x"}', '{"epsilon": "1e999999", "kind": "pure"}'),
-    *('{"kind": "other"}', '{"kind": "symbols", "rate": "0", "symbols": 0, "differing": -1}', "pending", "done"),
-]
-
-
-_CHANGES = [
-    *("DELETE FROM {0} WHERE ? IS NULL OR 1", "ALTER TABLE {0} RENAME TO other_{0}", "DROP TABLE {0}"),
-    "ALTER TABLE {0} DROP COLUMN {1}",
-]
-
-
-def _made_ledger(random: Random) -> bytes:
-    """A ledger in which something stands that symveil never writes, or in which something is missing."""
-    assert _ledger_file is not None
-    changed = _ledger_file.with_name("changed.db")
-    shutil.copyfile(_ledger_file, changed)
-    with closing(sqlite3.connect(changed)) as connection, connection:
-        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        tables = [name for name in tables if not name.startswith("sqlite")]
-        for _ in range(random.choice([1, 1, 2])):
-            table = random.choice(tables)
-            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-            column, value = random.choice(columns or [""]), random.choice(_STORED)
-            change = random.choice([*["UPDATE {0} SET {1} = ?"] * 8, *_CHANGES]).format(table, column)
-            with suppress(sqlite3.Error, OverflowError):
-                connection.execute(change, [value] if "?" in change else [])
-    return changed.read_bytes()
-
-
-def _ledger(content: bytes, folder: Path) -> object:
-    file = folder / "l.db"
-    for old in folder.glob("l.db*"):
-        old.unlink()
-    file.write_bytes(content)
-    refused: list[SymveilError] = []
-    for look in (
-        lambda: ledger_status(file).document(),
-        lambda: person_status(file, "1").document(),
-        lambda: [entry.document() for entry in ledger_history(file)],
-        lambda: [entry.document() for entry in ledger_history(file, "1")],
-        lambda: ledger_accounts(file, most=2),
-        lambda: export_ledger(file, folder / "l.csv"),
-        lambda: grant_budget(file, "1/2", persons=["1"]),
-        lambda: privatize_file(
-            folder / "trips.csv", folder / "l-out.csv", epsilon=1, alphabet="ab", ledger=str(file), release_id=None
-        ),
-    ):
-        try:
-            look()
-        except SymveilError as error:
-            refused.append(error)
-    if refused:
-        raise refused[0]
-    return None
 
 
 def _log(content: bytes, folder: Path) -> object:
@@ -319,7 +241,7 @@ def _log(content: bytes, folder: Path) -> object:
         _cache["enforcement"] = enforce_opacity(load_model(folder / "system.json"), 0, epsilon=2, length=3)
     refused = []
     for name in ("log.csv", "log.jsonl"):
-        (folder / name).write_bytes(content)
+        put(folder / name, content)
         try:
             text, _ = enforced_log(_cache["enforcement"], folder / name, folder / "log-out.jsonl")
         except SymveilError as error:
@@ -342,7 +264,7 @@ def _typed(content: bytes, folder: Path) -> object:
     pieces = (content.decode("utf-8", errors="surrogateescape").split("\n", 3) + [""] * 4)[:4]
     number, alphabet, separator, word = pieces
     refused: list[SymveilError] = []
-    (folder / "a.txt").write_bytes(content)
+    put(folder / "a.txt", content)
     for read in (
         lambda: exact(spelled(read_epsilon(number))),
         lambda: read_offset(number),
@@ -456,12 +378,18 @@ def _command(content: bytes, folder: Path) -> object:
     return f"{arguments[0]} {status}"
 
 
+def _beside(example: bytes) -> tuple[bytes, ...]:
+    """The same with something special in the place of the file beside it."""
+    own, both, _ = example.partition(examples.BESIDE)
+    return tuple(own + both + special for special in SPECIAL)
+
+
 TARGETS = {
     "model-json": Target(_model("m.json"), examples.MODELS, is_json=True, make=_made_model),
     "fsm": Target(_model("m.fsm"), examples.FSM),
-    "stoc": Target(_model("m.stoc"), examples.STOC),
+    "stoc": Target(_model("m.stoc"), examples.STOC, more=_beside(examples.STOC[1])),
     "pfa": Target(_model("m.pfa"), examples.PFA),
-    "tra-lab": Target(_model("m.tra"), examples.PRISM),
+    "tra-lab": Target(_model("m.tra"), examples.PRISM, more=_beside(examples.PRISM[0])),
     "graphml": Target(_model("m.graphml"), examples.GRAPHML),
     "dot": Target(_model("m.dot"), examples.DOT),
     "table-csv": Target(_model("m.csv"), examples.TABLES),
@@ -469,8 +397,9 @@ TARGETS = {
     "json-lines": Target(_sequences("t.jsonl", _WIDE, _LONG), examples.JSON_LINES, is_json=True),
     "parquet": Target(_parquet, examples.parquet(), make=_made_parquet),
     "xes": Target(_sequences("t.xes", ColumnOptions(order="time:timestamp", keep=("cost",))), examples.XES),
+    "kept-calibration": Target(kept_calibrations.parse, is_json=True, prepare=kept_calibrations.prepare),
     "manifest": Target(_manifest, is_json=True, prepare=_prepare_manifests),
-    "ledger": Target(_ledger, prepare=_prepare_ledger, make=_made_ledger),
+    "ledger": Target(read_ledger, prepare=prepare_ledger, make=made_ledger),
     "observation-log": Target(_log, examples.LOGS, is_json=True),
     "typed": Target(_typed, examples.TYPED),
     "command-line": Target(_command, prepare=_prepare_commands, make=_made_command),

@@ -7,9 +7,11 @@ standard streams. What else happens:
   traceback, once for each place, and the run goes on;
 * more processor time on one input than `LIMIT` allows: the kernel's profiling timer ends the process, which
   also works inside a library's C code; faulthandler writes where it was;
+* a wait, of which no processor time tells: inputs that stand for pipes and devices (`special`) also have `PATIENCE`
+  by the clock;
 * a crash: the process is gone.
 
-In the last two cases `FOLDER/input` is what was being read. A loaded machine reads fewer inputs in its time,
+In the last three cases `FOLDER/input` is what was being read. A loaded machine reads fewer inputs in its time,
 though never fewer than `LEAST`; what one input may take is processor time, and the same everywhere.
 """
 
@@ -33,9 +35,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fuzz.mutations import spoil
+from fuzz.mutations import nests, spoil
+from fuzz.special import MARK, SPECIAL
 
 LEAST = 150  # inputs, however slow the machine is: a run that reads nothing shows nothing
+PATIENCE = 60.0  # seconds by the clock, where nothing but a refusal is to be done, however loaded the machine is
 MEMORY = 1 << 30  # bytes of address space besides what the libraries take
 
 _VARIABLE = re.compile(r"[0-9]+|'[^']*'|\"[^\"]*\"")
@@ -55,6 +59,8 @@ class Target:
     """Makes examples that take some doing, such as a ledger."""
     limit: float = 20.0
     """Seconds of processor time for one input."""
+    more: tuple[bytes, ...] = ()
+    """Inputs to begin with, besides special files and nesting, which every parser gets."""
 
 
 @dataclass
@@ -77,15 +83,19 @@ def run(target: Target, *, seconds: float, seed: int, folder: Path) -> Report:
     for example in examples:  # the examples are right: what is wrong with the others is what was done to them
         target.parse(example, folder)
     _bound_memory()
+    first = [*SPECIAL, *target.more, *(nests(examples[0]) if examples else [])][::-1]
     started = time.monotonic()
-    while report.inputs < LEAST or time.monotonic() - started < seconds:
-        if target.make is not None and (not examples or random.random() < 0.33):
+    while first or report.inputs < LEAST or time.monotonic() - started < seconds:
+        if first:
+            content = first.pop()
+        elif target.make is not None and (not examples or random.random() < 0.33):
             content = target.make(random)
         else:
             content = spoil(random, examples, is_json=target.is_json)
         current.write_bytes(content)
         report.inputs += 1
         signal.setitimer(signal.ITIMER_PROF, target.limit)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE if MARK in content else 0.0)
         try:
             answer = f"read: {type(target.parse(content, folder)).__name__}"
         except SymveilError as error:
@@ -102,7 +112,8 @@ def run(target: Target, *, seconds: float, seed: int, folder: Path) -> Report:
                 report.failures.append(_failure(content, traceback.format_exc()))
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-        if answer not in answers and len(content) < 20_000:  # a new answer: more of this kind
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        if answer not in answers and len(content) < 20_000 and MARK not in content:  # a new answer: more of this kind
             answers.add(answer)
             examples.append(content)
         if len(report.failures) >= 20:
@@ -129,7 +140,8 @@ def main(arguments: list[str]) -> None:
     warnings.simplefilter("error")
     target: Target = vars(importlib.import_module(module))["TARGETS"][name]
     with (folder / "hang").open("w") as hang, (folder / "said").open("w+b") as said:
-        faulthandler.register(signal.SIGPROF, file=hang, all_threads=True, chain=True)
+        for timer in (signal.SIGPROF, signal.SIGALRM):
+            faulthandler.register(timer, file=hang, all_threads=True, chain=True)
         kept = [os.dup(1), os.dup(2)]
         os.dup2(said.fileno(), 1)
         os.dup2(said.fileno(), 2)

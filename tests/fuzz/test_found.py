@@ -13,9 +13,10 @@ import pytest
 
 import symveil as sv
 from symveil.errors import FileError, LedgerError
-from symveil.io.columns import ColumnOptions
-from symveil.io.parquet_footer import column_sizes
-from symveil.io.sequence_files import open_sequences
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.parquet_footer import column_sizes
+from symveil.io.sequences.records import kept
+from symveil.io.sequences.sequence_files import open_sequences
 from symveil.workflows.budgets import grant_budget, ledger_accounts, ledger_history, ledger_status, person_status
 from symveil.workflows.check import check_manifest
 from symveil.workflows.privatize_file import privatize_file
@@ -163,7 +164,11 @@ def ledger(tmp_path):
         "UPDATE symveil_persons SET granted = 'much', spent = 'more'",
         "UPDATE symveil_releases SET loss = '{}'",
         "UPDATE symveil_releases SET charge = '" + "9" * 400 + "'",
-        "UPDATE symveil_charges SET sequences = 1000000000000000000",
+        "UPDATE symveil_charges SET sequences = -1",
+        "UPDATE symveil_releases SET unit = '{}'",
+        'UPDATE symveil_releases SET unit = \'{"adjacency": 0, "metric": "hamming", "public_start": false}\'',
+        "INSERT INTO symveil_settings VALUES ('unit', 'x')",
+        'UPDATE symveil_releases SET loss = \'{"kind": "pure", "epsilon": "1e9999999999"}\'',
         "UPDATE symveil_grants SET created = x'ff'",
         "DROP TABLE symveil_persons",
         "ALTER TABLE symveil_releases DROP COLUMN loss",
@@ -188,6 +193,13 @@ def test_a_ledger_with_values_that_nobody_wrote(ledger, statement) -> None:
     assert refused
 
 
+def test_more_sequences_than_anybody_composes(ledger) -> None:
+    """Their losses are added: nothing runs for ever, and nothing is refused."""
+    change(ledger, "UPDATE symveil_charges SET sequences = 1000000000000000000")
+    assert person_status(ledger, "1").composed_epsilon == 2e18
+    assert ledger_status(ledger).persons == 2 and len(ledger_history(ledger, "1")) == 2
+
+
 def test_a_failed_look_leaves_no_lock_behind(ledger) -> None:
     """Even while the error is kept, and with it everything that its frames hold."""
     change(
@@ -198,18 +210,18 @@ def test_a_failed_look_leaves_no_lock_behind(ledger) -> None:
         with pytest.raises(LedgerError) as error:
             look()
         kept.append(error)
-    assert all(error.value.__cause__ is not None for error in kept)
+    assert all(error.value.__context__ is not None for error in kept)
     assert grant_budget(ledger, 1, persons=["carol"]) == 1
 
 
 @pytest.mark.parametrize(
     ("version", "message"),
-    [("2", "made by a later symveil"), ("0", "damaged"), ("x", "damaged"), ("9" * 300, "made by a later symveil")],
+    [("3", "made by a later symveil"), ("0", "damaged"), ("x", "damaged"), ("9" * 300, "made by a later symveil")],
 )
 def test_a_ledger_of_another_version_is_not_touched(ledger, version, message) -> None:
     change(ledger, f"UPDATE symveil_settings SET value = '{version}' WHERE name = 'version'")  # noqa: S608
     before = ledger.read_bytes()
-    with pytest.raises(LedgerError, match=f"expected a ledger of version 1, found .*{message}") as caught:
+    with pytest.raises(LedgerError, match=f"expected a ledger of version 2, found .*{message}") as caught:
         grant_budget(ledger, 1, everyone=True)
     assert len(str(caught.value).splitlines()) == 1
     assert ledger.read_bytes() == before
@@ -218,3 +230,35 @@ def test_a_ledger_of_another_version_is_not_touched(ledger, version, message) ->
 def test_a_graph_without_networkx() -> None:
     with pytest.raises(sv.SymveilError, match="expected a networkx graph"):
         sv.from_networkx([])
+
+
+@pytest.mark.parametrize("depth", [101, 450, 700, 985, 5000])
+@pytest.mark.parametrize("pair", ["[]", "{}"])
+def test_a_line_of_json_that_is_nested(tmp_path, depth, pair) -> None:
+    """Between 450 and 985 levels it was read, and then walked through until Python gave up."""
+    begin = {"[]": "[", "{}": '{"a":'}[pair]
+    for before in ("", '"\\ud83d\\ude00",', '"[[[{\\"",'):
+        value = f"[{before}{begin * depth}1{pair[1] * depth}]"
+        (tmp_path / "t.jsonl").write_text(f'{{"id": 1, "s": ["a"], "k": {value}}}\n')
+        with pytest.raises(FileError, match="line 1: expected JSON nested at most 100 deep, found more"):
+            list(open_sequences(tmp_path / "t.jsonl", ColumnOptions(sequence="s", keep=("k",))).records())
+
+
+def test_brackets_that_nest_nothing_are_read(tmp_path) -> None:
+    value = '["' + "[{" * 500 + '\\"[[", ' + "[[], {}], " * 500 + "[" * 90 + "]" * 90 + "]"
+    (tmp_path / "t.jsonl").write_text(f'{{"id": 1, "s": ["a"], "k": {value}}}\n')
+    batch = next(open_sequences(tmp_path / "t.jsonl", ColumnOptions(sequence="s", keep=("k",))).records())
+    assert json.loads(batch.column(kept(0))[0].as_py()) == json.loads(value)
+
+
+def test_a_ledger_whose_schema_is_no_text(tmp_path) -> None:
+    """SQLite quotes a damaged schema in its message, which Python's module then cannot decode."""
+    file = tmp_path / "l.db"
+    grant_budget(file, 1, everyone=True)
+    content = file.read_bytes()
+    at = content.rindex(b"CREATE TABLE")
+    for damage in (b"\xfbREATE TABLE", b"CREATE TABLE \xfb", b"CREATE\xfbTABLE"):
+        file.write_bytes(content[:at] + damage + content[at + len(damage) :])
+        with pytest.raises(LedgerError) as caught:
+            ledger_status(file)
+        assert len(str(caught.value).splitlines()) == 1

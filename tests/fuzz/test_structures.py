@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.errors import SymveilError
-from symveil.io.model_json import model_text, parse_model
+from symveil.io.models.model_json import model_text, parse_model
 from symveil.io.symbols import join_word, read_alphabet, split_word
 from symveil.numerics.rationals import exact, spelled
 from symveil.privacy.parameters import read_epsilon

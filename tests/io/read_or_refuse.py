@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from symveil.errors import InputError, SymveilError
-from symveil.io.model_files import load_model
+from symveil.io.models.model_files import load_model
 
 
 def read_or_refuse(content: bytes, path: Path) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symveil.drawing import saving
 from symveil.errors import FileError
-from symveil.io.aside import AsideFile, aside_of, digest_of
-from symveil.io.duplicates import SeenNames
+from symveil.io.aside import AsideFile, aside_of, digest_of, make_own_folder
+from symveil.io.sequences.duplicates import SeenNames
 
 
 def test_aside_is_the_owners_and_the_published_file_is_like_any_other(tmp_path):
@@ -63,6 +67,83 @@ def test_only_one_process_writes_a_release(tmp_path):
         )
         assert "one process that writes this release" in done.stdout
         AsideFile(tmp_path / "out.csv", "r2").__exit__()  # another release is another matter
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink") or sys.platform == "win32", reason="links are for administrators here")
+@pytest.mark.parametrize("leads_to", ["a file", "nothing", "a folder"])
+def test_a_planted_link_is_not_followed(tmp_path, leads_to):
+    """0.2.0 emptied the file that a link at the aside's name led to, and wrote the release into it."""
+    victim, out = tmp_path / "victim", tmp_path / "out.csv"
+    if leads_to == "a file":
+        victim.write_text("mine")
+    elif leads_to == "a folder":
+        victim.mkdir()
+    aside_of(out, "r1").symlink_to(victim)
+    with pytest.raises(FileError, match=r"r1.aside: expected a name that is free.*found a symbolic link; remove"):
+        AsideFile(out, "r1")
+    assert not out.exists() and aside_of(out, "r1").is_symlink()
+    assert victim.exists() == (leads_to != "nothing")
+    assert leads_to != "a file" or victim.read_text() == "mine"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
+def test_planted_files_are_not_written_to(tmp_path, monkeypatch):
+    out, victim = tmp_path / "out.csv", tmp_path / "victim"
+    victim.write_text("mine")
+    aside = aside_of(out, "r1")
+    aside.hardlink_to(victim)
+    with pytest.raises(FileError, match="another name too"):
+        AsideFile(out, "r1")
+    assert victim.read_text() == "mine"
+    aside.unlink()
+    os.mkfifo(aside)
+    with pytest.raises(FileError, match="found something else"):
+        AsideFile(out, "r1")
+    aside.unlink()
+    aside.write_text("theirs")
+    monkeypatch.setattr(os, "geteuid", lambda: aside.stat().st_uid + 1)
+    with pytest.raises(FileError, match="found somebody else's"):
+        AsideFile(out, "r1")
+    assert aside.read_text() == "theirs"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX folders")
+def test_a_planted_folder_is_not_taken(tmp_path, monkeypatch):
+    (tmp_path / "victim").mkdir(mode=0o755)
+    (tmp_path / "link").symlink_to(tmp_path / "victim")
+    with pytest.raises(FileError, match="found a symbolic link"):
+        make_own_folder(tmp_path / "link")
+    assert (tmp_path / "victim").stat().st_mode & 0o777 == 0o755
+    make_own_folder(tmp_path / "new" / "own")
+    make_own_folder(tmp_path / "new" / "own")  # as an earlier run left it
+    assert (tmp_path / "new" / "own").stat().st_mode & 0o777 == 0o700
+    monkeypatch.setattr(os, "geteuid", lambda: (tmp_path / "new").stat().st_uid + 1)
+    with pytest.raises(FileError, match="somebody else's folder"):
+        make_own_folder(tmp_path / "new" / "own")
+
+
+def test_small_files_are_not_written_through_a_planted_link(tmp_path, monkeypatch):
+    """Pictures, reports, manifests and models: their names beside the place can be guessed too."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    monkeypatch.setattr(saving, "_number", itertools.count())
+    planted = tmp_path / f".out.svg.{os.getpid()}-0.aside"
+    planted.symlink_to(victim)
+    saving.save(tmp_path / "out.svg", b"<svg/>")
+    assert (victim.read_text(), (tmp_path / "out.svg").read_bytes(), planted.is_symlink()) == ("mine", b"<svg/>", True)
+
+
+def test_a_writer_that_was_given_up_writes_nowhere(tmp_path):
+    """0.2.0 wrote the end of a Parquet file to the number of the closed file, which may be another file's by then."""
+    with pytest.raises(RuntimeError), AsideFile(tmp_path / "out.parquet", "r1") as file:
+        number = file._number
+        writer = pq.ParquetWriter(pa.PythonFile(file, mode="w"), pa.schema([("a", pa.int64())]))
+        raise RuntimeError
+    other = os.open(tmp_path / "other", os.O_RDWR | os.O_CREAT)
+    assert other == number  # the system gives the lowest number that is free
+    writer.close()
+    os.close(other)
+    assert (tmp_path / "other").read_bytes() == b""
 
 
 @pytest.mark.parametrize("meanwhile", ["deleted", "replaced"])

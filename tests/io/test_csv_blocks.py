@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from symveil.errors import FileError
-from symveil.io import csv_blocks
-from symveil.io.csv_blocks import Block, CsvBlocks
-from symveil.io.rows_csv import CsvRows
+from symveil.io.sequences import csv_blocks
+from symveil.io.sequences.csv_blocks import Block, CsvBlocks
+from symveil.io.sequences.rows_csv import CsvRows
 
 PIECES = [
     b"a",

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.errors import FileError
-from symveil.io import event_groups
-from symveil.io.columns import LongColumns
-from symveil.io.event_groups import Grouping
+from symveil.io.sequences import event_groups
+from symveil.io.sequences.columns import LongColumns
+from symveil.io.sequences.event_groups import Grouping
 
 COLUMNS = LongColumns(case="case", symbol="symbol", order="order", person="person", keep=("extra",))
 EVENTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.sampled_from("abc")), min_size=1, max_size=60)
@@ -90,17 +90,40 @@ def test_a_case_that_never_ends_is_refused():
             list(grouping.records(batches(events, 10)))
 
 
-def test_a_case_of_absurd_length_is_refused_before_it_is_gathered(monkeypatch):
+def test_a_case_of_absurd_length_is_refused_without_being_gathered(monkeypatch):
     """Its part of the events would have to fit into memory."""
     monkeypatch.setattr(event_groups, "_NOT_MANY", 50)
-    read = []
-
-    def endless():
-        for number in range(1000):
-            read.append(number)
-            yield from batches([(1, 0, "a")] * 10 + [(number + 2, 0, "b")], 11)
-
+    gathered = []
+    take = event_groups._Parts._flush
+    monkeypatch.setattr(
+        event_groups._Parts, "_flush",
+        lambda parts, part: (gathered.extend(map(len, parts._waiting[part])), take(parts, part))[1],
+    )  # fmt: skip
     grouping = Grouping(file=Path("log.csv"), unit="line", columns=COLUMNS, in_memory=0, longest=200)
-    with pytest.raises(FileError, match="log.csv: the case of line .*: expected at most 200 symbols"):
-        list(grouping.records(endless()))
-    assert len(read) < 50
+    events = [event for number in range(1000) for event in [(1, 0, "a")] * 10 + [(number + 2, 0, "b")]]
+    with pytest.raises(FileError, match="log.csv: the case of line 2: expected at most 200 symbols"):
+        list(grouping.records(batches(events, 11)))
+    assert sum(gathered) < 1000 + 3 * 200
+
+
+@pytest.mark.parametrize("fault", ["long", "persons", "both"])
+def test_the_same_case_is_refused_in_memory_and_by_way_of_the_disk(fault):
+    """Which of the two it is depends on the sizes of secret symbols; so does where batches end."""
+    long = [(6, 0, "a"), (3, 0, "a")] + [(case, 0, "a") for case in (3, 6, 4, 8) for _ in range(30)]
+    table = pa.Table.from_batches(batches(long, 1000))
+    cases = table["case"].to_pylist()
+    if fault != "long":
+        persons = [f"p{number if case in ('case 3', 'case 8') else 0}" for number, case in enumerate(cases)]
+        table = table.set_column(table.schema.get_field_index("person"), "person", [persons])
+    told = set()
+    for in_memory in (0, 1 << 30):
+        for size in (1, 7, 1000):
+            grouping = Grouping(
+                file=Path("log.csv"), unit="line", columns=COLUMNS, in_memory=in_memory,
+                longest=100 if fault == "persons" else 20,
+            )  # fmt: skip
+            with pytest.raises(FileError) as refused:
+                list(grouping.records(table.to_batches(max_chunksize=size)))
+            told.add(str(refused.value))
+    assert len(told) == 1
+    assert "the case of line 2: expected at most 20" in told.pop() if fault != "persons" else "line 3" in told.pop()

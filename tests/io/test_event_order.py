@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from symveil.errors import FileError
-from symveil.io.event_order import EventOrder
+from symveil.io.sequences.event_order import EventOrder
 from symveil.workflows.privatize_file import privatize_file
 
 UTC = dt.UTC

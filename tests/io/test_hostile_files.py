@@ -14,15 +14,15 @@ import pytest
 
 from symveil.errors import FileError
 from symveil.io import reading
-from symveil.io.columns import ColumnOptions
-from symveil.io.rows_parquet import ParquetRows
-from symveil.io.sequence_files import open_sequences
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.rows_parquet import ParquetRows
+from symveil.io.sequences.sequence_files import open_sequences
 
 READ = """
 import resource, sys
-from symveil.io.columns import ColumnOptions
-from symveil.io.rows_parquet import ParquetRows
-from symveil.io.sequence_files import open_sequences
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.rows_parquet import ParquetRows
+from symveil.io.sequences.sequence_files import open_sequences
 from symveil.errors import SymveilError
 import pyarrow.compute
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -126,7 +126,7 @@ def test_markup_without_an_end(tmp_path):
 def test_deep_json(tmp_path):
     file = tmp_path / "t.jsonl"
     file.write_text('{"id": 1, "s": ' + "[" * 200_000 + "\n")
-    with pytest.raises(FileError, match="line 1: expected JSON, found values nested too deeply"):
+    with pytest.raises(FileError, match="line 1: expected JSON nested at most 100 deep, found more"):
         list(open_sequences(file).records())
 
 
@@ -142,6 +142,9 @@ def test_an_endless_line(tmp_path):
         assert size < 800
 
 
+NAMED = "<trace><string key='concept:name' value='0'/></trace>"
+
+
 def test_absurd_lengths(tmp_path):
     long = ["a"] * 2000
     (tmp_path / "t.csv").write_text("id,s\n1,a\n2," + " ".join(long) + "\n")
@@ -150,7 +153,7 @@ def test_absurd_lengths(tmp_path):
     )
     pq.write_table(pa.table({"id": [1, 2], "s": [["a"], long]}), tmp_path / "t.parquet")
     events = "".join("<event><string key='concept:name' value='a'/></event>" for _ in long)
-    (tmp_path / "t.xes").write_text(f"<log><trace/><trace><string key='concept:name' value='1'/>{events}</trace></log>")
+    (tmp_path / "t.xes").write_text(f"<log>{NAMED}<trace><string key='concept:name' value='1'/>{events}</trace></log>")
     for name, place in (("t.csv", "line 3"), ("t.jsonl", "line 2"), ("t.parquet", "row 2"), ("t.xes", "trace 2")):
         with pytest.raises(FileError, match=f"{name}: {place}: expected at most 1500 symbols.*--longest"):
             list(open_sequences(tmp_path / name, longest=1500).records())

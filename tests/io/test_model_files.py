@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symveil.errors import FileError, InputError, ModelError, SymveilError
-from symveil.io.model_files import load_model, save_model
-from symveil.io.model_json import model_document, model_text, parse_model
+from symveil.io.models.model_files import load_model, save_model
+from symveil.io.models.model_json import model_document, model_text, parse_model
 from symveil.languages.runs import runs
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain

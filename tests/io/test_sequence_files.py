@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from symveil.errors import FileError, ParameterError
-from symveil.io.columns import ColumnOptions
-from symveil.io.sequence_files import open_sequences
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.sequence_files import open_sequences
 
 XES = """<?xml version="1.0" encoding="UTF-8" ?>
 <log xes.version="1.0" xmlns="http://www.xes-standard.org/">

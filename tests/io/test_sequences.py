@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from symveil.errors import FileError, InputError
-from symveil.io.sequences import read_sequences
+from symveil.io.sequences.word_lists import read_sequences
 
 SECRET = "SECRET"
 
@@ -128,7 +128,7 @@ S = SECRET
         ("t.jsonl", f'["{S}"]\n', {}, "line 1: expected a JSON object, found another value"),
         ("t.jsonl", f'{{"{S}": [], "{S}": []}}\n', {}, "line 1: expected each key once, found one again"),
         ("t.jsonl", f'{{"{S}": 1, "{S}2": 2}}\n', {}, "besides the id, found 2"),
-        ("t.jsonl", "[" * 100_000, {}, "line 1: expected JSON, found values nested too deeply"),
+        ("t.jsonl", "[" * 100_000, {}, "line 1: expected JSON nested at most 100 deep, found more"),
         ("t.txt", S, {}, "a file name ending in .csv, .tsv, .jsonl, .ndjson or .parquet"),
     ],
 )

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from read_or_refuse import read_or_refuse
 
 from symveil.errors import InputError, ModelError
-from symveil.io import blank_separated
-from symveil.io.model_files import load_model
+from symveil.io.models import blank_separated
+from symveil.io.models.model_files import load_model
 from symveil.languages.graph import word_graph
 from symveil.languages.runs import runs
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from read_or_refuse import read_or_refuse
 
 from symveil.errors import ModelError
-from symveil.io.model_files import load_model, save_model
-from symveil.io.model_json import model_document, model_text, parse_model
+from symveil.io.models.model_files import load_model, save_model
+from symveil.io.models.model_json import model_document, model_text, parse_model
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 
 STOCHASTIC = {

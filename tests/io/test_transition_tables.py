@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from symveil.errors import FileError, InputError
-from symveil.io.model_files import load_model
-from symveil.io.transition_tables import read_transition_table
+from symveil.io.models.model_files import load_model
+from symveil.io.models.transition_tables import read_transition_table
 from symveil.models.automaton import TransitionSystem
 from symveil.models.markov_chain import MarkovChain
 

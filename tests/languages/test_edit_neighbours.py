@@ -12,10 +12,10 @@ from rapidfuzz.distance import Levenshtein
 
 from symveil.errors import TooLargeError
 from symveil.languages import edit_neighbours, universal_levenshtein
-from symveil.languages.bounded import BoundedRuns, runs_up_to
 from symveil.languages.edit_distance import all_edit_distances, distance_table, edit_distance, edit_distances
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.edit_work import most_edges, most_profiles
+from symveil.languages.open import OpenRuns, runs_up_to
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
 from symveil.randomness import NotPrivateSeededBits
@@ -47,7 +47,7 @@ def test_a_thousand_random_cases_match_brute_force():
         assert near.counts() == [sum(n for (d, _), n in expected.items() if d == e) for e in range(within + 1)]
 
 
-def random_model(source: random.Random) -> BoundedRuns:
+def random_model(source: random.Random) -> OpenRuns:
     states, symbols = source.randrange(1, 5), "abc"[: source.randrange(1, 4)]
     rows = [("s0", symbols[0], f"s{source.randrange(states)}")]
     rows += [
@@ -66,7 +66,7 @@ def test_the_product_with_a_model_counts_its_words_only():
     source = random.Random(11)
     for _ in range(200):
         language = random_model(source)
-        words = [tuple(row) for rows in language.enumerate_codes(at_most=5000) for row in rows.tolist()]
+        words = [tuple(row) for rows in language.by_length(at_most=5000) for row in rows.tolist()]
         assert len(words) == language.size == len(set(words))
         word = [source.randrange(len(language.alphabet)) for _ in range(source.randrange(6))]  # in the language or not
         within = source.randrange(4)

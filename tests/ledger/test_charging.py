@@ -18,37 +18,33 @@ from hypothesis import strategies as st
 from symveil.errors import LedgerError, OverBudgetError, ParameterError
 from symveil.ledger.accounts import account, accounts, grant, history, totals
 from symveil.ledger.amounts import UNIT, charged_units, granted_units, shown_units
-from symveil.ledger.charging import (
-    Request,
-    charging,
-    find_pending,
-    find_release,
-    finish,
-    in_parts,
-    record_digest,
-)
+from symveil.ledger.charging import Request, charging, in_parts
 from symveil.ledger.composition import pure_loss
+from symveil.ledger.lifecycle import find_release, finish, pending_for, record_digest
 from symveil.ledger.store import Database, persons
+from symveil.ledger.units import Unit
 
 _numbers = itertools.count()
 
 
+ORDINARY = {
+    "loss": pure_loss(Fraction(1)), "unit": Unit(), "mechanism": "exponential", "record": "row", "out": "/out.csv",
+    "settings": "{}", "key": bytes(32), "content": b"content",
+}  # fmt: skip
+
+
 def charge(database: Database, persons: dict[str, int], epsilon="1", release_id: str | None = None, **options):
     amount = Fraction(epsilon)
-    request = Request(
-        **{
-            "release_id": release_id or f"release-{next(_numbers)}",
-            "charge": charged_units(amount),
-            "loss": pure_loss(amount),
-            "out": "/out.csv",
-            "key": bytes(32),
-            "content": b"content",
-            **options,
-        }
-    )
+    name = release_id or f"release-{next(_numbers)}"
+    own = {"release_id": name, "charge": charged_units(amount), "loss": pure_loss(amount)}
+    request = Request(**{**ORDINARY, **own, **options})
     with charging(database) as open_charge:
         open_charge.ask(list(persons), list(persons.values()))
         return open_charge.charge(request)
+
+
+def amounts(found):
+    return found.person, found.granted, found.spent, found.left
 
 
 @pytest.fixture
@@ -65,7 +61,7 @@ def test_ten_tenths_are_one(database):
     grant(database, "1", names=["alice"])
     for _ in range(10):
         charge(database, {"alice": 1}, "0.1")
-    assert account(database, "alice").document() == {"person": "alice", "granted": "1", "spent": "1", "left": "0"}
+    assert amounts(account(database, "alice")) == ("alice", "1", "1", "0")
     with pytest.raises(OverBudgetError):
         charge(database, {"alice": 1}, "0.000000000001")
 
@@ -91,10 +87,10 @@ def test_everyone_and_someone(database):
     grant(database, "0.5", everyone=True)
     assert grant(database, "0.25", names=["alice", "bob", "alice"]) == 2
     charge(database, {"alice": 3, "carol": 2}, "0.25")
-    assert [each.document() for each in accounts(database)] == [
-        {"person": "alice", "granted": "0.75", "spent": "0.75", "left": "0"},
-        {"person": "bob", "granted": "0.75", "spent": "0", "left": "0.75"},
-        {"person": "carol", "granted": "0.5", "spent": "0.5", "left": "0"},
+    assert [amounts(each) for each in accounts(database)] == [
+        ("alice", "0.75", "0.75", "0"),
+        ("bob", "0.75", "0", "0.75"),
+        ("carol", "0.5", "0.5", "0"),
     ]
     assert account(database, "nobody yet").left == "0.5"
     found = totals(database)
@@ -155,9 +151,7 @@ def test_a_person_may_be_asked_for_in_several_batches(database):
     with pytest.raises(OverBudgetError), charging(database) as open_charge:
         open_charge.ask(["alice", "bob"], [1, 1])
         open_charge.ask(["alice"], [1])
-        open_charge.charge(
-            Request(release_id="r", charge=UNIT, loss=pure_loss(Fraction(1)), out="o", key=bytes(32), content=b"")
-        )
+        open_charge.charge(Request(**ORDINARY, release_id="r", charge=UNIT))
 
 
 def test_sums_beyond_64_bits_are_over_budget_not_wrapped(database):
@@ -199,9 +193,8 @@ def test_a_release_is_charged_once(database):
     again, _ = charge(database, {"alice": 1}, release_id="r", key=bytes([1] * 32))
     assert again.number == first.number and again.key == first.key == bytes(32)
     assert account(database, "alice").spent == "1"
-    assert find_pending(database, "/out.csv", b"content") == first
-    assert find_pending(database, "/out.csv", b"other") is None
-    assert find_pending(database, "/other.csv", b"content") is None
+    assert pending_for(database, "/out.csv") == [first] and pending_for(database, "/other.csv") == []
+    assert first.has_stamp(b"content") and not first.has_stamp(b"other")
     record_digest(database, first, digest="d", manifest="m")
     finish(database, first)
     done = find_release(database, "r")
@@ -359,6 +352,6 @@ def test_a_full_disk_changes_nothing(tmp_path):
 
 
 def test_nothing_secret_in_a_repr():
-    release = Request(release_id="r", charge=1, loss="", out="o", key=b"KEYKEY", content=b"CONTENT")
+    release = Request(**{**ORDINARY, "key": b"KEYKEY", "content": b"CONTENT"}, release_id="r", charge=1)
     assert "KEY" not in repr(release) and "CONTENT" not in repr(release)
     assert Path(__file__).exists()

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 import symveil as sv
-from symveil.mechanisms.edit_mechanism import EditMechanism
+from symveil.languages.any_length import words_of_any_length
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.markov_chain import MarkovChain
 from symveil.numerics.rationals import Number
 from symveil.randomness import BitSource
 
-AnyMechanism = WordMechanism | EditMechanism
 Word = tuple[int, ...]
 
 ROADS = MarkovChain.from_transitions(
@@ -37,21 +36,21 @@ class Case:
     """A mechanism with all its parameters but ε."""
 
     name: str
-    make: Callable[[Number], AnyMechanism]
+    make: Callable[[Number], Mechanism]
     private: bool = True
     slow: bool = False
     """Words are drawn one at a time: fewer of them, where time counts."""
 
     @property
-    def kind(self) -> type[AnyMechanism]:
+    def kind(self) -> type[Mechanism]:
         return type(self.make(1))
 
 
-def _free(epsilon: Number, kind: type[WordMechanism], b: int = 1, **more: object) -> WordMechanism:
+def _free(epsilon: Number, kind: type[Mechanism], b: int = 1, **more: object) -> Mechanism:
     return kind(sv.words("abc", 2), epsilon=epsilon, adjacency=b, **more)  # type: ignore[arg-type]
 
 
-def _roads(epsilon: Number, kind: type[WordMechanism], b: int = 1, **more: object) -> WordMechanism:
+def _roads(epsilon: Number, kind: type[Mechanism], b: int = 1, **more: object) -> Mechanism:
     return kind(sv.runs(ROADS, 3), epsilon=epsilon, adjacency=b, **more)  # type: ignore[arg-type]
 
 
@@ -73,25 +72,26 @@ EVERY_MECHANISM = [
         lambda e: sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 3), epsilon=e),
         slow=True,
     ),
+    Case(
+        "exponential on words of any length",
+        lambda e: sv.select_mechanism(words_of_any_length("ab"), epsilon=e, mechanism="exponential"),
+    ),
     Case("jones2019-printed", lambda e: _free(e, Jones2019Printed), private=False),
 ]
 
 
-def inputs(mechanism: AnyMechanism) -> list[Word]:
+def inputs(mechanism: Mechanism) -> list[Word]:
     """Words that may be handed in, all of them or the short ones."""
-    if isinstance(mechanism, WordMechanism):
-        return _tuples([mechanism.language.enumerate_codes(at_most=10_000)])
     return _tuples(mechanism.inputs(3, at_most=10_000))
 
 
-def law(mechanism: AnyMechanism, word: Word) -> dict[Word | None, float]:
+def law(mechanism: Mechanism, word: Word) -> dict[Word | None, float]:
     """P(w'|w) of every word that may be released; None stands for all that are too long to be listed."""
     codes = np.array(word, dtype=np.int32)
-    if isinstance(mechanism, WordMechanism):
-        groups, bound = [mechanism.language.enumerate_codes(at_most=10_000)], 0
-    else:
-        bound = mechanism.largest_output
-        groups = mechanism.outputs(LONGEST_RELEASED if bound is None else bound, at_most=10_000)
+    bound = mechanism.largest_output
+    groups = mechanism.outputs(LONGEST_RELEASED if bound is None else bound, at_most=10_000)
+    if mechanism.metric == "hamming":  # a word of another length is never released
+        groups = [group for group in groups if group.shape[1] == len(word)]
     chances: dict[Word | None, float] = {}
     for group in groups:
         logs = mechanism.log_probabilities(codes, group)
@@ -101,11 +101,11 @@ def law(mechanism: AnyMechanism, word: Word) -> dict[Word | None, float]:
     return chances
 
 
-def counted(mechanism: AnyMechanism, word: Word, draws: int, bits: BitSource | None = None) -> dict[Word | None, int]:
+def counted(mechanism: Mechanism, word: Word, draws: int, bits: BitSource | None = None) -> dict[Word | None, int]:
     """How often each word came out, of so many releases of one word through the public interface."""
     codes = np.array(word, dtype=np.int32)
-    symbols = len(mechanism.language.alphabet)
-    if isinstance(mechanism, WordMechanism):
+    symbols = len(mechanism.alphabet)
+    if mechanism.length is not None:
         rows = mechanism.release_codes(np.repeat(codes[None, :], draws, axis=0), bits=bits)
         return dict(_tally(rows, symbols))
     flat, lengths = mechanism.release_flat(np.tile(codes, draws), np.full(draws, len(codes)), bits=bits)

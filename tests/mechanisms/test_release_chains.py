@@ -11,7 +11,7 @@ import pytest
 import symveil as sv
 from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.labelled_chain import LabelledChain
 from symveil.privacy import release_chain
 from symveil.verification.audit_by_chain import audit_by_chain, branches_of, largest_ratio
@@ -50,7 +50,7 @@ MECHANISMS = {
 
 
 @pytest.fixture(params=MECHANISMS)
-def mechanism(request: pytest.FixtureRequest) -> WordMechanism:
+def mechanism(request: pytest.FixtureRequest) -> Mechanism:
     return MECHANISMS[request.param]()
 
 
@@ -72,7 +72,7 @@ def released_law(chain: LabelledChain, start: str) -> dict[tuple[str, ...], Frac
     return law
 
 
-def test_the_law_of_the_chain_is_that_of_the_mechanism(mechanism: WordMechanism) -> None:
+def test_the_law_of_the_chain_is_that_of_the_mechanism(mechanism: Mechanism) -> None:
     words = mechanism.language.enumerate_codes(at_most=500)
     compiled = mechanism.compile_chain(words[[0, -1]])
     assert 0 < compiled.log_error < Fraction(1, 10**30)
@@ -88,7 +88,7 @@ def test_the_law_of_the_chain_is_that_of_the_mechanism(mechanism: WordMechanism)
                 assert float(chance) == pytest.approx(np.exp(log), rel=1e-12)
 
 
-def test_the_law_of_the_distance_is_that_of_the_words(mechanism: WordMechanism) -> None:
+def test_the_law_of_the_distance_is_that_of_the_words(mechanism: Mechanism) -> None:
     """P(ℓ) is the sum over the words at distance ℓ, each with its own probability."""
     words = mechanism.language.enumerate_codes(at_most=500)
     symbols = mechanism.language.alphabet.symbols
@@ -103,7 +103,7 @@ def test_the_law_of_the_distance_is_that_of_the_words(mechanism: WordMechanism) 
         assert sum(chances) == pytest.approx(1, rel=1e-12)
 
 
-def test_the_audit_on_the_chain_agrees_with_the_audit_by_enumeration(mechanism: WordMechanism) -> None:
+def test_the_audit_on_the_chain_agrees_with_the_audit_by_enumeration(mechanism: Mechanism) -> None:
     by_chain, by_words = audit_by_chain(mechanism), sv.audit(mechanism)
     assert by_chain.worst_epsilon == pytest.approx(by_words.worst_epsilon, abs=1e-12)
     assert by_chain.worst_epsilon >= by_words.worst_epsilon  # proved from above, attained from below
@@ -196,8 +196,8 @@ def test_refused() -> None:
         audit_by_chain(sv.Exponential(sv.words("ab", 12), epsilon=1, adjacency=6))
 
     class Whole(sv.Exponential):
-        def _moves(self, codes: np.ndarray) -> object:  # type: ignore[override]
-            return WordMechanism._moves(self, codes)
+        def _moves(self, codes: np.ndarray, shown: int) -> object:  # type: ignore[override]
+            return Mechanism._moves(self, codes, shown)
 
     with pytest.raises(ParameterError, match="one that releases symbol by symbol"):
         Whole(free(), epsilon=1).release_chain(["abc"])

@@ -120,7 +120,7 @@ def test_precision_is_given_back_also_after_an_error():
 
 
 def test_threads_do_not_lower_each_others_precision():
-    """The working precision is one number per process: whoever set it keeps it until it is given back."""
+    """The working precision is one number per process: anyone who set it keeps it until it is given back."""
     seen: list[bool] = []
 
     def work(bits: int) -> None:

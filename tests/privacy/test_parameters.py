@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from file_mechanism import file_mechanism
 from symveil.errors import ParameterError
+from symveil.numerics.rationals import spelled
 from symveil.privacy.parameters import (
     read_adjacency,
     read_calibration,
@@ -16,6 +18,7 @@ from symveil.privacy.parameters import (
     read_metric,
     read_offset,
     read_utility,
+    require_spellable,
 )
 
 
@@ -95,3 +98,19 @@ def test_a_bound_on_the_length_belongs_to_words_whose_length_is_secret():
     assert read_metric("levenshtein", max_length=5) == "levenshtein"
     with pytest.raises(ParameterError, match="max_length: expected metric levenshtein with it"):
         read_metric("hamming", max_length=5)
+
+
+@given(st.builds(Fraction, st.integers(1, 10**400 - 1), st.integers(10**391, 10**400 - 1)))
+@settings(max_examples=50)
+def test_what_a_manifest_says_is_read_as_the_same_number(epsilon) -> None:
+    assert read_epsilon(spelled(require_spellable(epsilon, "epsilon"))) == epsilon
+    assert read_offset(str(epsilon)) == epsilon
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 10**400), "0." + "3" * 500, Fraction(10**400 + 1, 10**399)])
+@pytest.mark.parametrize("name", ["epsilon", "offset"])
+def test_a_file_is_not_released_with_a_number_that_its_manifest_cannot_say(name, value) -> None:
+    """The check would refuse to read it."""
+    chosen = {"epsilon": 1, name: value}
+    with pytest.raises(ParameterError, match=f"{name}: expected a fraction of at most 400 digits"):
+        file_mechanism(alphabet="ab", **chosen)

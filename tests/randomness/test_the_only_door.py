@@ -11,15 +11,10 @@ import symveil
 
 SOURCE = Path(symveil.__file__).parent
 NOT_PRIVATE = {"random", "numpy.random"}
-# (secrets.token_hex may name a temporary file: that is no noise)
 ONLY_IN_RANDOMNESS = {
     "os.urandom",
     "os.getrandom",
-    "secrets.choice",
-    "secrets.randbelow",
-    "secrets.randbits",
-    "secrets.token_bytes",
-    "secrets.SystemRandom",
+    "secrets",
     "cryptography.hazmat.primitives.ciphers",
 }
 
@@ -69,6 +64,7 @@ def test_noise_has_one_source(path):
         "from os import urandom",
         "import secrets\nsecrets.randbelow(3)",
         "from secrets import choice",
+        "import secrets\nsecrets.token_urlsafe()",
     ],
 )
 def test_the_search_finds_what_it_is_for(tmp_path, code):

@@ -55,7 +55,9 @@ def test_the_citation_is_valid_and_agrees() -> None:
     assert set(cited) <= known
     assert cited["type"] in ("software", "dataset")
     assert str(cited["version"]) == sv.__version__
-    assert str(cited["date-released"]) in CHANGELOG.split("\n## ")[1]
+    assert str(cited["date-released"]) in next(
+        part for part in CHANGELOG.split("\n## ") if part.startswith(f"[{sv.__version__}]")
+    )
     assert cited["license"] == PROJECT["license"] == "Apache-2.0"
     for work in (cited, *cited["references"]):
         assert work["title"]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import warnings
+import traceback
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,12 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from file_mechanism import file_mechanism
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import services
 import symveil as sv
 from symveil.engines.batch import ReleasePlan, privatize_batch
-from symveil.errors import FileError, OverBudgetError, ParameterError
-from symveil.mechanisms.ragged import MechanismOfLength
+from symveil.errors import FileError, InternalError, LedgerError, OverBudgetError, ParameterError
+from symveil.languages.any_length import AnyLength
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.workflows.budgets import grant_budget, ledger_status, person_status
 from symveil.workflows.check import check_manifest
 
@@ -28,29 +30,6 @@ pytestmark = [
 ]
 
 ROWS = 600
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """local[2] with a second chance for each task: `local[N]` alone never runs a task again."""
-    from symveil.workflows.releasing import spark_job
-
-    folder = tmp_path_factory.mktemp("spark")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(sv.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    from pyspark.sql import SparkSession
-
-    with warnings.catch_warnings(action="ignore"), spark_job._quiet():
-        session = (
-            SparkSession.builder.master("local[2,4]")
-            .config("spark.ui.enabled", "false")
-            .config("spark.sql.shuffle.partitions", "2")
-            .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-            .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={folder}")
-            .getOrCreate()
-        )
-    yield session
-    session.stop()
 
 
 @pytest.fixture
@@ -71,7 +50,7 @@ def source(tmp_path) -> Path:
 
 
 def plan() -> ReleasePlan:
-    family = MechanismOfLength(alphabet="abc", epsilon=Fraction(1, 2))
+    family = file_mechanism(alphabet="abc", epsilon=Fraction(1, 2))
     return ReleasePlan(mechanism=family, release_id="r", release_key=bytes(32), sequence="trip", identifier="uid")
 
 
@@ -223,3 +202,62 @@ def test_names_that_are_syntax_elsewhere(spark, tmp_path):
         identifier="a.b`c",
     )  # fmt: skip
     assert pq.read_table(tmp_path / "o").sort_by("a.b`c").to_pylist() == table.to_pylist()
+
+
+SECRET = "MARKER-of-a-secret-word"
+
+
+def faulty() -> Mechanism:
+    """A mechanism with a mistake that quotes a word; its class travels to the tasks by value."""
+
+    class Faulty(AnyLength):
+        def first_refused(self, codes, lengths):
+            try:
+                int(SECRET)
+            except ValueError as error:  # as libraries do: both messages are printed
+                raise RuntimeError(f"cannot read {SECRET}") from error
+
+    return sv.select_mechanism(Faulty(alphabet=sv.Alphabet.from_symbols("abc")), epsilon=1)
+
+
+def test_a_mistake_in_a_task_tells_no_value(spark, tmp_path, monkeypatch):
+    """In 0.2.0 the task's traceback, with the value, went through the JVM into the logs of executors and driver."""
+    from symveil.engines.spark import release_frame
+
+    pq.write_table(pa.table({"uid": ["u"], "trip": [["a"]]}), tmp_path / "in.parquet")
+    frame = spark.read.parquet(str(tmp_path / "in.parquet"))
+    with pytest.raises(Exception, match="symveil.errors.InternalError: internal error: RuntimeError at") as raised:
+        release_frame(frame, ReleasePlan(**{**vars(plan()), "mechanism": faulty()})).collect()
+    assert SECRET not in "".join(traceback.format_exception(raised.value)) + str(raised.value)
+    monkeypatch.setattr("symveil.workflows.releasing.promise.choose_mechanism", lambda *_: faulty())
+    names = {"identifier": "uid", "sequence": "trip"}
+    with pytest.raises(InternalError, match="^internal error: RuntimeError at symveil") as told:
+        sv.privatize_file(tmp_path / "in.parquet", tmp_path / "o", alphabet="abc", epsilon=1, engine="spark", **names)
+    assert SECRET not in "".join(traceback.format_exception(told.value))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet"]
+
+
+def test_a_run_that_was_killed_before_the_rename_is_finished(spark, source, tmp_path, monkeypatch):
+    """The files of a folder are cut and named anew by every run; its rows are the same words, which is what counts."""
+    from symveil.workflows.releasing import spark_job
+
+    ledger, out = tmp_path / "l.db", tmp_path / "out"
+    grant_budget(ledger, 1, everyone=True)
+    options = {"alphabet": "abc", "epsilon": 1, "engine": "spark", "identifier": "uid", "sequence": "trip"}
+    options |= {"ledger": ledger, "release_id": "r"}
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(spark_job._FolderOutput, "publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            sv.privatize_file(source, out, **options)
+    # other words, which nothing but their digest tells: lengths are not collected before something is drawn here
+    with monkeypatch.context() as patch:
+        patch.setattr(spark_job.SparkJob, "_rows_digest", lambda *_: "rows:others")
+        with pytest.raises(LedgerError, match="expected the output whose digest was recorded"):
+            sv.privatize_file(source, out, **options)
+        assert not out.exists()
+    assert not sv.privatize_file(source, out, **options).already_done
+    assert pq.read_table(out).num_rows == ROWS and ledger_status(ledger).most_spent == "1"

@@ -27,7 +27,7 @@ import pytest
 from scipy.stats import beta, binom
 
 import symveil as sv
-from mechanisms.every_mechanism import EVERY_MECHANISM, AnyMechanism, Case, Word, counted, law
+from mechanisms.every_mechanism import EVERY_MECHANISM, Case, Mechanism, Word, counted, law
 
 CASES = [case for case in EVERY_MECHANISM if case.private]
 FALSE_ALARM = 1e-6
@@ -47,7 +47,7 @@ class Question:
     event: frozenset[Word | None]
     claimed: float
 
-    def chances(self, mechanism: AnyMechanism) -> tuple[float, float]:
+    def chances(self, mechanism: Mechanism) -> tuple[float, float]:
         """The exact probabilities of the event."""
         one, other = law(mechanism, self.word), law(mechanism, self.neighbour)
         return (math.fsum(one[each] for each in self.event), math.fsum(other[each] for each in self.event))
@@ -61,14 +61,14 @@ def rejected(inside: int, inside_of_neighbour: int, draws: int, claimed: float) 
     return bool(lower > math.exp(claimed) * upper)
 
 
-def power_is_enough(question: Question, mechanism: AnyMechanism, draws: int) -> bool:
+def power_is_enough(question: Question, mechanism: Mechanism, draws: int) -> bool:
     """Whether the claim is refuted with probability at least 1 − MISSED if this is the mechanism."""
     one, other = question.chances(mechanism)
     fewest, most = binom.ppf(MISSED / 2, draws, one), binom.isf(MISSED / 2, draws, other)
     return rejected(int(fewest), int(most), draws, question.claimed)
 
 
-def measured(question: Question, mechanism: AnyMechanism, draws: int) -> bool:
+def measured(question: Question, mechanism: Mechanism, draws: int) -> bool:
     """Release both words so many times, through the public interface; whether the claim is refuted."""
     inside = []
     for word in (question.word, question.neighbour):
@@ -78,7 +78,7 @@ def measured(question: Question, mechanism: AnyMechanism, draws: int) -> bool:
     return rejected(*inside, draws, question.claimed)
 
 
-def asked(mechanism: AnyMechanism, worse: AnyMechanism) -> Question:
+def asked(mechanism: Mechanism, worse: Mechanism) -> Question:
     """The audit's worst pair, and the event that tells a loss of 1.2 g from one of g most clearly."""
     code = mechanism.language.alphabet.code
     witness = sv.audit(mechanism).witness
@@ -92,7 +92,7 @@ def asked(mechanism: AnyMechanism, worse: AnyMechanism) -> Question:
     return Question(word, neighbour, frozenset(likeliest[: int(np.argmax(clearness)) + 1]), claimed)
 
 
-def losing_more(case: Case, mechanism: AnyMechanism) -> AnyMechanism:
+def losing_more(case: Case, mechanism: Mechanism) -> Mechanism:
     """The same with more ε than it says: what it really loses is 1.2 times what the first one claims."""
     claimed = mechanism.guarantee.epsilon
     epsilon = Fraction(EPSILON) * Fraction(MORE) * Fraction(claimed / sv.audit(mechanism).worst_epsilon)

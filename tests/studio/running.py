@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import re
 import shutil
@@ -12,7 +13,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.cookies import SimpleCookie
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
@@ -26,26 +29,54 @@ PATIENCE = 150_000  # ms: on a new machine the loops that prove guarantees are c
 
 @dataclass(frozen=True)
 class Running:
-    """A studio that runs."""
+    """A studio that runs: the address it printed, where that leads, and the cookie that one gets there."""
 
+    printed: str
     address: str
+    cookie_name: str
+    cookie: str
     process: subprocess.Popen[bytes]
     log: Path
 
     @property
     def port(self) -> int:
-        return int(self.address.rstrip("/").rpartition(":")[2])
+        return int(urlsplit(self.address).port or 0)
+
+    @property
+    def root(self) -> str:
+        """The path under which everything lies."""
+        return urlsplit(self.address).path.rstrip("/")
+
+    @property
+    def token(self) -> str:
+        return self.printed.partition("?token=")[2]
+
+    @property
+    def cookie_header(self) -> str:
+        return f"{self.cookie_name}={self.cookie}"
+
+    def admit(self, context: BrowserContext) -> None:
+        """What opening the printed address does to a browser."""
+        cookie = {"name": self.cookie_name, "value": self.cookie, "domain": "127.0.0.1", "path": f"{self.root}/"}
+        context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])  # type: ignore[typeddict-item]
 
 
 @contextmanager
-def running_studio(folder: Path, *arguments: str, cache: Path | None = None) -> Iterator[Running]:
+def running_studio(
+    folder: Path, *arguments: str, cache: Path | None = None, browser: Path | None = None
+) -> Iterator[Running]:
+    """Its temporary files lie in the folder; a browser is a program that is called with what to open."""
     log = folder / "studio.log"
     environment = {**os.environ, "SYMVEIL_CACHE": str(cache or folder / "cache"), "TMPDIR": str(folder)}
-    command = [sys.executable, "-m", "symveil", "studio", "--port", "0", "--no-browser", *arguments]
+    command = [sys.executable, "-m", "symveil", "studio", "--port", "0", *arguments]
+    if browser is None:
+        command.append("--no-browser")
+    else:
+        environment["BROWSER"] = str(browser)
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
     try:
-        yield Running(_address(log, process), process, log)
+        yield _opened(_printed(log, process), process, log)
     finally:
         process.send_signal(signal.SIGINT)
         try:
@@ -55,31 +86,26 @@ def running_studio(folder: Path, *arguments: str, cache: Path | None = None) -> 
             process.wait()
 
 
-def _address(log: Path, process: subprocess.Popen[bytes]) -> str:
+def _printed(log: Path, process: subprocess.Popen[bytes]) -> str:
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline and process.poll() is None:
-        found = re.search(r"http://127\.0\.0\.1:\d+/", log.read_text())
+        found = re.search(r"http://127\.0\.0\.1:\d+/\?token=[\w-]+(?=[\"\s])", log.read_text())
         if found:
-            _wait_for(found[0], deadline)
             return found[0]
         time.sleep(0.05)
     raise AssertionError(f"the studio did not start: {log.read_text()}")
 
 
-def _wait_for(address: str, deadline: float) -> None:
-    import http.client
-
-    port = int(address.rstrip("/").rpartition(":")[2])
-    while time.monotonic() < deadline:
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-            connection.request("GET", "/release")
-            connection.getresponse().read()
-            return
-        except OSError:
-            time.sleep(0.05)
-        finally:
-            connection.close()
+def _opened(printed: str, process: subprocess.Popen[bytes], log: Path) -> Running:
+    """It listens before it prints: anyone who asks early is answered a little later."""
+    connection = http.client.HTTPConnection("127.0.0.1", int(urlsplit(printed).port or 0), timeout=90)
+    connection.request("GET", printed.partition("/?")[1] + printed.partition("/?")[2])
+    response = connection.getresponse()
+    page, cookie = response.read().decode(), SimpleCookie(response.headers["Set-Cookie"])
+    connection.close()
+    (name,) = cookie
+    (room,) = re.findall(r'content="0;url=(/[\w-]{20,}/)"', page)
+    return Running(printed, printed.partition("/?")[0] + room, name, cookie[name].value, process, log)
 
 
 @contextmanager
@@ -122,6 +148,7 @@ class Watched:
 @contextmanager
 def watched(browser: Browser, studio: Running, *, width: int = 1280, theme: str = "light") -> Iterator[Watched]:
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True)  # type: ignore[arg-type]
+    studio.admit(context)
     page = context.new_page()
     tab = Watched(page, context, studio)
     page.on("request", lambda request: tab.requests.append(request.url))

@@ -20,9 +20,10 @@ POLLING_PATH = "/_nicegui_ws/socket.io/?EIO=4&transport=polling"
 def ask(
     studio: Running, method: str, path: str, headers: dict[str, str], body: bytes = b""
 ) -> http.client.HTTPResponse:
+    """The answer to a request of somebody who has opened the studio."""
     connection = http.client.HTTPConnection("127.0.0.1", studio.port, timeout=20)
-    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-    for name, value in headers.items():
+    connection.putrequest(method, studio.root + path, skip_host=True, skip_accept_encoding=True)
+    for name, value in {"Cookie": studio.cookie_header, **headers}.items():
         connection.putheader(name, value)
     if body:
         connection.putheader("Content-Length", str(len(body)))
@@ -36,8 +37,9 @@ def ask(
 def upgrade(studio: Running, headers: dict[str, str]) -> str:
     """The first line of the answer to a WebSocket handshake."""
     key = base64.b64encode(os.urandom(16)).decode()
-    lines = [f"GET {SOCKET_PATH} HTTP/1.1", "Upgrade: websocket", "Connection: Upgrade", f"Sec-WebSocket-Key: {key}"]
-    lines += ["Sec-WebSocket-Version: 13", *(f"{name}: {value}" for name, value in headers.items())]
+    lines = [f"GET {studio.root}{SOCKET_PATH} HTTP/1.1", "Upgrade: websocket", "Connection: Upgrade"]
+    lines += [f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13"]
+    lines += [f"{name}: {value}" for name, value in {"Cookie": studio.cookie_header, **headers}.items()]
     with socket.create_connection(("127.0.0.1", studio.port), timeout=20) as connection:
         connection.sendall("\r\n".join([*lines, "", ""]).encode())
         return connection.recv(4096).decode(errors="replace").splitlines()[0]
@@ -45,6 +47,10 @@ def upgrade(studio: Running, headers: dict[str, str]) -> str:
 
 def own(studio: Running) -> str:
     return f"127.0.0.1:{studio.port}"
+
+
+def opening_lines(studio: Running, request: str) -> str:
+    return f"{request.format(studio.root)} HTTP/1.1\r\nHost: {own(studio)}\r\nCookie: {studio.cookie_header}\r\n"
 
 
 def test_its_own_address_is_answered(studio: Running) -> None:
@@ -77,7 +83,7 @@ def test_other_hosts_are_refused_everywhere(studio: Running, host: str) -> None:
 
 def test_two_hosts_are_refused(studio: Running) -> None:
     with socket.create_connection(("127.0.0.1", studio.port), timeout=20) as connection:
-        connection.sendall(f"GET /release HTTP/1.1\r\nHost: {own(studio)}\r\nHost: evil.example\r\n\r\n".encode())
+        connection.sendall((opening_lines(studio, "GET {}/release") + "Host: evil.example\r\n\r\n").encode())
         assert connection.recv(100).split()[1] in (b"400", b"421")
 
 
@@ -113,9 +119,7 @@ def test_it_listens_on_127_0_0_1_only(studio: Running) -> None:
 
 def test_a_large_file_is_refused_by_its_length(studio: Running) -> None:
     with socket.create_connection(("127.0.0.1", studio.port), timeout=20) as connection:
-        connection.sendall(
-            f"POST /upload HTTP/1.1\r\nHost: {own(studio)}\r\nContent-Length: 999999999\r\n\r\n".encode()
-        )
+        connection.sendall((opening_lines(studio, "POST {}/upload") + "Content-Length: 999999999\r\n\r\n").encode())
         assert b" 413 " in connection.recv(100)
 
 
@@ -123,9 +127,7 @@ def test_a_large_file_is_cut_off_while_it_arrives(studio: Running) -> None:
     """Chunked, so that no header gives it away."""
     piece = b"x" * (1 << 20)
     with socket.create_connection(("127.0.0.1", studio.port), timeout=30) as connection:
-        connection.sendall(
-            f"POST /upload HTTP/1.1\r\nHost: {own(studio)}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
-        )
+        connection.sendall((opening_lines(studio, "POST {}/upload") + "Transfer-Encoding: chunked\r\n\r\n").encode())
         try:
             for _ in range(18):
                 connection.sendall(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")

@@ -10,9 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import symveil as sv
 from symveil.drawing.road_map import road_map_svg
+from symveil.enforcement import sensitive_only
+from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.io.coordinates import read_coordinates
+from symveil.io.models.coordinates import read_coordinates
+from symveil.languages import observation
+from symveil.ledger.units import Unit
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer
 from symveil.studio.panel import Panel
@@ -25,9 +30,12 @@ from symveil.studio.panels.release import ReleasePanel
 from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
 from symveil.studio.tasks.words import factor
 from symveil.studio.worker import Task
+from symveil.verification.opacity import run_observations, safe_observations
+from symveil.workflows import opacity as opacity_workflow
 from symveil.workflows.budgets import grant_budget
 from symveil.workflows.privatize_file import privatize_file
 from symveil.workflows.reproduce.road_network import TRIP
+from symveil.workflows.reproduce.zhao2025_systems import example_4
 
 JUNK = ("", " ", "abc", "-1", "0", "1e400", "nan", "inf", "1/0", "1/3", "99999999999999999999", "é", "\x00", "a" * 5000)
 SMALL = {"word": "abca", "calibration": "classic"}  # answered at once, so that many can be asked
@@ -117,6 +125,30 @@ def test_an_event_may_have_any_name(tmp_path: Path) -> None:
         assert ("estimate", estimate) in opacity(model=file, observed=asked[-1]).marks
 
 
+def test_moving_epsilon_builds_nothing_that_does_not_depend_on_it(tmp_path: Path, monkeypatch) -> None:
+    """Not the observer, not the verdict, not the observations: only rates."""
+    file = str(tmp_path / "system.json")
+    sv.save_model(example_4(), file)
+    before = opacity(model=file, epsilon="2").document
+    for module, name in (
+        (observation, "closure"),
+        (safe_observations, "explore"),
+        (opacity_workflow, "verdict_on"),
+        (opacity_workflow, "violation_on"),
+        (run_observations, "complete_observations"),
+        (sensitive_only, "loss_of_laws"),
+        (EnumeratedLoss, "of"),
+    ):
+        monkeypatch.setattr(module, name, lambda *_, name=name, **__: pytest.fail(f"{name} was called again"))
+    after = opacity(model=file, epsilon="3.5").document
+    assert after["opacity"] == before["opacity"]
+    assert {**after["enforce"], "private": None} == {**before["enforce"], "private": None}
+    assert 3.4 < after["enforce"]["private"]["epsilon"] <= 3.5
+    assert 1.9 < before["enforce"]["private"]["epsilon"] <= 2
+    with pytest.raises(pytest.fail.Exception, match="verdict_on was called again"):  # another k asks for another one
+        opacity(model=file, epsilon="3.5", k="2")
+
+
 def test_a_wrong_length_is_an_error_of_its_field() -> None:
     with pytest.raises(ParameterError) as refused:
         opacity(source="example-4", length="-1")
@@ -199,19 +231,45 @@ def test_the_ledger_shows_what_its_books_say(tmp_path: Path) -> None:
         person="who", sequence="s",
     )  # fmt: skip
     answer = ledger_answer(ledger)
-    assert answer.rows == (("<ada>", "3", "1", "2"), ("grace", "2", "0.5", "1.5"))
+    assert answer.rows == (
+        ("<ada>", "3", "1", "2", "1 (adjacency 1, hamming)"),
+        ("grace", "2", "0.5", "1.5", "0.5 (adjacency 1, hamming)"),
+    )
     assert dict(answer.marks) == {"persons": "2", "spent": "1", "left": "1.5"}
     html = answer.html()
     assert "&lt;ada&gt;" in html and "<ada>" not in html
     assert "losses compose with" in html and "secret folder" not in html
+    assert "charged in" in html and "adjacency 1, hamming, exponential" in html and "budgets are for" not in html
     assert 'aria-label="33 % used"' in html and 'aria-label="25 % used"' in html
     one = ledger_answer(ledger, person=" grace ")
-    assert one.rows == (("grace", "2", "0.5", "1.5"),)
+    assert one.rows == (("grace", "2", "0.5", "1.5", "0.5 (adjacency 1, hamming)"),)
     assert [entry["amount"] for entry in one.document["entries"]] == ["2", "0.5"]
     nobody = ledger_answer(ledger, person="nobody yet")
-    assert nobody.rows == (("nobody yet", "2", "0", "2"),)
+    assert nobody.rows == (("nobody yet", "2", "0", "2", ""),)
     dropped = ledger_answer(Path("another.db"), ledger=str(ledger))
     assert dropped.rows == answer.rows and "the dropped file" in dropped.html()
+
+
+def test_the_ledger_says_what_a_sum_of_different_units_means(tmp_path: Path) -> None:
+    ledger = tmp_path / "budgets.db"
+    grant_budget(ledger, "5", everyone=True, unit=Unit(adjacency=1))
+    (tmp_path / "in.csv").write_text("id,s\n1,a b\n")
+    for b in (1, 2):
+        privatize_file(
+            tmp_path / "in.csv", tmp_path / f"out{b}.csv", alphabet="ab", epsilon=1, ledger=ledger, adjacency=b
+        )  # fmt: skip
+    html = ledger_answer(ledger).html()
+    assert "budgets are for" in html and "Charges are in different units" in html
+    assert "1 (adjacency 1, hamming); 1 (adjacency 2, hamming)" in html
+
+
+def test_an_older_ledger_is_read_and_not_changed(tmp_path: Path) -> None:
+    old = Path(__file__).parents[1] / "fixtures" / "ledger_0_2_0" / "ledger.sqlite"
+    ledger = tmp_path / "budgets.db"
+    ledger.write_bytes(old.read_bytes())
+    html = ledger_answer(ledger, person="dora").html()
+    assert "unknown (0.2)" in html and "composed 800" in html
+    assert ledger.read_bytes() == old.read_bytes()
 
 
 def test_long_books_are_cut_and_say_so(tmp_path: Path) -> None:
@@ -229,6 +287,7 @@ def test_long_books_are_cut_and_say_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["words", "model"])
 def test_words_whose_length_is_secret(tmp_path: Path, mechanism: str, source: str) -> None:
     values = {**ReleasePanel.defaults, **SMALL, "epsilon": "4", "mechanism": mechanism, "max_length": "6"}
+    values["calibration"] = "tight"
     if source == "model":
         document = {"format": "symveil/1", "kind": "markov-chain", "states": ["a", "b"]}
         rows = [["a", "a", "1/2"], ["a", "b", "1/2"], ["b", "a", 1]]
@@ -249,8 +308,16 @@ def test_words_whose_length_is_secret(tmp_path: Path, mechanism: str, source: st
     assert any("The words one edit away" in section.heading for section in answer.sections)
 
 
+@pytest.mark.parametrize("mechanism", ["edit", "online"])
+def test_what_the_command_line_refuses_is_refused_here_too(mechanism: str) -> None:
+    """0.2 took the tight calibration without a word where the classic one was asked for."""
+    values = {**ReleasePanel.defaults, **SMALL, "mechanism": mechanism, "calibration": "classic", "max_length": "6"}
+    with pytest.raises(ParameterError, match=f"calibration: expected tight for mechanism {mechanism}, found classic"):
+        task_of(ReleasePanel)(values, lambda *_: None)
+
+
 def test_a_budget_too_small_for_any_channel_says_so() -> None:
-    values = {**ReleasePanel.defaults, **SMALL, "epsilon": "0.1", "mechanism": "edit"}
+    values = {**ReleasePanel.defaults, **SMALL, "epsilon": "0.1", "mechanism": "edit", "calibration": "tight"}
     answer = task_of(ReleasePanel)(values, lambda *_: None)
     assert "At this ε everything is deleted: the release says nothing" in answer.html()
     assert [len(word) for word in answer.document["release"]["released"]] == [0] * 10

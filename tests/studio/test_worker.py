@@ -28,6 +28,24 @@ def stumble(secret: str, progress: Progress) -> None:
     raise KeyError(secret)
 
 
+def unsendable(secret: str, progress: Progress) -> object:
+    """An answer that cannot be pickled."""
+
+    class Hidden:
+        def __reduce__(self) -> str:
+            raise ValueError(secret)
+
+    return Hidden()
+
+
+class Panic(BaseException):
+    """As a library in Rust raises it."""
+
+
+def panic(secret: str, progress: Progress) -> None:
+    raise Panic(secret)
+
+
 def spin(file: str, progress: Progress) -> None:
     """Never ends by itself, and holds the interpreter: a thread could not be stopped."""
     Path(file).write_text(str(os.getpid()))
@@ -55,7 +73,15 @@ def test_results_errors_and_progress() -> None:
                 await worker.run(refuse)
             with pytest.raises(BrokenError) as broken:
                 await worker.run(stumble, "hunter2")
-            assert "hunter2" not in str(broken.value) and "KeyError in test_worker.py, line" in str(broken.value)
+            assert "hunter2" not in str(broken.value)
+            assert str(broken.value).startswith("internal error: KeyError at symveil.studio.worker:")
+            with pytest.raises(BrokenError, match="internal error: ") as broken:
+                await worker.run(unsendable, "hunter2")
+            assert "hunter2" not in str(broken.value)
+            with pytest.raises(BrokenError, match="internal error: Panic") as broken:
+                await worker.run(panic, "hunter2")
+            assert "hunter2" not in str(broken.value)
+            assert await worker.run(double, 6) == 12  # the same process goes on
             with pytest.raises(BrokenError, match="the worker process ended"):
                 await worker.run(die)
             assert await worker.run(double, 5) == 10  # a new process took over

@@ -26,6 +26,24 @@ class TableLaw:
     name: str = "table"
     guarantee: sv.Guarantee = sv.Guarantee(1.0, "exact")
 
+    @property
+    def alphabet(self):
+        return self.language.alphabet
+
+    @property
+    def length(self):
+        return self.language.length
+
+    largest_output = length
+
+    def inputs(self, length=None, *, at_most):
+        return self.language.by_length(at_most=at_most, longest=length)
+
+    outputs = inputs
+
+    def distance(self, word, words):
+        return self.language.distance(word, words)
+
     def log_probabilities(self, word, released):
         size = len(self.language.alphabet)
         powers = size ** np.arange(self.language.length)[::-1]

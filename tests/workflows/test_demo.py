@@ -9,7 +9,7 @@ import re
 import pytest
 
 from symveil.drawing.road_map import CHANGED
-from symveil.io.model_files import load_model
+from symveil.io.models.model_files import load_model
 from symveil.workflows.demo import EPSILONS, Demo, run_demo
 from symveil.workflows.demo_town import trip_map, trips
 

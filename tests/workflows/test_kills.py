@@ -17,7 +17,8 @@ import pytest
 from symveil.engines.batch import ReleasePlan
 from symveil.errors import LedgerError
 from symveil.io.aside import AsideFile, aside_of, digest_of
-from symveil.ledger.charging import find_release
+from symveil.io.sequences import layout
+from symveil.ledger.lifecycle import find_release
 from symveil.ledger.store import Database
 from symveil.workflows.budgets import grant_budget, ledger_history, ledger_status, person_status
 from symveil.workflows.check import check_manifest
@@ -121,6 +122,7 @@ def test_every_step_can_be_the_last(tmp_path, monkeypatch, point):
     source, out, ledger = tmp_path / "in.parquet", tmp_path / "out.parquet", tmp_path / "l.db"
     make_input(source, 200)
     grant_budget(ledger, 1, everyone=True)
+    monkeypatch.setattr(layout, "BYTES_IN_PIECE", 256)  # several writes for a small file
     keys = []
     made = ReleasePlan.__post_init__
     monkeypatch.setattr(ReleasePlan, "__post_init__", lambda plan: (keys.append(plan.release_key), made(plan))[1])

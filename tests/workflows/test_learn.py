@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symveil.errors import InputError, ParameterError, TooLargeError, WordError
-from symveil.io.model_files import load_model
+from symveil.io.models.model_files import load_model
 from symveil.languages.runs import runs
 from symveil.models.markov_chain import MarkovChain
 from symveil.workflows.learn import learn_chain, learn_file

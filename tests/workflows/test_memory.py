@@ -9,7 +9,7 @@ import pytest
 
 RUN = """
 import resource, sys
-from symveil.io import duplicates, event_groups
+from symveil.io.sequences import duplicates, event_groups
 from symveil.workflows.privatize_file import privatize_file
 # buffers that are full early: what they hold at most is bounded, and not what is asked here
 duplicates.SeenNames.__init__.__kwdefaults__["in_memory"] = 50_000

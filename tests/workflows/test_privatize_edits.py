@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import symveil as sv
+from file_mechanism import file_mechanism
 from symveil.errors import ParameterError, WordError
-from symveil.mechanisms.ragged_edits import EditsOfAnyLength
-from symveil.models.alphabet import Alphabet
 from symveil.randomness.records import RecordKey
 from symveil.workflows.budgets import grant_budget, ledger_status
 from symveil.workflows.check import check_manifest
@@ -75,14 +74,14 @@ def test_a_model_and_its_words_up_to_a_bound(tmp_path) -> None:
 
 
 def test_a_record_is_drawn_once_whatever_is_beside_it() -> None:
-    family = EditsOfAnyLength(alphabet=Alphabet.from_symbols("ab"), epsilon=2)
+    family = file_mechanism(alphabet="ab", epsilon=2, metric="levenshtein")
     key = RecordKey(bytes(32), "r")
     words = [np.array(word, dtype=np.int32) for word in ([0, 1, 0], [], [1, 1, 1, 0], [0])]
 
     def drawn(order: list[int]) -> dict[int, list[int]]:
         bits = key.streams(key.names([str(number).encode() for number in order]))
         lengths = np.array([len(words[number]) for number in order])
-        codes, sizes = family.release(np.concatenate([words[number] for number in order]), lengths, bits)
+        codes, sizes = family.release_checked(np.concatenate([words[number] for number in order]), lengths, bits)
         parts = np.split(codes, np.cumsum(sizes)[:-1])
         return {number: part.tolist() for number, part in zip(order, parts, strict=True)}
 

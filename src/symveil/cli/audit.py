@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from symveil.cli.command import command
@@ -47,32 +49,31 @@ def audit_command(
     words of any length: those of up to --output-length are enumerated, and for longer ones the proved
     bound is reported.
     """
+    from symveil.mechanisms.selection import choose_mechanism
     from symveil.numerics.rationals import shown_at_least
     from symveil.verification.audit import MOST_WORDS, audit
     from symveil.verification.audit_by_chain import audit_by_chain
 
     notes: list[str] = []
-    always_empty = False
-    mechanism.check_metric()
+    choice = mechanism.choice(public_start=source.public_start)
+    one_length = choice.metric == "hamming"
+    if one_length and output_length is not None:
+        raise InputError("output-length: expected --metric levenshtein with it, found hamming")
+    if by_chain and output_length is not None:
+        raise InputError("output-length: expected it without --by-chain, found both")
+    if not one_length and choice.max_length is None:
+        choice = replace(choice, max_length=length)
+    language = source.language(choice, notes, length=length if one_length else None)
+    if one_length:
+        language.by_length(at_most=MOST_WORDS)  # refused before anything is calibrated
+    law = choose_mechanism(choice, language)
+    up_to = None if one_length else length
     with progress_bar("auditing") as progress:
-        if mechanism.metric == "levenshtein":
-            bound = length if mechanism.max_length is None else mechanism.max_length
-            edits = mechanism.build(source.open_language(bound, notes))
-            always_empty = getattr(edits, "tells_nothing", False)
-            if by_chain and output_length is not None:
-                raise InputError("output-length: expected it without --by-chain, found both")
-            verdict = (
-                audit_by_chain(edits, length=length, progress=progress)
-                if by_chain
-                else audit(edits, length=length, output_length=output_length, progress=progress)
-            )
-        else:
-            if output_length is not None:
-                raise InputError("output-length: expected --metric levenshtein with it, found hamming")
-            language = source.language(length, notes)
-            language.enumerate_codes(at_most=MOST_WORDS)  # refused before anything is calibrated
-            law = mechanism.build(language)
-            verdict = audit_by_chain(law, progress=progress) if by_chain else audit(law, progress=progress)
+        verdict = (
+            audit_by_chain(law, length=up_to, progress=progress)
+            if by_chain
+            else audit(law, length=up_to, output_length=output_length, progress=progress)
+        )
     if as_json:
         print_json(verdict.document())
     else:
@@ -82,7 +83,7 @@ def audit_command(
             ("worst case", f"epsilon = {shown_at_least(verdict.worst_epsilon, 9)} over {verdict.pairs_checked} pairs"),
             ("private", "yes" if verdict.private else "NO"),
         ]
-        if always_empty:
+        if law.tells_nothing:
             facts.append(("outputs", "always the empty word, which tells nothing; a larger epsilon would allow more"))
         if verdict.longer_outputs_epsilon is not None:
             proved = shown_at_least(verdict.longer_outputs_epsilon, 9)

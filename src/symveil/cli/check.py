@@ -14,8 +14,8 @@ from symveil.cli.values import PATH
 
 @command("check", example="symveil check private.csv.manifest.json")
 @click.argument("manifest", metavar="MANIFEST", type=PATH)
-@click.option("--output", metavar="FILE", type=PATH, help="The private file, if it was moved.")
-@click.option("--model", metavar="M", type=PATH, help="The model file, if it was moved.")
+@click.option("--output", metavar="FILE", type=PATH, help="The private file, if it does not lie beside the manifest.")
+@click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
 @json_option
 def check_command(manifest: Path, output: Path | None, model: Path | None, as_json: bool) -> int:
     """Recheck a release's MANIFEST.

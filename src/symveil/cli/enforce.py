@@ -9,7 +9,15 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.options import read_adjacency_option
-from symveil.cli.output import print_facts, print_json, print_notes, print_table, require_different, require_suffix
+from symveil.cli.output import (
+    counter,
+    print_facts,
+    print_json,
+    print_notes,
+    print_table,
+    require_different,
+    require_suffix,
+)
 from symveil.cli.single_options import (
     adjacency_option,
     column_options,
@@ -23,6 +31,7 @@ from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 from symveil.errors import InputError
 
 _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
+_LONGEST_FRACTION = 60
 
 
 @command("enforce", example="symveil enforce examples/medical.json --k 2 --policy private --epsilon 2")
@@ -89,8 +98,8 @@ def enforce_command(
     with its ids and what is to be kept. Exit status 0: enforced; 1: cannot be, and for which observation.
     """
     from symveil.enforcement.enforce import enforce_opacity
-    from symveil.io.columns import ColumnOptions
     from symveil.io.files import write_files
+    from symveil.io.sequences.columns import ColumnOptions
     from symveil.workflows.enforce import enforcement_document
     from symveil.workflows.opacity import load_system
 
@@ -113,16 +122,18 @@ def enforce_command(
     require_different(draw=draw, out=out)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
-    enforced = enforce_opacity(
-        system,
-        k,
-        policy=policy,
-        epsilon=epsilon,
-        omega=omega,
-        length=length,
-        adjacency=read_adjacency_option(adjacency),
-    )
-    document = enforcement_document(enforced, notes=notes)
+    with counter("estimates and observations explored") as progress:
+        enforced = enforce_opacity(
+            system,
+            k,
+            policy=policy,
+            epsilon=epsilon,
+            omega=omega,
+            length=length,
+            adjacency=read_adjacency_option(adjacency),
+            progress=progress,
+        )
+        document = enforcement_document(enforced, notes=notes)
     contents: dict[Path, bytes] = {}
     if log and out and enforced.enforceable:
         contents[out], count = enforced_log(enforced, log, out, columns)
@@ -142,7 +153,7 @@ def enforce_command(
     if as_json:
         print_json(document)
     elif enforced.enforceable:
-        _print_sensitive(document["sensitive"])
+        _print_sensitive(document["sensitive"], document["sensitive_count"])
         _print_facts(document)
     else:
         _print_refusal(document)
@@ -156,20 +167,23 @@ def _print_refusal(document: dict[str, Any]) -> None:
     facts = [
         ("policy", document["policy"]),
         ("answer", answer),
-        ("violation", document["violation_before"] or "not computed"),
+        ("violation", _probability(document["violation_before"])),
     ]
     print_facts("Enforcement", facts)
 
 
-def _print_sensitive(sensitive: list[dict[str, Any]] | None) -> None:
+def _print_sensitive(sensitive: list[dict[str, Any]] | None, count: int | None) -> None:
+    if sensitive is None:
+        click.echo(f"{'very many' if count is None else f'{count:,}'} sensitive strings, not listed")
+        return
     rows = []
-    for each in (sensitive or [])[:_MOST_STRINGS]:
+    for each in sensitive[:_MOST_STRINGS]:
         listed = each["substitutes"][:_MOST_SUBSTITUTES]
         shown = [f"{' '.join(other['observation'])} {_number(other['given'])}" for other in listed]
         more = each["substitute_count"] - len(shown)
         shown += [f"and {more} more"] if more > 0 else []
         rows.append((" ".join(each["observation"]), each["probability"], "; ".join(shown)))
-    left = len(sensitive or []) - len(rows)
+    left = len(sensitive) - len(rows)
     if left > 0:
         rows.append((f"and {left} more", "", ""))
     print_table("Sensitive strings", ("observed", "probability", "shown instead"), rows)
@@ -178,13 +192,23 @@ def _print_sensitive(sensitive: list[dict[str, Any]] | None) -> None:
 def _print_facts(document: dict[str, Any]) -> None:
     facts = [
         ("policy", document["policy"]),
-        ("violation before", document["violation_before"] or "not computed"),
-        ("violation after", document["violation_after"] or "not computed"),
+        ("violation before", _probability(document["violation_before"])),
+        ("violation after", _probability(document["violation_after"])),
         ("loss", _loss(document["epsilon"], document["how"])),
         ("events changed on average", _number(document["expected_distance"])),
         ("largest posterior of a visited secret", _at_most(document["posterior_of_secret"])),
     ]
     print_facts("Enforcement", facts)
+
+
+def _probability(text: str | None) -> str:
+    """A fraction, and the decimal it is; where the fraction is long, the decimal alone."""
+    from symveil.workflows.enforce import read_probability
+
+    if text is None:
+        return "not computed"
+    decimal = f"{float(read_probability(text)):.6g}"
+    return decimal if len(text) > _LONGEST_FRACTION else text if "/" not in text else f"{text} = {decimal}"
 
 
 def _loss(epsilon: float | str | None, how: str | None) -> str:

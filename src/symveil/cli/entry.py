@@ -1,5 +1,6 @@
 """Where the `symveil` script begins: so early that Ctrl-C is handled even while the rest is imported."""
 
+import contextlib
 import sys
 
 
@@ -11,9 +12,19 @@ def main() -> None:
         keep_interrupts()
         try:
             from symveil.cli.main import main as run
+            from symveil.cli.unplanned import tell_without_values
 
+            tell_without_values()
             run()
         finally:
             let_go()
     except KeyboardInterrupt:
         sys.exit(130)
+    except SystemExit:
+        raise
+    except BaseException as error:  # before `run` could: what is imported is missing or damaged
+        from symveil.errors import InternalError
+
+        with contextlib.suppress(Exception):
+            print(f"symveil: error: {InternalError.of(error)}", file=sys.stderr)
+        sys.exit(2)

@@ -25,10 +25,8 @@ from symveil.cli.values import PATH, WHOLE_NUMBER
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from symveil.privacy.law import DistanceLaw
     from symveil.workflows.explain import Explanation
-    from symveil.workflows.explain_edits import EditExplanation
 
 _MOST_ROWS = 24
 
@@ -66,7 +64,6 @@ def explain_command(
     and its private versions, the expected error and the size of the automaton.
     """
     from symveil.workflows.explain import explain_word
-    from symveil.workflows.explain_edits import EditExplanation
 
     require_suffix("draw", draw, (".svg", ".dot"))
     require_suffix("plot", plot, (".png", ".svg"))
@@ -77,12 +74,12 @@ def explain_command(
     notes: list[str] = []
     if mechanism.metric == "levenshtein" and curves:
         raise InputError("curves: expected --metric hamming with --curves, found levenshtein")
-    language, word = source.read(mechanism, notes)
-    explanation = explain_word(word, mechanism.build(language))
+    built, word = source.read(mechanism, notes)
+    explanation = explain_word(word, built)
     if draw:
         from symveil.workflows.draw import draw_automaton
 
-        draw_automaton(word, language, draw, distance=at_distance)
+        draw_automaton(word, built.language, draw, distance=at_distance)
     if plot:
         from symveil.workflows.draw import plot_law
 
@@ -91,17 +88,10 @@ def explain_command(
         from symveil.workflows.curves import error_curves, save_curves
 
         with progress_bar("computing curves") as progress:
-            found = error_curves(
-                explanation.mechanism.language,  # type: ignore[arg-type]  # words of one length: checked above
-                word=word,
-                adjacency=explanation.mechanism.adjacency,
-                progress=progress,
-            )
-        save_curves(found, curves)
+            lines = error_curves(built.language, word=word, adjacency=built.adjacency, progress=progress)
+        save_curves(lines, curves)
     if as_json:
         print_json(explanation.document())
-    elif isinstance(explanation, EditExplanation):
-        _print_edits(explanation)
     else:
         _print(explanation)
     notes += [f"wrote {path}" for path in (draw, plot, curves) if path]
@@ -109,77 +99,66 @@ def explain_command(
 
 
 def _print(explanation: Explanation) -> None:
-    from symveil.numerics.integers import shortened
-    from symveil.numerics.rationals import shown_at_least, spelled
-
     mechanism, law, automaton = explanation.mechanism, explanation.law, explanation.automaton
-    guarantee = mechanism.guarantee
-    loss, asked = shown_at_least(guarantee.epsilon), spelled(mechanism.epsilon)
+    parameters = mechanism.parameters_document()
     facts = [
-        ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
-        ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {asked} asked for"),
-        ("protects", f"words that differ in up to {mechanism.adjacency} of {mechanism.language.length} positions"),
-        ("words", shortened(mechanism.language.size)),
-        ("expected error", f"{law.expected_error:.6g} symbols changed"),
+        *_promise(explanation),
+        *([("parameters", ", ".join(f"{name} {value}" for name, value in parameters.items()))] if parameters else []),
+        ("expected error", f"{law.expected_error:.6g} {_unit(law)}"),
         ("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"),
     ]
-    if explanation.certificate:
+    if explanation.certificate and mechanism.metric == "hamming":
         proof = explanation.certificate
         facts.append(("certificate", f"rate {float(proof.rate):.6g}, ln Z(v)/Z(w) at most {proof.ratio_bound:.4g}"))
     if explanation.protection:
         near = explanation.protection.neighbours_within_adjacency
         facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
     if law.bounds:
-        facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g} (B26 Theorem 2)"))
+        why = "(B26 Theorem 2)" if mechanism.metric == "hamming" else ": far words are not told apart"
+        facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g} {why}".replace(" :", ":")))
+    if mechanism.metric == "levenshtein":
+        near_words = [f"{law.label(index)}: {count}" for index, count in enumerate(law.counts) if count is not None]
+        if near_words:
+            facts.append(("words at distance", ", ".join(near_words[:_MOST_ROWS])))
     print_facts("What would be released", facts)
-    _print_law(law.distances.tolist(), law.probabilities.tolist(), "symbols changed")
+    _print_law(law)
 
 
-def _print_law(labels: Sequence[object], probabilities: Sequence[float], unit: str) -> None:
-    shown = sorted(sorted(range(len(labels)), key=lambda index: -probabilities[index])[:_MOST_ROWS])
-    rows = [
-        (
-            str(labels[index]),
-            f"{probabilities[index]:.6g}",
-            "█" * round(40 * probabilities[index] / max(probabilities)),
-        )
-        for index in shown
-    ]
-    left_out = len(labels) - len(shown)
-    title = "Law of the distance" + (f" (the {len(shown)} likeliest; {left_out} more)" if left_out else "")
-    print_table(title, (unit, "probability", ""), rows)
-
-
-def _print_edits(explanation: EditExplanation) -> None:
+def _promise(explanation: Explanation) -> list[tuple[str, str]]:
+    """What is promised, about which words."""
     from symveil.numerics.integers import shortened
     from symveil.numerics.rationals import shown_at_least, spelled
 
-    mechanism, law = explanation.mechanism, explanation.law
-    bound, size = mechanism.language.max_length, explanation.language_size
-    guarantee = mechanism.guarantee
+    mechanism = explanation.mechanism
+    guarantee, language = mechanism.guarantee, mechanism.language
     loss, asked = shown_at_least(guarantee.epsilon), spelled(mechanism.epsilon)
-    parameters = explanation.document()["parameters"]
-    assert isinstance(parameters, dict)  # noqa: S101 - always is
     facts = [
         ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
         ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {asked} asked for"),
-        ("protects", f"words up to {mechanism.adjacency} insertions, deletions or substitutions apart"),
-        ("public", "no bound on the length" if bound is None else f"no word has more than {bound} symbols"),
-        ("words", "without end" if size is None else shortened(size)),
-        ("parameters", ", ".join(f"{name} {value}" for name, value in parameters.items())),
-        ("expected error", f"{law.expected_error:.6g} {_UNITS[law.measured]}"),
-        ("automaton", f"{explanation.automaton[0]} states, {explanation.automaton[1]} edges"),
     ]
-    if law.bounds:
-        facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g}: far words are not told apart"))
-    near = [f"{law.label(index)}: {count}" for index, count in enumerate(law.words) if count is not None]
-    if near:
-        facts.append(("words at distance", ", ".join(near[:_MOST_ROWS])))
-    if explanation.protection:
-        found = explanation.protection.neighbours_within_adjacency
-        facts.append(("protection", f"{found:.4g} feasible words within the adjacency of a typical word"))
-    print_facts("What would be released", facts)
-    _print_law([law.label(row) for row in range(len(law.distances))], law.probabilities.tolist(), _UNITS[law.measured])
+    if language.length is not None:
+        protects = f"words that differ in up to {mechanism.adjacency} of {language.length} positions"
+    else:
+        protects = f"words up to {mechanism.adjacency} insertions, deletions or substitutions apart"
+    facts.append(("protects", protects))
+    if language.length is None:
+        bound = language.max_length
+        public = "no bound on the length" if bound is None else f"no word has more than {bound} symbols"
+        facts.append(("public", public))
+    facts.append(("words", "without end" if language.size is None else shortened(language.size)))
+    return facts
 
 
-_UNITS = {"edits": "edits made (the distance is at most that)", "distance": "edits away"}
+def _unit(law: DistanceLaw) -> str:
+    return "edits made (the distance is at most that)" if law.measured == "edits" else law.unit
+
+
+def _print_law(law: DistanceLaw) -> None:
+    chances = law.probabilities.tolist()
+    shown = sorted(sorted(range(len(chances)), key=lambda index: -chances[index])[:_MOST_ROWS])
+    rows = [
+        (law.label(index), f"{chances[index]:.6g}", "█" * round(40 * chances[index] / max(chances))) for index in shown
+    ]
+    left_out = len(chances) - len(shown)
+    title = "Law of the distance" + (f" (the {len(shown)} likeliest; {left_out} more)" if left_out else "")
+    print_table(title, (_unit(law), "probability", ""), rows)

@@ -3,7 +3,7 @@
 Python raises `KeyboardInterrupt` wherever the program happens to be. Inside a callback whose exceptions cannot be
 passed on (a weak reference that dies, `__del__`) it is printed and forgotten; inside the import of some compiled
 libraries it is dropped without a word. The run would go on as if Ctrl-C had not been pressed. So an interrupt is
-remembered: one that ends at `sys.unraisablehook` is sent again, and whoever reports progress stops at its next report.
+remembered: one that ends at `sys.unraisablehook` is sent again, and what reports progress stops at its next report.
 """
 
 import _thread

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from symveil.cli.command import command, group
-from symveil.cli.output import print_facts, print_json, print_table
-from symveil.cli.single_options import json_option, ledger_option, out_option
-from symveil.cli.values import PATH
+from symveil.cli.options import read_adjacency_option
+from symveil.cli.output import print_facts, print_json, print_notes, print_table
+from symveil.cli.single_options import json_option, ledger_option, out_option, release_id_option, spreadsheet_option
+from symveil.cli.values import PATH, OneOf
 from symveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from symveil.ledger.statements import Account, Totals
+    from symveil.ledger.units import Unit
 
 
 @group("ledger", example="symveil ledger status --ledger budgets.db")
@@ -26,14 +32,34 @@ def ledger_command() -> None:
 @click.option("--person", metavar="P", help="This person's budget instead of the whole.")
 @json_option
 def status_command(ledger: str, person: str | None, as_json: bool) -> None:
-    """Show how much was spent and how much is left."""
+    """Show how much was spent and how much is left.
+
+    Beside each amount stands its unit: between which words it bounds the loss.
+    """
     from symveil.workflows.budgets import ledger_status, person_status
 
-    document = (ledger_status(ledger) if person is None else person_status(ledger, person)).document()
+    status = ledger_status(ledger) if person is None else person_status(ledger, person)
     if as_json:
-        print_json(document)
+        print_json(status.document())
         return
-    print_facts("Ledger", [(name.replace("_", " "), str(value)) for name, value in document.items()])
+    print_facts("Ledger", _facts(status))
+    print_notes([] if status.note is None else [status.note])
+
+
+def _facts(status: Totals | Account) -> list[tuple[str, str]]:
+    from symveil.ledger.units import shown_unit
+
+    apart = {"budgets_for", "units", "sum_unit", "note"}
+    plain = [(name, value) for name, value in status.document().items() if name not in apart]
+    facts = [(name.replace("_", " "), str(value)) for name, value in plain]
+    unit = getattr(status, "unit", None)
+    if unit is not None:
+        facts.append(("budgets are for", str(unit)))
+    for each in status.units:
+        count = f"{each.releases} release{'' if each.releases == 1 else 's'}"
+        spent = count if each.spent is None else f"{each.spent} in {count}"
+        facts.append(("charged", f"{spent}: {shown_unit(each.unit)}"))
+    return facts
 
 
 @command("grant", example="symveil ledger grant --ledger budgets.db --epsilon 3 --everyone")
@@ -45,6 +71,17 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
 )
 @click.option("--everyone", is_flag=True, help="To everybody, also those whom the ledger has not met.")
 @click.option("--delta", metavar="D", help="With --everyone: compose losses, allowing this delta, where that helps.")
+@click.option(
+    "--adjacency",
+    metavar="B|all",
+    help="Budgets of this ledger are for words this close: charges that promise less are refused.",
+)
+@click.option(
+    "--metric",
+    type=OneOf(["hamming", "levenshtein"]),
+    help="What close means there: hamming, unless another is named.",
+)
+@click.option("--public-start", is_flag=True, help="There only words with the same first symbol are compared.")
 @json_option
 def grant_command(
     ledger: str,
@@ -53,21 +90,71 @@ def grant_command(
     persons_file: Path | None,
     everyone: bool,
     delta: str | None,
+    adjacency: str | None,
+    metric: str | None,
+    public_start: bool,
     as_json: bool,
 ) -> None:
-    """Add to budgets. The ledger is made where there is none."""
+    """Add to budgets. The ledger is made where there is none.
+
+    With --adjacency, --metric or --public-start all budgets of the ledger are for that unit from now on; a charge in
+    another unit is refused unless it covers that one.
+    """
     from symveil.workflows.budgets import grant_budget
 
     if everyone == bool(persons or persons_file):
         found = "both" if everyone else "neither"
         raise ParameterError("person", expected="--person or --persons, or --everyone", found=found)
+    unit = _unit(adjacency, metric, public_start)
     named = grant_budget(
-        ledger, epsilon, persons=persons, persons_file=persons_file, everyone=everyone, delta=delta
+        ledger, epsilon, persons=persons, persons_file=persons_file, everyone=everyone, delta=delta, unit=unit
     )  # fmt: skip
     if as_json:
-        print_json({"granted": epsilon, "persons": None if everyone else named, "everyone": everyone})
+        told: dict[str, object] = {"granted": epsilon, "persons": None if everyone else named, "everyone": everyone}
+        print_json(told | ({} if unit is None else {"budgets_for": unit.document()}))
         return
     click.echo(f"Granted {epsilon} to {'everyone' if everyone else f'{named} persons'}.")
+    if unit is not None:
+        click.echo(f"Budgets of this ledger are for {unit}.")
+
+
+def _unit(adjacency: str | None, metric: str | None, public_start: bool) -> Unit | None:
+    """The unit that was named, by any part of it."""
+    from symveil.ledger.units import Unit
+    from symveil.privacy.parameters import read_metric
+
+    if adjacency is None and metric is None and not public_start:
+        return None
+    return Unit(
+        adjacency=read_adjacency_option("1" if adjacency is None else adjacency),
+        metric=read_metric(metric or "hamming"),
+        public_start=public_start,
+    )
+
+
+@command("abandon", example="symveil ledger abandon --ledger budgets.db --release-id october")
+@ledger_option(required=True)
+@release_id_option(required=True)
+@json_option
+def abandon_command(ledger: str, release_id: str, as_json: bool) -> None:
+    """Close a release that was not finished.
+
+    Its key is erased, so that it cannot be drawn any more; its charge stays. For a release that cannot be gone on with:
+    its input is gone, or another version of symveil began it.
+    """
+    from symveil.workflows.budgets import abandon_release
+
+    closed = abandon_release(ledger, release_id)
+    if as_json:
+        print_json(closed.document())
+        return
+    if closed.already_abandoned:
+        click.echo(f"Release {closed.release_id} was abandoned before; nothing was changed.")
+    else:
+        click.echo(f"Abandoned release {closed.release_id}: its key is erased, and it cannot be drawn any more.")
+    click.echo(f"Its charge stays: {closed.charge} for each of {closed.sequences} sequences.")
+    if closed.output_recorded:
+        click.echo(f"Its output had been written: if it stands in {closed.out}, it is that release, and is paid for.")
 
 
 @command("history", example="symveil ledger history --ledger budgets.db")
@@ -89,27 +176,34 @@ def history_command(ledger: str, person: str | None, as_json: bool) -> None:
             entry.amount,
             entry.person or entry.release_id or "",
             entry.state or "",
-            "" if entry.sequences is None else str(entry.sequences),
+            "" if entry.sequences is None else f"{entry.sequences}{f' ({entry.record})' if entry.record else ''}",
+            entry.unit or "",
+            entry.mechanism or "",
         )
         for entry in entries
     ]
-    print_table("History", ("when", "what", "amount", "person or release", "state", "sequences"), rows)
+    columns = ("when", "what", "amount", "person or release", "state", "sequences", "unit", "mechanism")
+    print_table("History", columns, rows)
 
 
 @command("export", example="symveil ledger export --ledger budgets.db --out budgets.csv")
 @ledger_option(required=True)
 @out_option("Everybody's budget, as CSV")
+@spreadsheet_option
 @json_option
-def export_command(ledger: str, out: Path, as_json: bool) -> None:
-    """Write everybody's budget as CSV: person, granted, spent, left."""
+def export_command(ledger: str, out: Path, spreadsheet_safe: bool, as_json: bool) -> None:
+    """Write everybody's budget as CSV.
+
+    Its columns: person, granted, spent, left, and units (what was spent in which unit).
+    """
     from symveil.workflows.budgets import export_ledger
 
-    count = export_ledger(ledger, out)
+    count = export_ledger(ledger, out, spreadsheet_safe=spreadsheet_safe)
     if as_json:
         print_json({"out": str(out), "persons": count})
         return
     click.echo(f"Wrote {count} persons to {out}.")
 
 
-for _command in (status_command, grant_command, history_command, export_command):
+for _command in (status_command, grant_command, history_command, export_command, abandon_command):
     ledger_command.add_command(_command)

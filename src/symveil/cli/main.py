@@ -1,11 +1,13 @@
 """The `symveil` command: its commands, and the one way in which all of them fail.
 
 Exit status: 0 done, or the property holds; 1 the property does not hold; 2 bad input or usage,
-with exactly one line on standard error; 130 interrupted; 141 the reader of the output went away.
+with exactly one line on standard error, and so for a mistake in symveil itself; 130 interrupted; 141 the reader of
+the output went away.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -29,7 +31,7 @@ from symveil.cli.reproduce import reproduce_command
 from symveil.cli.studio import studio_command
 from symveil.cli.usage import named_as_typed, usage_message
 from symveil.cli.verify import verify_command
-from symveil.errors import ParameterError, SymveilError
+from symveil.errors import InternalError, ParameterError, SymveilError, reason
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -64,8 +66,8 @@ for command in COMMANDS:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its status."""
-    _prepare_streams()
     try:
+        _prepare_streams()
         status = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except click.ClickException as error:
@@ -79,16 +81,18 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(READER_GONE)
     except OSError as error:
-        _fail(f"{error.filename or 'file'}: expected to read or write it, found {error.strerror or error}")
+        _fail(f"{error.filename or 'file'}: expected to read or write it, found {reason(error)}")
     except (MemoryError, OverflowError):
         _fail("input: expected something that fits into memory, found more; use a shorter word or a smaller number")
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
-    except SystemError as error:
-        # an interrupt inside a library's callback comes out as this
-        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
-            sys.exit(INTERRUPTED)
+    except SystemExit:
         raise
+    except BaseException as error:  # the last resort; a panic of a library in Rust is no Exception
+        # an interrupt inside a library's callback comes out as a SystemError
+        if isinstance(error, SystemError) and isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            sys.exit(INTERRUPTED)
+        _fail(str(InternalError.of(error)))
     sys.exit(status)
 
 
@@ -113,5 +117,6 @@ def _prepare_streams() -> None:
 
 
 def _fail(message: str) -> NoReturn:
-    click.echo(f"symveil: error: {' '.join(message.split())}", err=True)
+    with contextlib.suppress(Exception):  # where nothing can be said the status still says it
+        click.echo(f"symveil: error: {' '.join(message.split())}", err=True)
     sys.exit(BAD_INPUT)

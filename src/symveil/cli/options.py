@@ -6,37 +6,20 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from symveil.cli.single_options import Option, adjacency_option, epsilon_option
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.values import MECHANISM_NAME, PATH, WHOLE_NUMBER, OneOf
 from symveil.errors import InputError, ParameterError, WordError
 
 if TYPE_CHECKING:
-    from symveil.languages.bounded import BoundedRuns, BoundedWords, EveryWord
-    from symveil.languages.free import FreeLanguage
-    from symveil.languages.graph import Model
-    from symveil.languages.runs import RunLanguage
-    from symveil.mechanisms.edit_mechanism import EditMechanism
-    from symveil.mechanisms.mechanism import WordMechanism
+    from symveil.languages.language import Language
+    from symveil.mechanisms.choice import MechanismChoice
+    from symveil.mechanisms.mechanism import Mechanism
     from symveil.models.alphabet import Alphabet
     from symveil.privacy.parameters import Adjacency
-
-    FixedLanguage = FreeLanguage | RunLanguage
-    OpenLanguage = EveryWord | BoundedWords | BoundedRuns
-
-MECHANISMS = [
-    "auto",
-    "exponential",
-    "permute-and-flip",
-    "staircase",
-    "online",
-    "edit",
-    "truncated-levenshtein",
-    "jones2019-printed",
-]
 
 _MECHANISM_OPTIONS = [
     epsilon_option(required=True),
@@ -50,7 +33,7 @@ _MECHANISM_OPTIONS = [
     ),
     click.option(
         "--mechanism",
-        type=OneOf(MECHANISMS),
+        type=MECHANISM_NAME,
         default="auto",
         show_default=True,
         help="How a private word is chosen; auto is the least expected error.",
@@ -125,51 +108,14 @@ class MechanismOptions:
     cutoff: int | None
     not_private: bool
 
-    def check_metric(self) -> None:
-        """Refuse options that do not belong to the metric."""
-        from symveil.privacy.parameters import read_metric
+    def choice(self, *, public_start: bool = False, for_file: bool = False) -> MechanismChoice:
+        """The choice they add up to; refuses what does not go together."""
+        from symveil.mechanisms.choice import read_choice
 
-        read_metric(self.metric, max_length=self.max_length)
-
-    @overload
-    def build(self, language: FixedLanguage) -> WordMechanism: ...
-    @overload
-    def build(self, language: OpenLanguage) -> EditMechanism: ...
-    @overload
-    def build(self, language: FixedLanguage | OpenLanguage) -> WordMechanism | EditMechanism: ...
-
-    def build(self, language: FixedLanguage | OpenLanguage) -> WordMechanism | EditMechanism:
-        """The mechanism they ask for, on this language."""
-        from symveil.mechanisms.selection import select_mechanism
-        from symveil.privacy.parameters import read_epsilon
-
-        return select_mechanism(
-            language,
-            epsilon=read_epsilon(self.epsilon),
-            mechanism=self.mechanism,
-            adjacency=read_adjacency_option(self.adjacency),
-            calibration=self.calibration,
-            prior=self.prior,
-            utility=self.utility,
-            offset=self.offset,
-            cutoff=self.cutoff,
-            not_private=self.not_private,
-        )
-
-    def parameters(self) -> dict[str, Any]:
-        """The same for `privatize_file`, which makes a mechanism for each length."""
-        return {
-            "epsilon": self.epsilon,
-            "mechanism": self.mechanism,
-            "adjacency": read_adjacency_option(self.adjacency),
-            "calibration": self.calibration,
-            "prior": self.prior,
-            "utility": self.utility,
-            "offset": self.offset,
-            "metric": self.metric,
-            "max_length": self.max_length,
-            "cutoff": self.cutoff,
-        }
+        typed = {field.name: getattr(self, field.name) for field in fields(self)}
+        typed["adjacency"] = read_adjacency_option(self.adjacency)
+        typed["not_private"] |= for_file  # refused with the words
+        return read_choice(**typed, public_start=public_start)
 
 
 def read_adjacency_option(text: str) -> Adjacency:
@@ -190,50 +136,36 @@ class LanguageOptions:
     model: Path | None
     public_start: bool
 
-    def language(self, length: int, notes: list[str]) -> FixedLanguage:
-        """The words of this length; what should be said about them goes into `notes`."""
-        from symveil.languages.free import words
-        from symveil.languages.runs import runs
+    def language(self, choice: MechanismChoice, notes: list[str], *, length: int | None = None) -> Language:
+        """The words that a choice is about; what should be said about them goes into `notes`."""
+        return choice.language(**self.given(choice, notes), length=length)
 
-        model = self._model(notes)
-        if model is None:
-            return words(self._alphabet(), length)
-        return runs(model, length, public_start=self.public_start)
+    def given(self, choice: MechanismChoice, notes: list[str]) -> dict[str, Any]:
+        """The alphabet or the model, as it was read."""
+        from symveil.io.models.model_files import load_word_model
 
-    def open_language(self, max_length: int | None, notes: list[str]) -> OpenLanguage:
-        """The words of all lengths up to a public bound, or of any length."""
-        from symveil.languages.bounded import BoundedWords, EveryWord, runs_up_to
+        self.check()
+        if self.model is None:
+            return {"alphabet": self._alphabet()}
+        if choice.metric == "levenshtein":
+            self._check_secret_length(choice)
+        return {"model": load_word_model(self.model, notes=notes)}
 
-        model = self._model(notes)
-        if self.public_start:
-            raise InputError(
-                "public-start: expected metric hamming with --public-start, found levenshtein; a model's `initial` can "
-                "hold the public first state"
-            )
-        if model is None:
-            alphabet = self._alphabet()
-            return EveryWord(alphabet) if max_length is None else BoundedWords(alphabet, max_length)
-        if max_length is None:
+    def _check_secret_length(self, choice: MechanismChoice) -> None:
+        if choice.max_length is None and choice.mechanism != "edit":  # which is refused on every model
             raise InputError(
                 "max-length: expected --max-length N with --model and metric levenshtein, because the length of the "
                 "word is secret, found none"
             )
-        return runs_up_to(model, max_length)
-
-    def _model(self, notes: list[str]) -> Model | None:
-        from symveil.io.model_files import load_word_model
-
-        self._check()
-        return None if self.model is None else load_word_model(self.model, notes=notes)
 
     def parameters(self) -> dict[str, Any]:
         """The same for `privatize_file`, which reads words of all lengths."""
-        self._check()
+        self.check()
         if self.model is not None:
-            return {"model": self.model, "public_start": self.public_start}
+            return {"model": self.model}
         return {"alphabet": self._alphabet()}
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """Refuse options that contradict each other."""
         if self.alphabet is not None and self.model is not None:
             raise InputError("model: expected --alphabet or --model, found both")
@@ -264,21 +196,13 @@ class WordOptions:
     separator: str | None
     show_values: bool
 
-    def read(self, mechanism: MechanismOptions, notes: list[str]) -> tuple[FixedLanguage | OpenLanguage, list[str]]:
-        """The language of the word, and the word; refuses a word outside it."""
+    def read(self, mechanism: MechanismOptions, notes: list[str]) -> tuple[Mechanism, list[str]]:
+        """The mechanism on the language of the word, and the word; refuses a word outside it."""
         from symveil.io.symbols import split_word
+        from symveil.mechanisms.selection import choose_mechanism
 
-        mechanism.check_metric()
         word = split_word(self.word, self.separator)
-        language: FixedLanguage | OpenLanguage
-        if mechanism.metric == "levenshtein":
-            if mechanism.mechanism == "edit" and self.model is not None:
-                from symveil.mechanisms.edit_selection import edit_on_a_model
-
-                raise edit_on_a_model()  # before a bound is asked for that would not help
-            language = self._open_language(word, mechanism.max_length, notes)
-        else:
-            language = self._language(word, notes)
+        language, choice = self._language(mechanism, word, notes)
         if self.separator is None and not language.alphabet.spells_text:
             raise InputError(
                 "separator: expected --separator, because there are symbols of several characters, found none"
@@ -286,27 +210,23 @@ class WordOptions:
         try:
             language.encode(word)
         except WordError as error:
-            if self.show_values and error.position:
+            if self.show_values and error.position and error.position <= len(word):
                 raise WordError(f"{error}: {word[error.position - 1]!r}", position=error.position) from None
             raise
-        return language, word
+        return choose_mechanism(choice, language), word
 
-    def _language(self, word: list[str], notes: list[str]) -> FixedLanguage:
-        from symveil.languages.free import words
-
+    def _language(
+        self, mechanism: MechanismOptions, word: list[str], notes: list[str]
+    ) -> tuple[Language, MechanismChoice]:
         own = self._own_alphabet(word, notes)
-        return words(own, len(word)) if own else self._source().language(len(word), notes)
-
-    def _open_language(self, word: list[str], max_length: int | None, notes: list[str]) -> OpenLanguage:
-        from symveil.languages.bounded import EveryWord, words_up_to
-
-        own = self._own_alphabet(word, notes)
-        if not own:
-            return self._source().open_language(max_length, notes)
-        return EveryWord(own) if max_length is None else words_up_to(own, max_length)
-
-    def _source(self) -> LanguageOptions:
-        return LanguageOptions(alphabet=self.alphabet, model=self.model, public_start=self.public_start)
+        source = LanguageOptions(alphabet=self.alphabet, model=self.model, public_start=self.public_start)
+        source.check()
+        choice = mechanism.choice(public_start=self.public_start)
+        # the length of the word is public, or not looked at
+        length = len(word) if choice.metric == "hamming" else None
+        if own is not None:
+            return choice.language(alphabet=own, length=length), choice
+        return source.language(choice, notes, length=length), choice
 
     def _own_alphabet(self, word: list[str], notes: list[str]) -> Alphabet | None:
         """The symbols of the word, where that was asked for."""

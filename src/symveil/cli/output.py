@@ -18,8 +18,7 @@ from symveil.cli.interrupts import stop_if_interrupted
 from symveil.errors import ParameterError, either
 
 if TYPE_CHECKING:
-    from symveil.mechanisms.edit_mechanism import EditMechanism
-    from symveil.mechanisms.mechanism import WordMechanism
+    from symveil.mechanisms.mechanism import Mechanism
     from symveil.privacy.protection import Protection
 
 
@@ -60,12 +59,12 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     click.echo(rendered.getvalue(), nl=False)
 
 
-def doubts(mechanism: WordMechanism | EditMechanism) -> list[str]:
+def doubts(mechanism: Mechanism) -> list[str]:
     """What somebody who is about to use this mechanism should be warned of."""
     found = []
-    if getattr(mechanism, "tells_nothing", False):
+    if mechanism.tells_nothing:
         found.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
-    if mechanism.guarantee.epsilon > mechanism.epsilon:
+    if not mechanism.guarantee.within(mechanism.epsilon):
         found.append("this mechanism loses more than was asked for: it is not private")
     return found
 

@@ -10,7 +10,14 @@ import click
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
 from symveil.cli.output import print_facts, print_json, print_notes, rate_bar, thin_protection
-from symveil.cli.single_options import column_options, json_option, ledger_option, out_option
+from symveil.cli.single_options import (
+    column_options,
+    json_option,
+    ledger_option,
+    out_option,
+    release_id_option,
+    spreadsheet_option,
+)
 from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 from symveil.errors import InputError
 
@@ -35,7 +42,7 @@ if TYPE_CHECKING:
     "--on-unknown", type=OneOf(["error", "drop-sequence"]), default="error", show_default=True,
     help="What happens to sequences that the alphabet or model does not have.",
 )  # fmt: skip
-@click.option("--release-id", metavar="ID", help="The release's name; the same name is never charged twice.")
+@release_id_option(required=False)
 @click.option(
     "--engine", type=OneOf(["local", "spark"]), default="local", show_default=True, help="This machine, or a cluster."
 )
@@ -54,6 +61,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Refuse gzip files that unpack to more.",
 )
+@spreadsheet_option
 @json_option
 def privatize_command(
     source_file: Path,
@@ -72,13 +80,14 @@ def privatize_command(
 
     if mechanism.not_private:
         raise InputError("mechanism: expected a private mechanism for a file, found --not-private")
+    given = source.parameters()
     with rate_bar() as progress:
         release = privatize_file(
             source_file,
             out,
-            **source.parameters(),
-            **mechanism.parameters(),
-            **options,  # type: ignore[arg-type]  # named as the parameters are
+            **given,
+            choice=mechanism.choice(public_start=source.public_start, for_file=True),
+            **options,  # type: ignore[arg-type]  # named as the fields are
             progress=progress,
         )
     notes = list(release.notes)

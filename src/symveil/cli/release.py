@@ -25,10 +25,9 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
     from symveil.workflows.release import release_word
 
     notes: list[str] = []
-    language, word = source.read(mechanism, notes)
+    built, word = source.read(mechanism, notes)
     if not as_json:
-        check_separable(language.alphabet, source.separator)
-    built = mechanism.build(language)
+        check_separable(built.alphabet, source.separator)
     result = release_word(word, built, count=count)
     if as_json:
         print_json(result.document())

@@ -21,6 +21,12 @@ k_option = click.option(
     "--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now."
 )
 
+spreadsheet_option = click.option(
+    "--spreadsheet-safe",
+    is_flag=True,
+    help="CSV: an apostrophe before cells that a spreadsheet takes for formulas, such as =1+1. It changes values.",
+)
+
 secret_option = click.option(
     "--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable."
 )
@@ -37,6 +43,16 @@ def ledger_option(*, required: bool) -> Option:
     """Where budgets are kept."""
     return click.option(
         "--ledger", metavar="URL", required=required, help="The ledger: a file, or postgresql://user@host/database."
+    )
+
+
+def release_id_option(*, required: bool) -> Option:
+    """Which release is meant."""
+    return click.option(
+        "--release-id",
+        metavar="ID",
+        required=required,
+        help="The release's name; the same name is never charged twice.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -15,7 +16,7 @@ from symveil.errors import InputError
 
 @command("studio", example="symveil studio --port 8321 --no-browser")
 @click.option(
-    "--port", metavar="P", type=WHOLE_NUMBER, help="Where it listens on 127.0.0.1: 8321 or a free one by default."
+    "--port", metavar="P", type=WHOLE_NUMBER, help="Where it listens on 127.0.0.1: 8321 by default, 0 for a free one."
 )
 @click.option("--no-browser", is_flag=True, help="Do not open a browser; print the address only.")
 @ledger_option(required=False)
@@ -23,9 +24,13 @@ from symveil.errors import InputError
 def studio_command(port: int | None, no_browser: bool, ledger: str | None, as_json: bool) -> None:
     """Open the studio: one local page over all of this.
 
-    It listens on 127.0.0.1 only, and nothing leaves the machine. The panel Ledger looks at --ledger and changes
-    nothing. With --json the document tells the address.
+    It listens on 127.0.0.1 only, and nothing leaves the machine. The address that it prints and opens carries a token:
+    who does not know it, another account of the machine for example, is refused. A port that another program holds is
+    refused as well; --port 0 takes a free one.
+
+    The panel Ledger looks at --ledger and changes nothing. With --json the document tells the address.
     """
+    os.environ.pop("NICEGUI_REDIS_URL", None)  # meant for other programs: it would send pages' state to a server
     try:
         import nicegui  # noqa: F401
     except ImportError:

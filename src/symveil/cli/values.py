@@ -24,6 +24,23 @@ class OneOf(click.Choice):  # type: ignore[type-arg]  # generic in some versions
         return value
 
 
+class _MechanismName(OneOf):
+    """The name of a mechanism. The names are asked for when needed: mechanisms take half a second to load."""
+
+    def __init__(self) -> None:
+        self.case_sensitive = True
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # click has a variable
+        """The names of all mechanisms, "auto" first."""
+        from symveil.mechanisms.registry import names
+
+        return names()
+
+
+MECHANISM_NAME = _MechanismName()
+
+
 class _WholeNumber(click.ParamType):  # type: ignore[type-arg]  # as above
     name = "integer"
 

@@ -80,7 +80,7 @@ def verify_command(
     From the chain alone. For each pair, delta lies in the bracket lv, and below the distances ld = lgd and bd. With
     --epsilon, upper bounds are proved at a rational just below e^epsilon and lower bounds just above.
     """
-    from symveil.io.model_files import load_labelled_chain
+    from symveil.io.models.model_files import load_labelled_chain
     from symveil.numerics.rationals import exact
     from symveil.verification.verify_privacy import verify_privacy
 

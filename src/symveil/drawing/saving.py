@@ -8,8 +8,9 @@ import itertools
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
-from symveil.errors import FileError
+from symveil.errors import FileError, reason
 
 _number = itertools.count()
 
@@ -21,13 +22,13 @@ def save(path: Path, content: bytes) -> None:
 
 def save_all(contents: Mapping[Path, bytes]) -> None:
     """Write several finished files: all aside first, then renamed, so that where one cannot be written none is."""
-    asides = {path: path.with_name(f".{path.name}.{os.getpid()}-{next(_number)}.aside") for path in contents}
+    asides: dict[Path, Path] = {}
     path = Path()
     made: list[Path] = []
     try:
         for path, content in contents.items():
             made += _make_folder(path.parent)
-            with asides[path].open("wb") as file:
+            with _new_beside(path, asides) as file:
                 file.write(content)
             if path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -35,10 +36,18 @@ def save_all(contents: Mapping[Path, bytes]) -> None:
             aside.replace(path)
     except OSError as error:
         _discard(asides.values(), made)
-        raise FileError(str(path), expected="a place to write to", found=error.strerror or "none") from None
+        raise FileError(str(path), expected="a place to write to", found=reason(error, otherwise="none")) from None
     except BaseException:
         _discard(asides.values(), made)
         raise
+
+
+def _new_beside(path: Path, asides: dict[Path, Path]) -> BinaryIO:
+    """A new file beside `path`, noted in `asides`: what is there, also a link that was planted, is not written to."""
+    while True:
+        asides[path] = path.with_name(f".{path.name}.{os.getpid()}-{next(_number)}.aside")
+        with contextlib.suppress(FileExistsError):
+            return asides[path].open("xb")
 
 
 def _make_folder(folder: Path) -> list[Path]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from symveil.enforcement.enforcement import Enforcement
-from symveil.enforcement.policy import Policy, read_omega
-from symveil.enforcement.private import Private
-from symveil.enforcement.safe import Safe
-from symveil.enforcement.safe_observations import SafeObservations
-from symveil.enforcement.substitution import Substitution
-from symveil.errors import ModelError, ParameterError
-from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
+from symveil.enforcement.private import PrivatePolicy
+from symveil.enforcement.safe import SafeSubstitutes
+from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, read_omega
+from symveil.enforcement.substitution import AnySubstitutes
+from symveil.errors import ParameterError
+from symveil.languages.observation import Observed, Progress
+from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import Adjacency, read_adjacency, read_epsilon
 from symveil.verification.opacity.notions import read_question
-from symveil.verification.opacity.shown_observations import read_horizon
+from symveil.verification.opacity.run_observations import RunObservations, read_horizon
+from symveil.verification.opacity.safe_observations import SafeObservations
 
 PolicyName = Literal["private", "safe", "substitution"]
 POLICIES = get_args(PolicyName)
@@ -30,11 +31,28 @@ def enforce_opacity(
     omega: int | None = None,
     length: int | None = None,
     adjacency: Adjacency = 1,
+    progress: Progress | None = None,
 ) -> Enforcement:
     """Put a system under a policy, so that what is shown gives no secret away.
 
-    `private` needs `epsilon`; `safe` and `substitution` need `omega`, the exact distance of
-    substitutes; a system with loops needs `length`, the largest number of observed events.
+    Parameters
+    ----------
+    system
+        a stochastic system with secret states
+    k
+        how many observations back a secret must stay hidden: 0, 1, 2 … or "infinite"
+    policy
+        "private", "safe" or "substitution"
+    epsilon
+        the budget of the policy private, which needs one
+    omega
+        the exact distance of substitutes, which the policies safe and substitution need
+    length
+        the largest number of observed events, which a system with loops needs
+    adjacency
+        in how many events two observations may differ and still be hard to distinguish
+    progress
+        called now and then with the number of estimates or observations explored
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(
@@ -48,34 +66,45 @@ def enforce_opacity(
     >>> enforced.release(["a", "c"])[0] in "bd"
     True
     """
-    if not isinstance(system, StochasticSystem):
-        raise ModelError(
-            "system", expected="probabilities on every transition", found="a logical system, which can only be verified"
-        )
-    question = read_question(k, "weak")
-    horizon = read_horizon(system, length)
-    safe = SafeObservations(system, question, longest=horizon)
+    runs = observations_of(Observed(system), k, length=length, progress=progress)
+    return enforce_policy(runs, policy=policy, epsilon=epsilon, omega=omega, adjacency=adjacency)
+
+
+def observations_of(
+    observed: Observed, k: int | float | str, *, length: int | None, progress: Progress | None = None
+) -> RunObservations:
+    """What all policies for one system, one k and one length have in common."""
+    observed.stochastic  # noqa: B018  # refuses a system without probabilities
+    question, longest = read_question(k, "weak"), read_horizon(observed, length)
+    safe = SafeObservations(observed, question, longest=longest, limit=observed.limit(progress=progress))
+    return RunObservations(safe, progress=progress)
+
+
+def enforce_policy(
+    runs: RunObservations,
+    *,
+    policy: str,
+    epsilon: Number | None = None,
+    omega: int | None = None,
+    adjacency: Adjacency = 1,
+) -> Enforcement:
+    """A policy of a public name, with the parameters that it needs and no others."""
     read_adjacency(adjacency, length=1)
-    chosen = _policy(policy, safe, epsilon, omega, adjacency)
-    return Enforcement(system, question, chosen, safe, horizon=horizon, adjacency=adjacency)
-
-
-def _policy(
-    name: str, safe: SafeObservations, epsilon: Number | None, omega: int | None, adjacency: Adjacency
-) -> Policy:
-    if name not in POLICIES:
-        raise ParameterError("policy", expected=f"one of {', '.join(POLICIES)}", found=name)
-    if name == Private.name:
+    if policy not in POLICIES:
+        raise ParameterError("policy", expected=f"one of {', '.join(POLICIES)}", found=policy)
+    if policy == PrivatePolicy.name:
         if omega is not None:
             raise ParameterError(
                 "omega", expected="none with the policy private, which uses all distances", found=omega
             )
         if epsilon is None:
             raise ParameterError("epsilon", expected="a number above 0 for the policy private", found="none")
-        return Private(safe, epsilon=read_epsilon(epsilon), adjacency=adjacency)
+        return Enforcement(runs, PrivatePolicy(runs, epsilon=read_epsilon(epsilon), adjacency=adjacency))
     if epsilon is not None:
         raise ParameterError(
-            "epsilon", expected=f"none with the policy {name}, which has no ε to choose", found=epsilon
+            "epsilon", expected=f"none with the policy {policy}, which has no ε to choose", found=epsilon
         )
-    distance = read_omega(omega)
-    return Safe(safe, distance) if name == Safe.name else Substitution(safe, distance)
+    distance, safe = read_omega(omega), runs.safe
+    is_safe = policy == SafeSubstitutes.name
+    substitutes = SafeSubstitutes(safe, distance) if is_safe else AnySubstitutes(safe.alphabet, distance)
+    return Enforcement(runs, SensitiveOnlyPolicy(runs, substitutes, adjacency=adjacency))

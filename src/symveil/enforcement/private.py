@@ -1,110 +1,138 @@
-"""The policy `private`: every observation is released by the exponential mechanism over all safe ones of its length.
-
-One common support for all inputs: ε-differentially private in the ordinary sense, and nothing that
-gives a secret away is ever shown (docs/mechanisms/opacity-policies.md). The inputs may be unsafe, hence outside the
-language of the outputs, so the certificates of §7, which compare words of one language, do not
-apply. The rate is ε/2b, which holds for any inputs, or larger where the exact loss over *all*
-observations of the length is known, by writing them out.
-"""
+"""The policy `private`: every observation is released, by `SafeRelease` for its length."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.drawing.diagram import Diagram
-from symveil.enforcement.safe_observations import Events, SafeObservations
-from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.run_weights import RunWeights
+from symveil.enforcement.losses import EnumeratedLoss, log_totals
+from symveil.enforcement.safe_release import SafeRelease
+from symveil.errors import ParameterError
+from symveil.languages.distance_sums import distance_counts, log_sums
 from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.run_release import release_runs
 from symveil.models.word import Codes
-from symveil.privacy.calibration.search import largest_rate
+from symveil.numerics.once import Memo, computed_once
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_adjacency
 from symveil.randomness import BitSource
+from symveil.verification.opacity.complete_observations import ObservationTable
+from symveil.verification.opacity.run_observations import RunObservations
+from symveil.verification.opacity.safe_observations import Events
 
-_MOST_INPUTS = 3_000
-_MOST_DISTANCES = 4_000_000
-_MOST_COMPARISONS = 400_000_000
-_LARGEST_RATE = Fraction(64)
-_TOLERANCE, _EVALUATIONS = Fraction(1, 10**6), 40
-
-Floats = NDArray[np.float64]
+_MOST_OUTPUTS = 4_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Calibrated:
-    """The outputs of one length, the rate η, and the loss it has over all inputs."""
+class LengthTables:
+    """The observations of one length and their distances: all of the policy that does not depend on ε."""
 
-    weights: RunWeights
-    guarantee: Guarantee
+    def __init__(self, runs: RunObservations, length: int, adjacency: Adjacency) -> None:
+        safe = runs.safe.language(length)
+        if safe is None:
+            raise AssertionError("only lengths with a safe observation are released")
+        self._runs, self.safe = runs, safe
+        self._reach = min(read_adjacency(adjacency, length=length), max(length, 1))
+
+    @computed_once
+    def possible(self) -> RunLanguage:
+        """All observations of the length, safe or not."""
+        return self._runs.safe.possible(self.safe.length)
+
+    @computed_once
+    def loss(self) -> EnumeratedLoss | None:
+        """The loss for each rate; None where the observations are too many to list."""
+        return EnumeratedLoss.of(self.possible, self.safe, self._reach)
+
+    @computed_once
+    def outputs(self) -> Codes:
+        """The safe observations, in alphabetical order."""
+        return self.safe.enumerate_codes(at_most=_MOST_OUTPUTS)
+
+    @property
+    def runs(self) -> ObservationTable:
+        """What complete runs of this length show."""
+        return self._runs.complete[self.safe.length]
+
+    @computed_once
+    def counts(self) -> NDArray[np.int64]:
+        """For each observation of `runs` how many outputs lie at each distance."""
+        return distance_counts(self.outputs, self.runs.codes)
+
+    def effect(self, rate: float) -> tuple[float, float]:
+        """E[distance; the run has this length], and the largest Pr(a secret state was visited | what is shown)."""
+        runs = self.runs  # first of all: refused where they are too many
+        terms, log_total = log_totals(self.counts, rate)
+        mean = np.exp(terms - log_total[:, None]) @ np.arange(terms.shape[1])
+        with np.errstate(divide="ignore"):
+            log_values = np.log(runs.chances) - log_total[:, None]
+        shown = log_sums(runs.codes, log_values, self.outputs, rate=rate)
+        return float(runs.chances[:, 0] @ mean), float(np.exp(shown[:, 1] - shown[:, 0]).max())
 
 
-class Private:
-    """P(w'|w) ∝ e^{−ηd(w,w')} over the safe observations w' of the length of w."""
+class PrivatePolicy:
+    """Every observation is released, by the mechanism for its length; `with_epsilon` shares all but the rates."""
 
     name = "private"
-    changes_everything = True
 
-    def __init__(self, safe: SafeObservations, *, epsilon: Fraction, adjacency: Adjacency) -> None:
-        self._safe, self._epsilon, self._adjacency = safe, epsilon, adjacency
-        self._by_length: dict[int, Calibrated] = {}
+    def __init__(
+        self,
+        runs: RunObservations,
+        *,
+        epsilon: Fraction,
+        adjacency: Adjacency,
+        tables: Memo[int, LengthTables] | None = None,
+    ) -> None:
+        self._runs, self._safe, self.adjacency = runs, runs.safe, adjacency
+        self._tables = tables or Memo(lambda length: LengthTables(runs, length, adjacency))
+        self._mechanisms: Memo[int, SafeRelease] = Memo(lambda length: self._mechanism(length, epsilon))
+        self._effects: Memo[int, tuple[float, float]] = Memo(
+            lambda length: self._tables[length].effect(float(self.mechanism(length).rate))
+        )
+
+    def with_epsilon(self, epsilon: Fraction) -> PrivatePolicy:
+        """The same policy with another ε."""
+        return PrivatePolicy(self._runs, epsilon=epsilon, adjacency=self.adjacency, tables=self._tables)
+
+    def mechanism(self, length: int) -> SafeRelease:
+        """The mechanism for one length, which must have a safe observation."""
+        return self._mechanisms[length]
+
+    def _mechanism(self, length: int, epsilon: Fraction) -> SafeRelease:
+        tables = self._tables[length]
+        return SafeRelease(tables.possible, tables.safe, epsilon=epsilon, adjacency=self.adjacency, loss=tables.loss)
+
+    def unenforceable(self) -> Events | None:
+        """An observation of a length without any safe one."""
+        lengths = self._safe.complete_lengths
+        return next((lengths[length][0] for length in lengths if self._safe.language(length) is None), None)
 
     def can_replace(self, events: Events) -> bool:
-        """Whether there is a safe observation of that length."""
+        """Whether there is a safe observation of its length."""
         return self._safe.language(len(events)) is not None
 
-    def calibrated(self, length: int) -> Calibrated:
-        """The mechanism for one length, which must have a safe observation."""
-        if length not in self._by_length:
-            language = self._safe.language(length)
-            if language is None:
-                raise AssertionError("whoever draws has asked whether there is anything to draw")
-            self._by_length[length] = self._calibrate(language)
-        return self._by_length[length]
+    def substitute_count(self, events: Events) -> int:
+        """All safe observations of its length."""
+        language = self._safe.language(len(events))
+        return 0 if language is None else language.size
 
-    def guarantee(self, length: int) -> Guarantee:
-        """The loss over all pairs of adjacent observations of a length."""
-        return self.calibrated(length).guarantee
-
-    def _calibrate(self, language: RunLanguage) -> Calibrated:
-        reach = min(read_adjacency(self._adjacency, length=language.length), max(language.length, 1))
-        classic = self._epsilon / (2 * reach)
-        written = WrittenOut.of(self._safe.all_of_length(language.length), language, reach)
-        if written is None:
-            return Calibrated(RunWeights(language=language, rate=classic), Guarantee.of_loss(self._epsilon, "classic"))
-        found = largest_rate(
-            written.loss,
-            epsilon=self._epsilon,
-            safe=classic,
-            slope=reach,
-            limit=_LARGEST_RATE,
-            tolerance=_TOLERANCE,
-            evaluations=_EVALUATIONS,
-        )
-        rate = classic if found is None else found.rate
-        weights, loss = RunWeights(language=language, rate=rate), written.loss(rate)
-        if loss > self._epsilon:  # by rounding only: 2bη bounds it
-            return Calibrated(weights, Guarantee.of_loss(self._epsilon, "classic"))
-        return Calibrated(weights, Guarantee.of_loss(loss, "exact"))
-
-    def law(self, events: Events) -> Mapping[Events, float]:
-        """What is shown for an observation, as floats right to about 13 digits."""
-        weights = self.calibrated(len(events)).weights
-        outputs = weights.language.enumerate_codes(at_most=_MOST_DISTANCES)
+    def substitutes(self, events: Events, at_most: int | None = None) -> list[tuple[Events, float]]:
+        """What may be shown, with its probability as a float right to about 13 digits, the likeliest first."""
+        if not self.can_replace(events):
+            return []
+        outputs, rate = self._tables[len(events)].outputs, float(self.mechanism(len(events)).rate)
         distance = np.count_nonzero(outputs != np.array(events, dtype=np.int32), axis=1)
-        chance = np.exp(-float(weights.rate) * (distance - distance.min()))
-        chance /= chance.sum()
-        return dict(zip(map(tuple, outputs.tolist()), chance.tolist(), strict=True))
+        weight = np.exp(-rate * (np.arange(len(events) + 1) - distance.min()))
+        chance = weight / weight[distance].sum()
+        nearest = np.argsort(distance, kind="stable")[:at_most]
+        return list(zip(map(tuple, outputs[nearest].tolist()), chance[distance[nearest]].tolist(), strict=True))
 
     def draw(self, codes: Codes, bits: BitSource) -> Codes:
         """What is shown for each row."""
-        return release_runs(self.calibrated(codes.shape[1]).weights, codes, bits)
+        lengths = np.full(len(codes), codes.shape[1])
+        return self.mechanism(codes.shape[1]).release_checked(codes.reshape(-1), lengths, bits)[0].reshape(codes.shape)
 
     def diagram(self, events: Events) -> Diagram:
         """Refused: it shows words at every distance, and the automata of the papers have one."""
@@ -113,47 +141,29 @@ class Private:
             "draw", expected="the policy safe or substitution, whose distance is fixed", found=self.name
         )
 
+    @computed_once
+    def guarantee(self) -> Guarantee:
+        """The largest of all lengths, since unfinished runs are taken too; no loss exceeds the classic one."""
+        worst = Guarantee(epsilon=0.0, how="exact")
+        for length in reversed(range(max(self._safe.complete_lengths, default=0) + 1)):
+            if self._safe.language(length) is not None:
+                own = self.mechanism(length).guarantee
+                if own.how == "classic":
+                    return own
+                worst = own if own.epsilon > worst.epsilon else worst
+        return worst
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WrittenOut:
-    """Every input and every output of one length, as far as the loss depends on them.
+    @property
+    def violation(self) -> Fraction:
+        """0: only safe observations are shown."""
+        return Fraction(0)
 
-    `counts[u, ℓ]` outputs lie at distance ℓ from input u; `pairs` are adjacent inputs (u, v) and
-    `farther` the largest d(v, w) − d(u, w) over the outputs w.
-    """
+    @property
+    def expected_distance(self) -> float:
+        """Over all lengths of what runs show."""
+        return math.fsum(self._effects[length][0] for length in self._safe.complete_lengths)
 
-    counts: NDArray[np.int64]
-    pairs: NDArray[np.int64]
-    farther: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, inputs: RunLanguage, outputs: RunLanguage, reach: int) -> WrittenOut | None:
-        """None where they are too many."""
-        try:
-            given = inputs.enumerate_codes(at_most=_MOST_INPUTS)
-            shown = outputs.enumerate_codes(at_most=_MOST_DISTANCES // len(given))
-        except TooLargeError:
-            return None
-        distance = np.stack([np.count_nonzero(shown != row, axis=1) for row in given])
-        between = np.stack([np.count_nonzero(given != row, axis=1) for row in given])
-        pairs = np.argwhere((between > 0) & (between <= reach))
-        if len(pairs) * len(shown) > _MOST_COMPARISONS:
-            return None
-        counts = np.stack([np.bincount(row, minlength=inputs.length + 1) for row in distance])
-        farther = np.array([(distance[v] - distance[u]).max() for u, v in pairs], dtype=np.int64)
-        return cls(counts, pairs, farther)
-
-    def loss(self, rate: Fraction) -> Fraction:
-        """max over adjacent u, v and outputs w of ln P(w|u)/P(w|v) = η(d(v,w) − d(u,w)) + ln Z(v)/Z(u), rounded up."""
-        if not len(self.pairs) or self.counts[0].sum() == 1:
-            return Fraction(0)  # nothing to tell apart, or one output for all
-        with np.errstate(divide="ignore"):
-            terms = np.log(self.counts) - float(rate) * np.arange(self.counts.shape[1])
-        top = terms.max(axis=1)
-        log_total = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
-        ratio = log_total[self.pairs[:, 1]] - log_total[self.pairs[:, 0]]
-        worst = float((float(rate) * self.farther + ratio).max())
-        # each logarithm, exponential and sum is off by a few units in the last place of the largest number met
-        scale = 4 + float(np.abs(terms[np.isfinite(terms)]).max()) + float(rate) * self.counts.shape[1]
-        widening = Fraction(16 * (self.counts.shape[1] + 8) * scale) / 2**52
-        return max(Fraction(worst) + widening, Fraction(0))
+    @property
+    def posterior_of_secret(self) -> float:
+        """Over all lengths of what runs show."""
+        return max((self._effects[length][1] for length in self._safe.complete_lengths), default=0.0)

@@ -7,84 +7,71 @@ is then avoided; restricting it to safe observations makes it true: docs/errata.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
-
 import numpy as np
 
 from symveil.drawing.diagram import Diagram
-from symveil.enforcement.policy import MOST_OUTCOMES, unsafe_rows
-from symveil.enforcement.safe_observations import Events, SafeObservations
-from symveil.errors import ParameterError, TooLargeError
+from symveil.errors import ParameterError
 from symveil.languages.observer_diagram import estimate_label
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.run_product import product_diagram
 from symveil.models.word import Codes
+from symveil.numerics.once import Memo
 from symveil.randomness import BitSource
+from symveil.verification.opacity.safe_observations import Events, SafeObservations
 
 
-class Safe:
-    """Uniform over the safe observations at distance exactly ω."""
+class SafeSubstitutes:
+    """The safe observations at distance exactly ω."""
 
     name = "safe"
-    changes_everything = False
+    are_safe = True
 
     def __init__(self, safe: SafeObservations, omega: int) -> None:
-        self._safe, self._omega = safe, omega
-        self._near: dict[Events, RunNeighbours | None] = {}
+        self._safe, self.omega = safe, omega
+        self._near = Memo(self._neighbours)
 
-    def can_replace(self, events: Events) -> bool:
-        """Whether there is a safe observation at that distance."""
-        near = self._neighbours(events)
-        return near is not None and near.count(self._omega) > 0
+    def count(self, events: Events) -> int:
+        """How many there are."""
+        near = self._near[events]
+        return 0 if near is None else near.count(self.omega)
 
     def _neighbours(self, events: Events) -> RunNeighbours | None:
-        if events not in self._near:
-            language = self._safe.language(len(events))
-            codes = np.array(events, dtype=np.int32)
-            self._near[events] = None if language is None else RunNeighbours(language, codes, farthest=self._omega)
-        return self._near[events]
+        language = self._safe.language(len(events))
+        codes = np.array(events, dtype=np.int32)
+        return None if language is None else RunNeighbours(language, codes, farthest=self.omega)
 
-    def law(self, events: Events) -> Mapping[Events, Fraction]:
-        """A safe observation is shown as it is."""
-        if self._safe.is_safe(events):
-            return {events: Fraction(1)}
-        near, graph = self._neighbours(events), self._safe.graph
-        if near is None or graph is None:
-            return {}
-        count = near.count(self._omega)
-        if count > MOST_OUTCOMES:
-            raise TooLargeError(
-                f"safe: expected at most {MOST_OUTCOMES} substitutes to write out, found {count}; use a smaller omega "
-                "or length"
-            )
-        words: list[tuple[Events, int, int]] = [((), graph.start, self._omega)] if count else []
+    def listed(self, events: Events) -> list[Events]:
+        """All of them, along the graph of safe observations."""
+        near, graph = self._near[events], self._safe.graph
+        if near is None or graph is None or not near.count(self.omega):
+            return []
+        words: list[tuple[Events, int, int]] = [((), graph.start, self.omega)]
         for position, own in enumerate(events):
             words = [
                 ((*word, symbol), target, errors - (symbol != own))
                 for word, state, errors in words
-                for symbol, target in ((int(graph.symbol[e]), int(graph.target[e])) for e in graph.edges(state))
+                for symbol, target in self._safe.moves[state].items()
                 if near.ways(position + 1, errors - (symbol != own), target)
             ]
-        return {word: Fraction(1, count) for word, _, _ in words}
+        return [word for word, _, _ in words]
 
     def draw(self, codes: Codes, bits: BitSource) -> Codes:
-        """What is shown for each row."""
-        shown = codes.copy()
-        for row in unsafe_rows(self._safe, codes):
-            near = self._neighbours(tuple(codes[row].tolist()))
+        """A uniform one for each row."""
+        drawn = codes.copy()
+        for row, events in enumerate(codes.tolist()):
+            near = self._near[tuple(events)]
             if near is None:
-                raise AssertionError("whoever draws has asked whether there is anything to draw")
-            shown[row] = near.draw(self._omega, bits)
-        return shown
+                raise AssertionError("only strings with a substitute are replaced")
+            drawn[row] = near.draw(self.omega, bits)
+        return drawn
 
     def diagram(self, events: Events) -> Diagram:
         """The modified Levenshtein automaton (Z25 Algorithm 2, Fig. 7 and 10): estimates beside distances."""
         language = self._safe.language(len(events))
-        if language is None or not self.can_replace(events):
+        if language is None or not self.count(events):
             raise ParameterError("draw", expected="an observation that can be replaced", found="none")
         codes = np.array(events, dtype=np.int32)
-        return product_diagram(language, codes, exactly=self._omega, state_label=self._estimate)
+        return product_diagram(language, codes, exactly=self.omega, state_label=self._estimate)
 
     def _estimate(self, state: int) -> str:
-        return "\n".join(estimate_label(self._safe.seen.names(self._safe.explored.states[state][0])))
+        return "\n".join(estimate_label(self._safe.observed.names(self._safe.explored.states[state][0])))

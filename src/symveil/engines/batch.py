@@ -7,9 +7,9 @@ is run again releases nothing new.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
-from symveil.io.records import as_text
-from symveil.mechanisms.ragged import RaggedMechanism
+from symveil.io.sequences.records import as_text
+from symveil.languages.language import refusal
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
 from symveil.randomness import RecordKey
@@ -31,7 +32,7 @@ OnUnknown = Literal["error", "drop-sequence"]
 class ReleasePlan:
     """Everything that turns records into private ones. It holds the release key: keep it off disks and logs."""
 
-    mechanism: RaggedMechanism = field(repr=False)
+    mechanism: Mechanism = field(repr=False)
     release_id: str
     release_key: bytes = field(repr=False)
     sequence: str
@@ -39,9 +40,15 @@ class ReleasePlan:
     identifier: str | None = None
     """The column of the ids; None: records are known by their place."""
     place: str | None = None
-    """The column of places (whole numbers), which messages mention; None: the row in the batch."""
+    """The column of places (whole numbers), which messages mention; None: there is none."""
+    number: str | None = None
+    """The column of the records' numbers, which name them where there are no ids; None: their places do."""
+    released_type: pa.DataType | None = field(default=None, repr=False)
+    """The type of the released sequences; None: that in which they came, which must be public."""
     on_unknown: OnUnknown = "error"
     unit: str = "record"
+    has_rows_in_order: bool = True
+    """Whether messages mention the row in the batch where there is no place: not where a cluster cuts batches."""
 
     def __post_init__(self) -> None:
         if self.on_unknown not in get_args(OnUnknown):
@@ -49,7 +56,7 @@ class ReleasePlan:
         if self.identifier is None and self.place is None:
             raise ParameterError("identifier", expected="a column of ids or of places", found="neither")
 
-    @cached_property
+    @property
     def keys(self) -> RecordKey:
         """What names records and gives them their bits."""
         return RecordKey(self.release_key, self.release_id)
@@ -57,7 +64,7 @@ class ReleasePlan:
     def names(self, batch: pa.RecordBatch) -> NDArray[np.uint32]:
         """The names of a batch's records: equal for equal ids, and otherwise different."""
         if self.identifier is None:
-            return self.keys.names_of_rows(batch.column(self.place).to_numpy())
+            return self.keys.names_of_rows(batch.column(self.number or self.place).to_numpy())
         ids = as_text(batch.column(self.identifier))
         if ids.null_count:
             raise ParameterError("id", expected="an id in every row", found="none in some row")
@@ -73,15 +80,17 @@ class ReleasePlan:
 _NO_BYTES = np.empty(0, dtype=np.uint8)
 _NO_CODES = np.empty(0, dtype=np.int32)
 _NO_LENGTHS = np.empty(0, dtype=np.int64)
+_RELEASED_AT_ONCE = 1 << 26
+"""Bytes of released symbols that are made at once."""
 
 
 def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
     """The batch with private sequences. Other columns pass as they are; refused sequences are left out.
 
-    >>> from fractions import Fraction
-    >>> from symveil.mechanisms.ragged import MechanismOfLength
-    >>> family = MechanismOfLength(alphabet=Alphabet.from_symbols("ab"), epsilon=Fraction(1))
-    >>> plan = ReleasePlan(mechanism=family, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
+    >>> import symveil as sv
+    >>> from symveil.languages.any_length import words_of_any_length
+    >>> mechanism = sv.select_mechanism(words_of_any_length("ab"), epsilon=1)
+    >>> plan = ReleasePlan(mechanism=mechanism, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
     >>> batch = pa.record_batch({"id": ["x", "y"], "s": [["a", "b", "b"], []]})
     >>> private = privatize_batch(batch, plan)
     >>> private.column("id").to_pylist(), [len(word) for word in private.column("s").to_pylist()]
@@ -91,23 +100,17 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
     """
     if not len(batch):
         return batch
-    codes, lengths = encode_lists(
-        batch.column(plan.sequence), plan.mechanism.alphabet, where=lambda row: _where(batch, plan, row)
-    )
-    wrong = plan.mechanism.first_refused(codes, lengths)
+    codes, lengths, wrong = _encoded(batch, plan)
     if wrong.any():
-        if plan.on_unknown == "error":
-            raise _refusal(batch, plan, wrong, lengths)
         stays = wrong == 0
         batch = batch.filter(pa.array(stays))
         codes, lengths = codes[np.repeat(stays, lengths)], lengths[stays]
         if not len(batch):
             return batch
     bits = plan.keys.streams(plan.names(batch))
-    released, new_lengths = plan.mechanism.release(codes, lengths, bits)
+    released, new_lengths = plan.mechanism.release_checked(codes, lengths, bits)
     place = batch.schema.get_field_index(plan.sequence)
-    kind = batch.schema.field(place).type
-    column = decode_lists(released, new_lengths, plan.mechanism.alphabet, kind)
+    column = decode_lists(released, new_lengths, plan.mechanism.alphabet, _released_type(batch, plan))
     return batch.set_column(place, batch.schema.field(place).with_type(column.type), column)
 
 
@@ -115,38 +118,107 @@ def check_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> None:
     """Refuse now what `privatize_batch` would refuse later: before anybody is charged."""
     if not len(batch):
         return
-    decode_lists(_NO_CODES, _NO_LENGTHS, plan.mechanism.alphabet, batch.column(plan.sequence).type)
-    codes, lengths = encode_lists(
-        batch.column(plan.sequence), plan.mechanism.alphabet, where=lambda row: _where(batch, plan, row)
-    )
-    if plan.on_unknown == "error":
-        wrong = plan.mechanism.first_refused(codes, lengths)
-        if wrong.any():
-            raise _refusal(batch, plan, wrong, lengths)
+    decode_lists(_NO_CODES, _NO_LENGTHS, plan.mechanism.alphabet, _released_type(batch, plan))
+    _encoded(batch, plan)
+
+
+def bounded(batch: pa.RecordBatch, plan: ReleasePlan) -> Iterator[pa.RecordBatch]:
+    """The batch in slices whose released sequences fit into memory, whatever symbols are drawn.
+
+    Readers cut by the symbols that occur; those that are released may be longer.
+
+    Parameters
+    ----------
+    batch : pa.RecordBatch
+        Some records.
+    plan : ReleasePlan
+        How they are released.
+
+    Examples
+    --------
+    >>> import symveil as sv
+    >>> from symveil.languages.any_length import words_of_any_length
+    >>> mechanism = sv.select_mechanism(words_of_any_length(["a", "b" * 10_000_000]), epsilon=1)
+    >>> plan = ReleasePlan(mechanism=mechanism, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
+    >>> batch = pa.record_batch({"id": ["x", "y", "z"], "s": [["a"] * 4, ["a"], ["a"] * 9]})
+    >>> [len(piece) for piece in bounded(batch, plan)]
+    [2, 1]
+    """
+    at_once = max(1, _RELEASED_AT_ONCE // _longest_symbol(plan.mechanism.alphabet))
+    ends = np.cumsum(pc.list_value_length(batch.column(plan.sequence)).fill_null(0).to_numpy(zero_copy_only=False))
+    start = 0
+    while start < len(batch):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + at_once, side="right")))
+        yield batch.slice(start, stop - start)
+        start = stop
+
+
+@lru_cache(maxsize=8)
+def _longest_symbol(alphabet: Alphabet) -> int:
+    return max(8, *(len(str(symbol).encode()) for symbol in alphabet.symbols))
+
+
+def _released_type(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.DataType:
+    kind = plan.released_type or batch.schema.field(plan.sequence).type
+    if pa.types.is_fixed_size_list(kind) and plan.mechanism.metric == "levenshtein":
+        return pa.list_(kind.value_field)  # released sequences have other lengths
+    return kind
+
+
+def _encoded(batch: pa.RecordBatch, plan: ReleasePlan) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
+    """Codes, lengths, and where each sequence is wrong; what is wrong in the first place of the batch is refused."""
+    rows: list[int] = []
+
+    def where(row: int) -> str:
+        rows.append(row)
+        return _where(batch, plan, row)
+
+    try:
+        codes, lengths = encode_lists(batch.column(plan.sequence), plan.mechanism.alphabet, where=where)
+    except WordError:
+        if rows and rows[0]:  # an earlier sequence may be wrong in another way: where batches end must not decide
+            _encoded(batch.slice(0, rows[0]), plan)
+        raise
+    wrong = plan.mechanism.language.first_refused(codes, lengths)
+    if plan.on_unknown == "error" and wrong.any():
+        raise _refusal(batch, plan, wrong, codes, lengths)
+    return codes, lengths, wrong
 
 
 def _where(batch: pa.RecordBatch, plan: ReleasePlan, row: int) -> str:
     """What messages call a record."""
+    if plan.place is None and not plan.has_rows_in_order:
+        return plan.unit
     return f"{plan.unit} {batch.column(plan.place)[row].as_py() if plan.place is not None else row + 1}"
 
 
 def _refusal(
-    batch: pa.RecordBatch, plan: ReleasePlan, wrong: NDArray[np.int64], lengths: NDArray[np.int64]
+    batch: pa.RecordBatch, plan: ReleasePlan, wrong: NDArray[np.int64], codes: Codes, lengths: NDArray[np.int64]
 ) -> WordError:
     # positions, not symbols: the symbol is a secret
     row = int(np.argmax(wrong > 0))
-    bound = getattr(plan.mechanism, "max_length", None)
-    if bound is not None and wrong[row] > bound:
+    language = plan.mechanism.language
+    end = int(lengths[: row + 1].sum())
+    why = refusal(language, codes[end - lengths[row] : end])
+    if why.because == "length":
+        bound = language.max_length
         return WordError(
             f"{_where(batch, plan, row)}: expected at most {bound} symbols, the public bound --max-length, found more; "
             "raise it, for all sequences",
             position=int(wrong[row]),
         )
-    length = f" of {lengths[row]}" if plan.mechanism.keeps_lengths else ""  # elsewhere it is a secret
+    out = "--on-unknown drop-sequence leaves such sequences out"
+    if why.because == "end":
+        return WordError(
+            f"{_where(batch, plan, row)}: expected a sequence that the model accepts, found one that ends in a state "
+            f"that is not accepting; {out}"
+        )
+    length = f" of {lengths[row]}" if language.metric == "hamming" else ""  # elsewhere it is a secret
     return WordError(
         f"{_where(batch, plan, row)}: expected a sequence of the alphabet or model, found one that leaves it at "
-        f"position {wrong[row]}{length}; --on-unknown drop-sequence leaves such sequences out",
-        position=int(wrong[row]),
+        f"position {why.position}{length}; {out}",
+        position=why.position,
     )
 
 
@@ -174,7 +246,13 @@ def encode_lists(
             position=position,
         )
     known = _code_by_text(alphabet)
-    codes = np.array([known.get(str(value), -1) for value in encoded.dictionary.to_pylist()], dtype=np.int32)
+    try:
+        texts = [str(value) for value in encoded.dictionary.to_pylist()]
+    except (pa.ArrowException, ValueError, LookupError, ArithmeticError):  # a date that Python does not have …
+        raise ParameterError(
+            "sequence", expected="symbols that can be written as text", found=f"others in a column of {column.type}"
+        ) from None
+    codes = np.array([known.get(text, -1) for text in texts], dtype=np.int32)
     if not len(codes):
         return np.empty(0, dtype=np.int32), lengths
     return codes[encoded.indices.to_numpy(zero_copy_only=False)], lengths

@@ -1,7 +1,8 @@
 """A large file written so that nobody ever meets half of it: aside, readable for its owner only, renamed at the end.
 
 The aside of a release has a name of its own, so that a run after a kill finds and replaces it; a lock
-that the system drops with the process keeps two runs from writing the same one.
+that the system drops with the process keeps two runs from writing the same one. Names can be guessed: where
+others may write to the folder too, a link or a file that somebody planted under that name is not written to.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import stat
 from pathlib import Path
 from typing import Self
 
-from symveil.errors import FileError
+from symveil.drawing.opening import open_regular
+from symveil.errors import FileError, reason
 
 try:
     import fcntl
@@ -44,16 +47,21 @@ class AsideFile(io.RawIOBase):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._number = self._locked()
         except OSError as error:
+            if self.aside.is_symlink():
+                raise _planted(self.aside, "a symbolic link") from None
             raise _no_place(path, error) from None
 
     def _locked(self) -> int:
         while True:
-            number = os.open(self.aside, os.O_RDWR | os.O_CREAT, 0o600)
+            if not _NO_LINKS and self.aside.is_symlink():  # pragma: no cover - Windows has no such flag
+                raise _planted(self.aside, "a symbolic link")
+            number = os.open(self.aside, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
             try:
+                _refuse_foreign(self.aside, os.fstat(number))
                 if fcntl is not None:
                     fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # between opening and locking another process may have renamed or deleted it
-                if os.fstat(number).st_ino == os.stat(self.aside).st_ino:  # noqa: PTH116 - by number, as above
+                if os.fstat(number).st_ino == os.lstat(self.aside).st_ino:
                     os.fchmod(number, 0o600)
                     os.ftruncate(number, 0)
                     return number
@@ -64,6 +72,9 @@ class AsideFile(io.RawIOBase):
                 ) from None
             except FileNotFoundError:
                 pass
+            except BaseException:
+                os.close(number)
+                raise
             os.close(number)
 
     def writable(self) -> bool:
@@ -71,8 +82,14 @@ class AsideFile(io.RawIOBase):
         return True
 
     def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]  # any buffer
-        """Append some bytes."""
+        """Append some bytes; after the end they go nowhere.
+
+        A writer that was given up writes its last bytes when Python collects it. By then the number of
+        this file may be another file's.
+        """
         rest = memoryview(data).cast("B")
+        if self.closed:
+            return len(rest)
         self._digest.update(rest)
         size = len(rest)
         try:
@@ -119,14 +136,23 @@ def aside_of(path: Path, tag: str) -> Path:
 
 
 def digest_of(path: Path) -> str | None:
-    """The SHA-256 of a file; None where there is none."""
+    """The SHA-256 of a regular file; None where there is none."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise FileError(str(path), expected="a readable file", found=error.strerror or "none") from None
+        raise FileError(str(path), expected="a readable file", found=reason(error, otherwise="none")) from None
+
+
+def make_own_folder(folder: Path) -> None:
+    """Make a folder for its owner only, or take the one that an earlier run left; not one that a link leads to."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or _is_foreign(found):
+        raise _planted(folder, "a symbolic link" if stat.S_ISLNK(found.st_mode) else "somebody else's folder")
+    folder.chmod(0o700)
 
 
 def sync_folder(folder: Path) -> None:
@@ -141,5 +167,30 @@ def sync_folder(folder: Path) -> None:
         os.close(number)
 
 
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+
+
+def _refuse_foreign(aside: Path, found: os.stat_result) -> None:
+    """Refuse what is not a file of one's own: who made it could read it, and a second name of it may be any file."""
+    if not stat.S_ISREG(found.st_mode):
+        raise _planted(aside, "something else")
+    if found.st_nlink > 1:
+        raise _planted(aside, "a file that has another name too")
+    if _is_foreign(found):
+        raise _planted(aside, "somebody else's")
+
+
+def _is_foreign(found: os.stat_result) -> bool:
+    return hasattr(os, "geteuid") and found.st_uid != os.geteuid()
+
+
+def _planted(aside: Path, found: str) -> FileError:
+    return FileError(
+        str(aside),
+        expected="a name that is free, or a file of an earlier run, to write to before the output is put in its place",
+        found=f"{found}; remove it, or write to another folder",
+    )
+
+
 def _no_place(path: Path, error: OSError) -> FileError:
-    return FileError(str(path), expected="a place to write to", found=error.strerror or "none")
+    return FileError(str(path), expected="a place to write to", found=reason(error, otherwise="none"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,6 +37,9 @@ def _no_number(text: str) -> object:
     raise _NoNumberError(text)
 
 
+_DEEPEST = 100
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{\]}]', re.DOTALL)
+
 # Probabilities repeat: one object for each spelling keeps large files small in memory.
 _numeral = lru_cache(maxsize=4096)(Numeral)
 
@@ -59,6 +63,35 @@ def parse_json(text: str, *, where: str) -> object:
     except RecursionError:
         found = "values nested too deeply"
     raise FileError(where, expected="JSON", found=found)
+
+
+def refuse_deep_nesting(text: str, *, where: str) -> None:
+    """Refuse a text whose values are nested deeper than anybody writes by hand; what is no JSON passes.
+
+    For texts whose values are walked through level by level afterwards: Python's own limit comes later and depends
+    on who is calling.
+
+    Parameters
+    ----------
+    text
+        A JSON text.
+    where
+        What messages call it.
+
+    >>> refuse_deep_nesting("[" * 101, where="x.json")
+    Traceback (most recent call last):
+    symveil.errors.FileError: x.json: expected JSON nested at most 100 deep, found more
+    """
+    if text.count("[") + text.count("{") <= _DEEPEST:
+        return
+    depth = 0
+    for piece in _STRING_OR_BRACKET.finditer(text):
+        if piece[0] in "[{":
+            depth += 1
+            if depth > _DEEPEST:
+                raise FileError(where, expected=f"JSON nested at most {_DEEPEST} deep", found="more")
+        elif piece[0] in "]}":
+            depth -= 1
 
 
 def described(value: object) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 
 from symveil.errors import FileError
 from symveil.io.files import write_text
-from symveil.io.json_text import parse_json
-from symveil.io.model_json import model_text
+from symveil.io.json_text import parse_json, refuse_deep_nesting
+from symveil.io.models.model_json import model_text
 from symveil.io.reading import read_text
 from symveil.languages.graph import Model
 from symveil.models.alphabet import Alphabet
@@ -71,6 +71,7 @@ def write_manifest(out: Path, text: str) -> Path:
 def read_manifest(path: Path) -> Manifest:
     """The manifest in a file; refused where it is none."""
     text = read_text(path, what="manifest", at_most=_LARGEST)
+    refuse_deep_nesting(text, where=str(path))
     parse_json(text, where=str(path))  # refuses what is no JSON, with its place
     try:
         document = json.loads(text)

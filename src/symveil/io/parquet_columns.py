@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from symveil.errors import FileError, SymveilError
+from symveil.drawing.opening import open_regular
+from symveil.errors import FileError, SymveilError, reason
 from symveil.io.reading import read_bytes
 
 _LARGEST_PACKED = 1024 * 1024 * 1024
@@ -22,13 +23,14 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     """A Parquet file, whatever goes wrong with it as a FileError; a gzipped one is unpacked in memory."""
     packed = path.name.lower().endswith(".gz")
     try:
+        open_regular(path).close()  # Arrow would wait for a pipe
         source = pa.BufferReader(read_bytes(path, what="Parquet file", at_most=_LARGEST_PACKED)) if packed else path
         with pq.ParquetFile(source) as file:
             yield file
     except SymveilError:
         raise
     except Exception as error:  # a damaged file makes pyarrow raise almost anything; the file is to blame
-        found = getattr(error, "strerror", None) or "a file that Parquet cannot read"
+        found = reason(error, otherwise="a file that Parquet cannot read")
         raise FileError(str(path), expected="a Parquet file", found=found) from None
 
 

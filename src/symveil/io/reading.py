@@ -11,7 +11,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from symveil.errors import FileError, either
+from symveil.drawing.opening import open_regular
+from symveil.errors import FileError, either, reason
 
 _GZIP = b"\x1f\x8b"
 _MEBIBYTE = 1024 * 1024
@@ -72,16 +73,16 @@ class _Unpacked(io.RawIOBase):
 def open_bytes(
     path: Path, *, what: str, most_times: int | None = None, opened: Callable[[BinaryIO], None] | None = None
 ) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked where it is gzipped; what goes wrong inside the block is a FileError.
+    """The bytes of a regular file, unpacked where it is gzipped; what goes wrong inside the block is a FileError.
 
     `most_times` its size is what a gzipped file may unpack to, where nothing else bounds it; `opened` is
     told the file itself, whose position says how far reading has come.
     """
     expected = f"a readable {what}"
     try:
-        file = path.open("rb")
+        file = open_regular(path)
     except OSError as error:
-        raise FileError(str(path), expected=expected, found=error.strerror or "none") from None
+        raise FileError(str(path), expected=expected, found=reason(error, otherwise="none")) from None
     except ValueError:  # a path that the system cannot spell
         raise FileError(repr(str(path)), expected=expected, found="an impossible file name") from None
     with file:
@@ -97,7 +98,7 @@ def open_bytes(
         except (EOFError, zlib.error, gzip.BadGzipFile):
             raise FileError(str(path), expected=expected, found="a damaged gzip file") from None
         except OSError as error:
-            raise FileError(str(path), expected=expected, found=error.strerror or "an unreadable file") from None
+            raise FileError(str(path), expected=expected, found=reason(error, otherwise="an unreadable file")) from None
 
 
 def read_bytes(path: Path, *, what: str, at_most: int) -> bytes:
@@ -132,11 +133,17 @@ def read_lines(
 
 
 def lines_of(file: BinaryIO, path: Path, *, encoding: str = "utf-8-sig", before: int = 0) -> Generator[str]:
-    """The lines of an open file; `before` of them have been read already."""
-    with io.TextIOWrapper(file, encoding=encoding, newline="") as text:
+    """The lines of an open file; `before` of them have been read already.
+
+    Text is decoded in large pieces: bytes that are no UTF-8 are kept until it is their line's turn, so that what is
+    wrong with an earlier line is told first, wherever pieces end.
+    """
+    with io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="") as text:
         number = before
         while line := text.readline(_LONGEST_LINE):
             number += 1
+            if not line.isascii():
+                line.encode(errors="surrogateescape").decode()
             if len(line) == _LONGEST_LINE:
                 raise FileError(
                     str(path),
@@ -209,7 +216,7 @@ def rows_of(
             elif width:
                 blank = blank or line
             line = before + reader.line_num + 1
-    except csv.Error as error:
+    except csv.Error as error:  # its complaints are about form, and quote nothing but delimiters
         raise FileError(f"{path}: line {line}", expected="comma-separated values", found=str(error)) from None
 
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
+from flint import arb
 
 from symveil.errors import TooLargeError
 from symveil.languages.graph import WordGraph
 from symveil.languages.universal_levenshtein import Profile, patterns_at, universal_automaton
 from symveil.models.word import Codes
+from symveil.numerics.balls import ball
+from symveil.numerics.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
 
 _MOST_EDGES = 5_000_000
@@ -71,7 +73,7 @@ class EditNeighbours:
 
     # --- the pass ------------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _layers(self) -> list[_Layer]:
         start = (self._universal.start, 0 if self._graph is None else self._graph.start)
         layers = [_Layer([start], [1], [[]])]
@@ -128,7 +130,7 @@ class EditNeighbours:
 
     # --- counting ------------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _ends(self) -> dict[tuple[int, int], list[int]]:
         """(distance, length) → the nodes of that layer where words at that distance end."""
         ends: dict[tuple[int, int], list[int]] = {}
@@ -139,7 +141,7 @@ class EditNeighbours:
                     ends.setdefault((distance, length), []).append(index)
         return ends
 
-    @cached_property
+    @computed_once
     def _table(self) -> dict[tuple[int, int], int]:
         return {
             (distance, length): sum(self._layers[length].words[index] for index in nodes)
@@ -159,6 +161,10 @@ class EditNeighbours:
     def counts(self) -> list[int]:
         """The number of words at distance 0, 1 … `within`."""
         return [self.count(distance) for distance in range(self.within + 1)]
+
+    def count_balls(self) -> list[arb]:
+        """The counts as balls at the working precision."""
+        return [ball(count) for count in self.counts()]
 
     @property
     def state_count(self) -> int:

@@ -6,14 +6,18 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError, WordError
+from symveil.languages.language import Metric, first_unknown
+from symveil.languages.neighbours import at_distance
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Word, check_code_range, encode, read_length
+from symveil.models.word import Codes, Lengths, Word, as_rows, check_code_range, encode, read_length
+from symveil.randomness import BitSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +31,19 @@ class FreeLanguage:
 
     alphabet: Alphabet
     length: int
+    metric: ClassVar[Metric] = "hamming"
+    graph: ClassVar[None] = None
+    model: ClassVar[None] = None
+    public_start: ClassVar[bool] = False
+    homogeneous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", read_length(self.length))
+
+    @property
+    def max_length(self) -> int:
+        """The length of every word."""
+        return self.length
 
     @property
     def size(self) -> int:
@@ -83,10 +97,33 @@ class FreeLanguage:
         """Refuse rows of codes that are not words of this language."""
         check_code_range(codes, self.alphabet)
 
+    def check(self, codes: Codes, lengths: Lengths) -> None:
+        """Refuse words, one after the other with their lengths, that are not words of this language."""
+        self.check_codes(as_rows(codes, lengths, self.length))
+
+    def first_refused(self, codes: Codes, lengths: Lengths) -> NDArray[np.int64]:
+        """Where each word leaves the language, counted from 1; 0 for its words."""
+        wrong = first_unknown(codes, lengths, self.alphabet)
+        return np.where((wrong == 0) & (lengths != self.length), np.minimum(lengths, self.length) + 1, wrong)
+
     def comparable(self, word: Codes, words: Codes) -> NDArray[np.bool_]:
         """All of them: nothing about a word is public but its length."""
         del word
         return np.ones(len(words), dtype=np.bool_)
+
+    def distance(self, word: Codes, words: Codes) -> NDArray[np.int64]:
+        """The Hamming distance of each row of `words` from `word`."""
+        return np.asarray(np.count_nonzero(words != word, axis=1))
+
+    def around(self, word: Codes, *, within: int | None = None) -> FreeNeighbours:
+        """The words around a word: their numbers are the same for every word."""
+        del within
+        return FreeNeighbours(self, word)
+
+    def by_length(self, *, at_most: int, longest: int | None = None) -> list[Codes]:
+        """All words, which have one length; refused beyond `at_most` words."""
+        del longest
+        return [self.enumerate_codes(at_most=at_most)]
 
     def enumerate_codes(self, *, at_most: int) -> Codes:
         """All words as rows of codes, in alphabetical order; refused beyond `at_most` words."""
@@ -110,6 +147,26 @@ class FreeLanguage:
 
     def __repr__(self) -> str:
         return f"words(alphabet of {len(self.alphabet)} symbols, length {self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class FreeNeighbours:
+    """The words of Σⁿ around one of its words, by distance."""
+
+    language: FreeLanguage
+    word: Codes
+
+    def counts(self) -> Iterator[int]:
+        """N(0), N(1) … as exact integers."""
+        return self.language.counts()
+
+    def count_balls(self) -> list[arb]:
+        """The counts as balls at the working precision."""
+        return self.language.count_balls()
+
+    def draw(self, distance: int, bits: BitSource) -> Codes:
+        """A uniform word at exactly this distance."""
+        return np.asarray(at_distance(self.word[None, :], np.array([distance]), len(self.language.alphabet), bits)[0])
 
 
 def words(alphabet: Alphabet | Iterable[Symbol], length: int) -> FreeLanguage:

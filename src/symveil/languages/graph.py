@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 
 _MOST_SUBSETS = 1_000_000
+
+NOT_ACCEPTED = "expected a word that the model accepts, found one that ends in a state that is not accepting"
+"""What errors say of a word with which nothing is wrong but its end."""
 
 Model = MarkovChain | TransitionSystem | Automaton
 """The models that have words."""
@@ -77,11 +81,41 @@ class WordGraph:
         """The numbers of a state's edges."""
         return range(int(self.first[state]), int(self.first[state + 1]))
 
+    def sum_over_edges(self, values: NDArray[Any]) -> NDArray[Any]:
+        """For each state the sum of `values` (one, or one row, per edge) over its edges."""
+        sums = np.zeros((self.state_count, *values.shape[1:]), dtype=values.dtype)
+        filled = np.flatnonzero(np.diff(self.first))
+        sums[filled] = np.add.reduceat(values, self.first[filled], axis=0)
+        return sums
+
     def step(self, state: int, symbol: int) -> int | None:
         """Where a symbol leads, or None."""
         low, high = int(self.first[state]), int(self.first[state + 1])
         place = low + int(np.searchsorted(self.symbol[low:high], symbol))
         return int(self.target[place]) if place < high and self.symbol[place] == symbol else None
+
+    def states_of(self, codes: Iterable[int]) -> list[int]:
+        """The states that a word passes through, the start included, as far as it can be followed."""
+        states = [self.start]
+        for code in codes:
+            following = self.step(states[-1], code)
+            if following is None:
+                break
+            states.append(following)
+        return states
+
+
+def ends_unaccepted(graph: WordGraph, codes: Iterable[int]) -> bool:
+    """Whether each symbol of a word can follow the one before, but the word ends in a state that is not accepting.
+
+    >>> pairs = Automaton.from_transitions([("0", "a", "1"), ("1", "b", "0")], initial="0", accepting=["0"])
+    >>> graph = word_graph(pairs)
+    >>> [ends_unaccepted(graph, codes) for codes in ([0, 1], [0, 1, 0], [1, 0])]
+    [False, True, False]
+    """
+    word = list(codes)
+    states = graph.states_of(word)
+    return len(states) > len(word) and not graph.accepting[states[-1]]
 
 
 def require_words(model: AnyModel) -> Model:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal, cast
 
 import numpy as np
@@ -24,12 +23,13 @@ from symveil.drawing.dot import to_dot
 from symveil.drawing.labels import superscript, symbol_label
 from symveil.drawing.svg import to_svg
 from symveil.errors import ParameterError, TooLargeError, WordError
-from symveil.languages.bounded import BoundedLanguage
 from symveil.languages.edit_distance import edit_distance
 from symveil.languages.edit_neighbours import EditNeighbours
+from symveil.languages.open import BoundedLanguage
 from symveil.models.alphabet import Alphabet, Symbol, is_hashable
 from symveil.models.automaton import Automaton, Transition
 from symveil.models.word import Word, encode
+from symveil.numerics.once import computed_once
 
 State = tuple[int, int]
 """(position, edits): how many symbols of the word have been dealt with, and at which price."""
@@ -178,7 +178,7 @@ class LevenshteinAutomaton:
 
     # --- counting ------------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _neighbours(self) -> EditNeighbours:
         if self.printed:
             raise ParameterError(
@@ -203,7 +203,7 @@ class LevenshteinAutomaton:
     def neighbours(self, language: BoundedLanguage) -> EditNeighbours:
         """The words of a language within the distance, counted and ready to be drawn: the product of both.
 
-        >>> from symveil.languages.bounded import words_up_to
+        >>> from symveil.languages.open import words_up_to
         >>> levenshtein_automaton("abc", 1).neighbours(words_up_to("abc", 3)).counts()   # none of the longer ones
         [1, 9]
         """

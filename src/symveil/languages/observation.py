@@ -10,40 +10,75 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from symveil.drawing.diagram import Diagram
 from symveil.drawing.drawable import Drawable
-from symveil.errors import ParameterError, TooLargeError, WordError
+from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.observer_diagram import observer_diagram
 from symveil.languages.state_sets import Image, StateSet, closure, members, set_of
-from symveil.models.stochastic_system import PartiallyObserved
+from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
+from symveil.numerics.once import computed_once
 
 Progress = Callable[[int], None]
-"""Told now and then how many estimates have been explored."""
+"""Called now and then with the number of estimates, or of observations, that have been explored."""
 
-# An estimate of n states takes about n/8 bytes and the place where it is kept; all of them take at most this much.
+# An estimate of n states takes about n/8 bytes and its entry in a dictionary; all of them take at most this much.
 _MOST_BYTES = 2 * 10**9
 _BYTES_OF_AN_ENTRY = 240
 _TRANSITIONS_LIKE_A_SET = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationLimit:
+    """How many estimates may be explored, and the callback that follows their number."""
+
+    estimates: int
+    progress: Progress | None = None
+
+    def report(self, explored: int) -> None:
+        """Call the callback, where there is one."""
+        if self.progress:
+            self.progress(explored)
+
+    def exceeded(self, *, longest: int) -> TooLargeError:
+        """The error for more estimates than allowed, after all observations of up to `longest` events."""
+        return TooLargeError(
+            f"opacity: expected at most {self.estimates} states of the estimator, found more after all observations of "
+            f"up to {longest} events; try a smaller k, a bounded number of steps (within), a model with fewer "
+            "unobservable events or, with more memory, a larger most_states",
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Observed:
     """A system as its observer computes with it: states and observable events are numbers.
 
+    One object serves all questions about a system. Each part is computed when it is first needed and kept. Parts
+    never change, so threads may share an object: at worst two of them compute the same part at the same time.
+
     >>> from symveil.models.stochastic_system import LogicalSystem
     >>> system = LogicalSystem.from_transitions(
     ...     [("0", "u", "1"), ("0", "a", "2"), ("1", "a", "3")], initial="0", observable=["a"], secret=["3"]
     ... )
-    >>> seen = Observed(system)
-    >>> seen.names(seen.start), seen.names(seen.steps[0](seen.start))
+    >>> observed = Observed(system)
+    >>> observed.names(observed.start), observed.names(observed.steps[0](observed.start))
     (('0', '1'), ('2', '3'))
     """
 
     system: PartiallyObserved
 
-    @cached_property
+    @property
+    def stochastic(self) -> StochasticSystem:
+        """The system, where it has probabilities; a logical one is refused."""
+        if not isinstance(self.system, StochasticSystem):
+            raise ModelError(
+                "system",
+                expected="probabilities on every transition",
+                found="a logical system, which can only be verified",
+            )
+        return self.system
+
+    @computed_once
     def number(self) -> dict[str, int]:
         """The number of each state."""
         return {state: index for index, state in enumerate(self.system.states)}
@@ -53,55 +88,80 @@ class Observed:
         """The observable events; an observation is a sequence of their numbers."""
         return self.system.observable
 
-    @cached_property
+    @computed_once
+    def event_number(self) -> dict[str, int]:
+        """The number of each observable event."""
+        return {event: index for index, event in enumerate(self.events)}
+
+    @computed_once
     def secret(self) -> StateSet:
         """Q_s."""
         return set_of(self.number[state] for state in self.system.secret)
 
-    @cached_property
+    @computed_once
     def start(self) -> StateSet:
         """The states possible before anything was observed."""
         return self.reach(self.initial)
 
-    @cached_property
+    @computed_once
     def initial(self) -> StateSet:
         """Where a run may start."""
         return set_of(self.number[state] for state in self.system.initial_states)
 
-    @cached_property
+    @computed_once
     def reach(self) -> Image:
         """The unobservable reach: the states themselves and all that unobservable moves lead to."""
         return Image(closure(self._silent))
 
-    @cached_property
+    @computed_once
     def steps(self) -> tuple[Image, ...]:
         """For each event the estimate after it, unobservable moves after it included."""
         return tuple(Image([self.reach(target) for target in targets]) for targets in self._targets)
 
-    @cached_property
+    @computed_once
     def clean_reach(self) -> Image:
         """The unobservable reach of the non-secret states of a set through non-secret states only."""
         return Image(closure(self._silent, within=~self.secret))
 
-    @cached_property
+    @computed_once
     def clean_steps(self) -> tuple[Image, ...]:
         """For each event the states in which the whole instant after it may have been without a secret."""
         return tuple(Image([self.clean_reach(target) for target in targets]) for targets in self._targets)
 
-    @cached_property
+    @computed_once
     def occurring(self) -> tuple[int, ...]:
         """The events that some transition has."""
         return tuple(event for event, targets in enumerate(self._targets) if any(targets))
 
-    @cached_property
+    @computed_once
+    def successors(self) -> list[list[int]]:
+        """Where all moves of each state lead, observable or not."""
+        successors: list[list[int]] = [[] for _ in self.system.states]
+        for source, _, target in self.system.moves:
+            successors[self.number[source]].append(self.number[target])
+        return successors
+
+    @computed_once
+    def reachable(self) -> set[int]:
+        """The states that some run meets."""
+        reached = set(members(self.initial))
+        border = list(reached)
+        while border:
+            for state in self.successors[border.pop()]:
+                if state not in reached:
+                    reached.add(state)
+                    border.append(state)
+        return reached
+
+    @property
     def _silent(self) -> list[StateSet]:
         return self._moves_of[None]
 
-    @cached_property
+    @property
     def _targets(self) -> list[list[StateSet]]:
         return [self._moves_of[event] for event in self.events]
 
-    @cached_property
+    @computed_once
     def _moves_of(self) -> dict[str | None, list[StateSet]]:
         """For each observable event, and for all unobservable ones together, each state's successors."""
         size = len(self.system.states)
@@ -120,35 +180,47 @@ class Observed:
 
     def read(self, observation: Sequence[str]) -> tuple[int, ...]:
         """An observation as numbers; refuses what is not an observable event, by its position."""
-        known = {event: index for index, event in enumerate(self.events)}
-        if isinstance(observation, str) and any(len(event) != 1 for event in known):
+        if isinstance(observation, str) and any(len(event) != 1 for event in self.events):
             raise WordError("observation: expected a list of events, found a string; some events have several letters")
         numbers = []
         for position, event in enumerate(observation, start=1):
-            if not isinstance(event, str) or event not in known:
+            if not isinstance(event, str) or event not in self.event_number:
                 raise WordError(
                     f"observation: expected observable events of the system, found another at position {position}",
                     position=position,
                 )
-            numbers.append(known[event])
+            numbers.append(self.event_number[event])
         return tuple(numbers)
 
-    def most_estimates(self, most_states: int | None) -> int:
+    def delayed(self, events: Sequence[int], instant: int) -> StateSet:
+        """Q̂(β|ω) for β the first `instant` events of ω = `events`."""
+        estimate = self.start
+        for event in events[:instant]:
+            estimate = self.steps[event](estimate)
+        possible = 0
+        for state in members(estimate):
+            following = self.reach(1 << state)
+            for event in events[instant:]:
+                following = self.steps[event](following)
+            if following:
+                possible |= 1 << state
+        return possible
+
+    def delayed_estimate(self, observation: Sequence[str], *, after: int | None = None) -> tuple[str, ...]:
+        """The delayed estimate by names (see the function `delayed_estimate`)."""
+        events = self.read(observation)
+        instant = len(events) if after is None else after
+        if isinstance(instant, bool) or not isinstance(instant, int) or not 0 <= instant <= len(events):
+            raise ParameterError("after", expected=f"a whole number from 0 to {len(events)}", found=after)
+        return self.names(self.delayed(events, instant))
+
+    def limit(self, most_states: int | None = None, progress: Progress | None = None) -> ExplorationLimit:
         """How many estimates may be explored: `most_states`, or as many as fit into 2 GB."""
         if most_states is None:
-            return _MOST_BYTES // (len(self.system.states) // 8 + _BYTES_OF_AN_ENTRY)
+            most_states = _MOST_BYTES // (len(self.system.states) // 8 + _BYTES_OF_AN_ENTRY)
         if isinstance(most_states, bool) or not isinstance(most_states, int) or most_states < 1:
             raise ParameterError("most_states", expected="a whole number, 1 or more", found=most_states)
-        return most_states
-
-
-def too_many_estimates(allowed: int, *, longest: int) -> TooLargeError:
-    """What to say before the memory runs out."""
-    return TooLargeError(
-        f"opacity: expected at most {allowed} states of the estimator, found more after all observations of up to "
-        f"{longest} events; try a smaller k, a bounded number of steps (within), a model with fewer unobservable "
-        "events or, with more memory, a larger most_states",
-    )
+        return ExplorationLimit(most_states, progress)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +235,7 @@ class Observer(Drawable):
     sets: tuple[StateSet, ...] = field(repr=False)
     transitions: tuple[tuple[int, int, int], ...] = field(repr=False)
 
-    @cached_property
+    @computed_once
     def estimates(self) -> tuple[tuple[str, ...], ...]:
         """The sets by the names of their states."""
         names = self.system.states
@@ -187,12 +259,12 @@ def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Ob
     >>> observer(system).estimates
     (('0', '1'), ('2', '3'))
     """
-    seen = Observed(system)
-    number = {seen.start: 0}
-    layer = [seen.start]
+    observed = Observed(system)
+    number = {observed.start: 0}
+    layer = [observed.start]
     transitions: list[tuple[int, int, int]] = []
-    allowed = seen.most_estimates(most_states)
-    events = [(event, seen.steps[event]) for event in seen.occurring]
+    limit = observed.limit(most_states)
+    events = [(event, observed.steps[event]) for event in observed.occurring]
     length = 0
     while layer:
         following = []
@@ -207,8 +279,8 @@ def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Ob
                     target = number[after] = len(number)
                     following.append(after)
                 transitions.append((source, event, target))
-            if max(len(number), len(transitions) // _TRANSITIONS_LIKE_A_SET) > allowed:
-                raise too_many_estimates(allowed, longest=length)
+            if max(len(number), len(transitions) // _TRANSITIONS_LIKE_A_SET) > limit.estimates:
+                raise limit.exceeded(longest=length)
         layer = following
         length += 1
     return Observer(system=system, sets=tuple(number), transitions=tuple(transitions))
@@ -228,24 +300,4 @@ def delayed_estimate(
     >>> delayed_estimate(system, "a"), delayed_estimate(system, "ab", after=1)
     (('1', '2'), ('2',))
     """
-    seen = Observed(system)
-    events = seen.read(observation)
-    instant = len(events) if after is None else after
-    if isinstance(instant, bool) or not isinstance(instant, int) or not 0 <= instant <= len(events):
-        raise ParameterError("after", expected=f"a whole number from 0 to {len(events)}", found=after)
-    return seen.names(looking_back(seen, events, instant))
-
-
-def looking_back(seen: Observed, events: Sequence[int], instant: int) -> StateSet:
-    """Q̂(β|ω) for β the first `instant` events of ω = `events`."""
-    estimate = seen.start
-    for event in events[:instant]:
-        estimate = seen.steps[event](estimate)
-    possible = 0
-    for state in members(estimate):
-        following = seen.reach(1 << state)
-        for event in events[instant:]:
-            following = seen.steps[event](following)
-        if following:
-            possible |= 1 << state
-    return possible
+    return Observed(system).delayed_estimate(observation, after=after)

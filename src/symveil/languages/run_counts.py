@@ -9,21 +9,23 @@ long as they hold it and then as Python's, so a draw compares integers and is ex
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
-from symveil.languages.free import FreeLanguage
 from symveil.languages.graph import WordGraph
+from symveil.languages.language import Language
 from symveil.languages.run_ranks import RunRanks
-from symveil.languages.runs import RunLanguage, sum_over_edges
 from symveil.models.word import Codes
 from symveil.numerics.balls import ball
+from symveil.numerics.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
+
+if TYPE_CHECKING:
+    from symveil.languages.runs import RunLanguage  # which offers these neighbours as `around`
 
 # V has n·n/2·S entries; beyond this many, counting by distance is no longer a matter of seconds.
 MOST_ENTRIES = 20_000_000
@@ -34,12 +36,12 @@ Layer = NDArray[Any]
 """V(i, ·, ·): a row per state, a column per number of errors still to make."""
 
 
-def _entries(language: FreeLanguage | RunLanguage) -> int:
-    states = language.graph.state_count if isinstance(language, RunLanguage) else 1
-    return language.length**2 // 2 * states
+def _entries(language: Language) -> int:
+    states = 1 if language.graph is None else language.graph.state_count
+    return (language.length or 0) ** 2 // 2 * states
 
 
-def can_count(language: FreeLanguage | RunLanguage) -> bool:
+def can_count(language: Language) -> bool:
     """Whether the words around a word can be counted by distance in seconds."""
     return _entries(language) <= MOST_ENTRIES
 
@@ -70,7 +72,7 @@ class RunNeighbours:
         self._farthest = len(codes) if farthest is None else farthest
         self._edge_weights = None if edge_weights is None else np.array(edge_weights, dtype=object)
 
-    @cached_property
+    @computed_once
     def _layers(self) -> list[Layer]:
         graph = self._language.graph
         layers: list[Layer] = [graph.accepting.astype(np.int64)[:, None]]
@@ -86,7 +88,7 @@ class RunNeighbours:
             return 1, int(self._codes[0])
         return 0, self._language.graph.start
 
-    @cached_property
+    @computed_once
     def _weights(self) -> list[Any]:
         position, state = self._begin
         return list(self._layers[position][state].tolist())
@@ -95,7 +97,7 @@ class RunNeighbours:
         """N(0), N(1) … up to the largest possible distance."""
         return self._counts
 
-    @cached_property
+    @computed_once
     def _counts(self) -> list[int]:
         if self._edge_weights is not None:
             return RunNeighbours(self._language, self._codes, farthest=self._farthest).counts()
@@ -123,7 +125,7 @@ class RunNeighbours:
         released[position:] = self._ranks.word((position, state, distance), rank)
         return released
 
-    @cached_property
+    @computed_once
     def _ranks(self) -> RunRanks:
         return RunRanks(self._language.graph, self._codes, self.ways)
 
@@ -137,4 +139,4 @@ def _step_back(graph: WordGraph, layer: Layer, own: int, edge_weights: Layer | N
     match = graph.symbol == own
     values[match, :-1] = after[match]
     values[~match, 1:] = after[~match]
-    return sum_over_edges(graph, values)
+    return graph.sum_over_edges(values)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from symveil.languages.run_draws_exact import draw_undecided
 from symveil.languages.run_weights import RunWeights
-from symveil.languages.runs import sum_over_edges
 from symveil.models.word import Codes
 from symveil.randomness import BitSource
 
@@ -69,7 +68,7 @@ def _backward(weights: RunWeights, words: Codes) -> NDArray[np.float64]:
         values = after[graph.target]
         if weights.with_prior:
             values *= weights.edge_weights[:, None]
-        np.multiply(sum_over_edges(graph, values), weights.mismatch, out=layer)
+        np.multiply(graph.sum_over_edges(values), weights.mismatch, out=layer)
         own = words[:, position]
         matching = first[own + 1] - first[own]
         lane = np.repeat(np.arange(count), matching)

@@ -39,11 +39,6 @@ def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
     return released
 
 
-def is_compiled() -> bool:
-    """Whether this process has the loop's machine code, made or read from where it is kept."""
-    return bool(getattr(_draw_part, "signatures", False))
-
-
 def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]) -> tuple[Codes, NDArray[np.bool_]]:
     language = weights.language
     graph = language.graph
@@ -158,3 +153,9 @@ def _draw_part(
                 state = target[chosen]
                 position += 1
             decided[word] = sure
+
+
+# the last name of the module: who finds it while another thread imports the module finds the loop too
+def is_compiled() -> bool:
+    """Whether this process has the loop's machine code, made or read from where it is kept."""
+    return bool(getattr(_draw_part, "signatures", False))

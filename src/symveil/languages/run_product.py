@@ -28,14 +28,14 @@ Key = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class ProductSize:
-    """How many states and edges the product automaton has."""
+class AutomatonSize:
+    """How many states and edges an automaton has."""
 
     state_count: int
     edge_count: int
 
 
-def product_size(language: RunLanguage, codes: Codes) -> ProductSize:
+def product_size(language: RunLanguage, codes: Codes) -> AutomatonSize:
     """The size of the product for all distances, by one forward pass.
 
     >>> from symveil.languages.runs import runs
@@ -43,7 +43,7 @@ def product_size(language: RunLanguage, codes: Codes) -> ProductSize:
     >>> chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     >>> language = runs(chain, length=3)
     >>> product_size(language, language.encode("aba"))
-    ProductSize(state_count=11, edge_count=10)
+    AutomatonSize(state_count=11, edge_count=10)
     """
     graph = language.graph
     source = np.repeat(np.arange(graph.state_count), np.diff(graph.first))
@@ -64,7 +64,7 @@ def product_size(language: RunLanguage, codes: Codes) -> ProductSize:
             np.logical_or.at(following[:, span], graph.target[chosen], from_edge)
         reached = following
         states += int(np.count_nonzero(reached))
-    return ProductSize(states, edges)
+    return AutomatonSize(states, edges)
 
 
 def product_diagram(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from flint import arb
@@ -20,6 +19,7 @@ from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import computed_once
 
 # Doubles reach from 2^−1074 to 2^1023; both ends are kept well away from.
 _SAFE_EXPONENT = 900.0
@@ -34,13 +34,13 @@ class RunWeights:
     with_prior: bool = False
     widen: float = field(default=0.0, repr=False)  # tests enlarge the margin to force the slow path
 
-    @cached_property
+    @computed_once
     def mismatch(self) -> float:
         """z = e^{−η}, correctly rounded up to one unit."""
         with precision(STANDARD_PRECISION):
             return nearest_float(self.mismatch_ball())
 
-    @cached_property
+    @computed_once
     def match_excess(self) -> float:
         """1 − z, without cancellation."""
         with precision(STANDARD_PRECISION):
@@ -50,7 +50,7 @@ class RunWeights:
         """z at the working precision."""
         return (-ball(self.rate)).exp()
 
-    @cached_property
+    @computed_once
     def edge_weights(self) -> NDArray[np.float64]:
         """T of every edge: 1 without a prior."""
         graph = self.language.graph
@@ -65,17 +65,17 @@ class RunWeights:
             return [arb(1)] * graph.edge_count
         return [ball(chance) for chance in graph.prior]
 
-    @cached_property
+    @computed_once
     def edge_sources(self) -> NDArray[np.int64]:
         """The state that each edge leaves."""
         return self.language.graph.source
 
-    @cached_property
+    @computed_once
     def edges_by_symbol(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which edges read which symbol (see `WordGraph.edges_by_symbol`)."""
         return self.language.graph.edges_by_symbol()
 
-    @cached_property
+    @computed_once
     def margin(self) -> float:
         """How far from a boundary, relative to the whole, a draw must lie to be decided by floats."""
         length, widest = self.language.length, self._widest
@@ -84,13 +84,13 @@ class RunWeights:
         relative = math.expm1(operations * 2.0**-53)
         return 4 * relative + 2.0**-50 + self.widen
 
-    @cached_property
+    @computed_once
     def _start_degree(self) -> int:
         """How many edges leave the start: a hidden start has as many as there are states, but is left once."""
         graph = self.language.graph
         return len(graph.edges(graph.start))
 
-    @cached_property
+    @computed_once
     def _widest(self) -> int:
         """D: the largest number of edges from one state, the start aside where nothing leads back to it."""
         graph = self.language.graph
@@ -99,7 +99,7 @@ class RunWeights:
             degrees = np.delete(degrees, graph.start)
         return int(degrees.max(initial=0))
 
-    @cached_property
+    @computed_once
     def smallest_total(self) -> float | None:
         """Down to which weight of a state its decisions may be left to floats; None: not at all.
 
@@ -131,7 +131,7 @@ class RunWeights:
             edges = edges[:, 1:]  # the first symbol is given, not drawn
         return np.asarray(self._log_edge_weights[edges].sum(axis=1))
 
-    @cached_property
+    @computed_once
     def _log_edge_weights(self) -> NDArray[np.float64]:
         """ln T of every edge, also of those that are too unlikely for a float."""
         with precision(STANDARD_PRECISION):

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
-from symveil.languages.graph import AnyModel, Model, WordGraph, require_words, word_graph
+from symveil.languages.graph import (
+    NOT_ACCEPTED,
+    AnyModel,
+    Model,
+    WordGraph,
+    ends_unaccepted,
+    require_words,
+    word_graph,
+)
+from symveil.languages.language import FAR, Metric, first_unknown
+from symveil.languages.run_counts import RunNeighbours
 from symveil.models.alphabet import Alphabet
-from symveil.models.word import Codes, Word, check_code_range, encode, read_length
+from symveil.models.word import Codes, Lengths, Word, as_rows, check_code_range, encode, read_length
+from symveil.numerics.once import computed_once
 
 States = NDArray[np.int32]
 
@@ -36,6 +46,8 @@ class RunLanguage:
     length: int
     public_start: bool = False
     model: Model | None = field(default=None, repr=False)
+    metric: ClassVar[Metric] = "hamming"
+    homogeneous: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", read_length(self.length))
@@ -54,11 +66,16 @@ class RunLanguage:
         return self.graph.alphabet
 
     @property
+    def max_length(self) -> int:
+        """The length of every word."""
+        return self.length
+
+    @property
     def largest_distance(self) -> int:
         """No two words are farther apart than their altered symbols are many."""
         return max(self.length - 1, 0) if self.public_start else self.length
 
-    @cached_property
+    @computed_once
     def alive(self) -> list[NDArray[np.bool_]]:
         """`alive[k][s]`: from s a word can still be completed with k more symbols."""
         layers = [self.graph.accepting]
@@ -69,19 +86,19 @@ class RunLanguage:
             layers.append(layer)
         return layers
 
-    @cached_property
+    @computed_once
     def ways(self) -> list[NDArray[Any]]:
         """`ways[k][s]`: exactly how many words complete from s with k more symbols (Python integers)."""
         layers = [self.graph.accepting.astype(object) * 1]
         for _ in range(self.length):
-            layers.append(sum_over_edges(self.graph, layers[-1][self.graph.target]))
+            layers.append(self.graph.sum_over_edges(layers[-1][self.graph.target]))
         return layers
 
     def has_at_most(self, words: int) -> bool:
         """Whether the language is that small: counted in floats that stop growing, so at once."""
         ways = self.graph.accepting.astype(np.float64)
         for _ in range(self.length):
-            longer = np.minimum(sum_over_edges(self.graph, ways[self.graph.target]), 1e15)
+            longer = np.minimum(self.graph.sum_over_edges(ways[self.graph.target]), 1e15)
             if np.array_equal(longer, ways):
                 break
             ways = longer
@@ -106,6 +123,19 @@ class RunLanguage:
         """Refuse rows of codes that are not words of this language."""
         self.walk(codes)
 
+    def check(self, codes: Codes, lengths: Lengths) -> None:
+        """Refuse words, one after the other with their lengths, that are not words of this language."""
+        self.walk(as_rows(codes, lengths, self.length))
+
+    def first_refused(self, codes: Codes, lengths: Lengths) -> NDArray[np.int64]:
+        """Where each word leaves the language, counted from 1; 0 for its words."""
+        wrong = first_unknown(codes, lengths, self.alphabet)
+        wrong = np.where((wrong == 0) & (lengths != self.length), np.minimum(lengths, self.length) + 1, wrong)
+        possible = np.flatnonzero(wrong == 0)
+        rows = codes[np.repeat(wrong == 0, lengths)].reshape(len(possible), self.length)
+        wrong[possible] = self.first_impossible(rows)
+        return wrong
+
     def walk(self, codes: Codes) -> States:
         """The states that each row's word passes through, the start included; refuses impossible words."""
         start = np.full((len(codes), 1), self.graph.start, dtype=np.int32)
@@ -119,6 +149,8 @@ class RunLanguage:
             position = int(impossible[impossible > 0].min())
             row = int(np.argmax(impossible == position))
             which = f"word {row + 1}, " if len(codes) > 1 else ""
+            if ends_unaccepted(self.graph, codes[row].tolist()):
+                raise WordError(f"{which}word: {NOT_ACCEPTED}")
             raise WordError(
                 f"{which}word: expected a word that the model can produce, found an impossible symbol at position "
                 f"{position} of {self.length}",
@@ -152,7 +184,7 @@ class RunLanguage:
         edge = np.minimum(np.searchsorted(self._edge_keys, keys), self.graph.edge_count - 1)
         return np.where(self._edge_keys[edge] == keys, edge, -1)
 
-    @cached_property
+    @computed_once
     def _edge_table(self) -> NDArray[np.int64] | None:
         """The edges as a table, where states × symbols are few enough to write all of them down."""
         entries = self.graph.state_count * len(self.alphabet)
@@ -162,7 +194,7 @@ class RunLanguage:
         table[self._edge_keys] = np.arange(self.graph.edge_count)
         return table
 
-    @cached_property
+    @computed_once
     def _edge_keys(self) -> NDArray[np.int64]:
         return self.graph.source * len(self.alphabet) + self.graph.symbol
 
@@ -186,11 +218,26 @@ class RunLanguage:
             ]
         return np.array([prefix for prefix, _ in prefixes], dtype=np.int32).reshape(len(prefixes), self.length)
 
+    def by_length(self, *, at_most: int, longest: int | None = None) -> list[Codes]:
+        """All words, which have one length; refused beyond `at_most` words."""
+        del longest
+        return [self.enumerate_codes(at_most=at_most)]
+
+    # --- distances -----------------------------------------------------------------------------
+
     def comparable(self, word: Codes, words: Codes) -> NDArray[np.bool_]:
         """Which of `words` share the public part of `word`."""
         if self.public_start and self.length:
             return np.asarray(words[:, 0] == word[0])
         return np.ones(len(words), dtype=np.bool_)
+
+    def distance(self, word: Codes, words: Codes) -> NDArray[np.int64]:
+        """The Hamming distance of each row of `words` from `word`; FAR where the public start differs."""
+        return np.where(self.comparable(word, words), np.count_nonzero(words != word, axis=1), FAR)
+
+    def around(self, word: Codes, *, within: int | None = None) -> RunNeighbours:
+        """The words around a word of the language, up to the distance `within` where it is given."""
+        return RunNeighbours(self, word, farthest=within)
 
     def __repr__(self) -> str:
         start = ", public start" if self.public_start else ""
@@ -201,14 +248,6 @@ def _any_successor(graph: WordGraph, layer: NDArray[np.bool_]) -> NDArray[np.boo
     found = np.zeros(graph.state_count, dtype=np.bool_)
     found[graph.source[layer[graph.target]]] = True
     return found
-
-
-def sum_over_edges(graph: WordGraph, values: NDArray[Any]) -> NDArray[Any]:
-    """For each state the sum of `values` (one, or one row, per edge) over its edges."""
-    sums = np.zeros((graph.state_count, *values.shape[1:]), dtype=values.dtype)
-    filled = np.flatnonzero(np.diff(graph.first))
-    sums[filled] = np.add.reduceat(values, graph.first[filled], axis=0)
-    return sums
 
 
 def runs(model: AnyModel, length: int, *, public_start: bool = False) -> RunLanguage:

@@ -35,10 +35,10 @@ def set_of(states: Iterable[int]) -> StateSet:
     >>> set_of([0, 2, 3]) == 0b1101
     True
     """
-    found = 0
+    union = 0
     for state in states:
-        found |= 1 << state
-    return found
+        union |= 1 << state
+    return union
 
 
 class Image:
@@ -54,25 +54,25 @@ class Image:
     def __init__(self, images: Sequence[StateSet]) -> None:
         self._images = images
         self._width = (len(images) + 7) // 8
-        # below this many members, taking them one by one is quicker than one look-up for every eight states
+        # up to this many members, one look-up each is quicker than one for every eight states
         self._few = self._width // 4 + 2 if len(images) <= _MOST_STATES_TABULATED else len(images)
         self._table: list[list[StateSet]] | None = None
 
     def __call__(self, states: StateSet) -> StateSet:
         """The image of a set."""
-        found = 0
+        union = 0
         if states.bit_count() <= self._few:
             images = self._images
             while states:
                 lowest = states & -states
-                found |= images[lowest.bit_length() - 1]
+                union |= images[lowest.bit_length() - 1]
                 states ^= lowest
-            return found
+            return union
         if self._table is None:
             self._table = _unions_of_eight(self._images)
         for unions, byte in zip(self._table, states.to_bytes(self._width, "little"), strict=True):
-            found |= unions[byte]
-        return found
+            union |= unions[byte]
+        return union
 
 
 def _unions_of_eight(images: Sequence[StateSet]) -> list[list[StateSet]]:
@@ -95,13 +95,13 @@ def closure(images: Sequence[StateSet], *, within: StateSet | None = None) -> li
     allowed = (1 << len(images)) - 1 if within is None else within
     reached = []
     for state in range(len(images)):
-        found = (1 << state) & allowed
-        border = found
+        own = (1 << state) & allowed
+        border = own
         while border:
             following = 0
             for member in members(border):
                 following |= images[member]
-            border = following & allowed & ~found
-            found |= border
-        reached.append(found)
+            border = following & allowed & ~own
+            own |= border
+        reached.append(own)
     return reached

@@ -3,82 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
 
 from symveil.errors import LedgerError, ParameterError
 from symveil.ledger.amounts import LARGEST, UNIT, granted_units, shown_units
-from symveil.ledger.charging import in_parts, now
+from symveil.ledger.charging import in_parts
 from symveil.ledger.composition import composed_epsilon, histories
-from symveil.ledger.store import Database, charges, grants, persons, releases, settings, shown
+from symveil.ledger.lifecycle import now
+from symveil.ledger.statements import Account, Entry, InUnit, Totals
+from symveil.ledger.store import Database, charges, columns, grants, persons, releases, settings, shown
+from symveil.ledger.units import Unit, read_unit, shared_unit, shown_unit
 from symveil.numerics.rationals import Number, exact
 
 _ROWS_AT_ONCE = 10_000
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Account:
-    """One person's budget. Amounts are exact decimals, as text."""
-
-    person: str
-    granted: str
-    spent: str
-    left: str
-    composed_epsilon: float | None = None
-    """What was lost at the ledger's δ, where it has one."""
-
-    def document(self) -> dict[str, object]:
-        """The JSON form."""
-        told: dict[str, object] = {
-            "person": self.person, "granted": self.granted, "spent": self.spent, "left": self.left
-        }  # fmt: skip
-        if self.composed_epsilon is not None:
-            told["composed_epsilon"] = self.composed_epsilon
-        return told
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Totals:
-    """The ledger as a whole."""
-
-    persons: int
-    releases: int
-    pending: int
-    allowance: str
-    delta: str
-    most_spent: str
-    least_left: str
-
-    def document(self) -> dict[str, object]:
-        """The JSON form."""
-        return {
-            "persons": self.persons,
-            "releases": self.releases,
-            "pending": self.pending,
-            "allowance": self.allowance,
-            "delta": self.delta,
-            "most_spent": self.most_spent,
-            "least_left": self.least_left,
-        }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
-    """Something that happened: a grant or a release."""
-
-    kind: str
-    created: str
-    amount: str
-    person: str | None = None
-    release_id: str | None = None
-    state: str | None = None
-    sequences: int | None = None
-    persons: int | None = None
-
-    def document(self) -> dict[str, object]:
-        """The JSON form."""
-        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
 
 def grant(
@@ -88,17 +28,34 @@ def grant(
     names: Iterable[str] = (),
     everyone: bool = False,
     delta: Number | None = None,
+    unit: Unit | None = None,
 ) -> int:
     """Add to the budget of some persons, or of everybody, known or not yet; how many persons were named.
 
-    With `delta`, budgets of this ledger are (ε, δ): a charge that adding would refuse is allowed while
-    the composed loss stays below ε.
+    Parameters
+    ----------
+    database
+        The ledger.
+    epsilon
+        How much; a negative amount takes back.
+    names
+        The persons.
+    everyone
+        Everybody instead, also persons whom the ledger has not met.
+    delta
+        Budgets of this ledger are (ε, δ) from now on: a charge that adding would refuse is allowed while the composed
+        loss stays below ε.
+    unit
+        Budgets of this ledger are for this unit from now on: charges that do not cover it are refused. All charges so
+        far must cover it, else what was spent would not bound the loss in it.
     """
     units = granted_units(epsilon)
     share = None if delta is None else exact(delta, name="delta", expected="a number such as 1e-6")
     if share is not None and not (everyone and 0 <= share < 1):
         raise ParameterError("delta", expected="a number from 0 to 1, with everyone", found=delta)
     with database.writing() as connection:
+        if unit is not None:
+            _name_unit(connection, unit)
         if everyone:
             allowance = int(_setting(connection, "allowance")) + units
             if not 0 <= allowance <= LARGEST * UNIT:
@@ -106,12 +63,27 @@ def grant(
             _set(connection, "allowance", str(allowance))
             if share is not None:
                 _set(connection, "delta", repr(float(share)))
-            connection.execute(grants.insert(), [{"person": None, "amount": units, "created": now()}])
+            _write_grant(connection, None, units, unit)
             return 0
-        return sum(_granted(connection, part, units) for part in in_parts(names))
+        return sum(_granted(connection, part, units, unit) for part in in_parts(names))
 
 
-def _granted(connection: sa.Connection, names: list[str], units: int) -> int:
+def _name_unit(connection: sa.Connection, unit: Unit) -> None:
+    so_far = shared_unit(read_unit(text) for (text,) in connection.execute(sa.select(releases.c.unit).distinct()).all())
+    if so_far is not None and not so_far.covers(unit):
+        raise LedgerError(
+            f"grant: expected a unit that all charges so far cover, found {unit}; what they share is {so_far}: name "
+            "that, or begin another ledger"
+        )
+    _set(connection, "unit", unit.text())
+
+
+def _write_grant(connection: sa.Connection, person: int | None, units: int, unit: Unit | None) -> None:
+    told = None if unit is None else unit.text()
+    connection.execute(grants.insert(), [{"person": person, "amount": units, "created": now(), "unit": told}])
+
+
+def _granted(connection: sa.Connection, names: list[str], units: int, unit: Unit | None) -> int:
     names = list(dict.fromkeys(names))
     if "" in names:
         raise ParameterError("person", expected="a name", found="an empty one")
@@ -128,7 +100,7 @@ def _granted(connection: sa.Connection, names: list[str], units: int) -> int:
         ).one()
         if not 0 <= granted <= LARGEST * UNIT:
             raise _out_of_range()
-        connection.execute(grants.insert(), [{"person": number, "amount": units, "created": now()}])
+        _write_grant(connection, number, units, unit)
     return len(names)
 
 
@@ -147,18 +119,19 @@ def totals(database: Database) -> Totals:
                 sa.func.coalesce(sa.func.min(persons.c.granted - persons.c.spent), 0),
             ).select_from(persons)
         ).one()
-        made = connection.scalar(sa.select(sa.func.count()).select_from(releases)) or 0
-        pending = connection.scalar(
-            sa.select(sa.func.count()).select_from(releases).where(releases.c.state == "pending")
-        )
+        by_state = sa.select(releases.c.state, sa.func.count().label("number")).group_by(releases.c.state)
+        states = {row.state: int(row.number) for row in connection.execute(by_state).all()}
         return Totals(
             persons=people[0],
-            releases=made,
-            pending=pending or 0,
+            releases=sum(states.values()),
+            pending=states.get("pending", 0),
+            abandoned=states.get("abandoned", 0),
             allowance=shown_units(allowance),
             delta=_setting(connection, "delta", "0"),
             most_spent=shown_units(int(people[1])),
             least_left=shown_units(allowance + int(people[2])),
+            unit=read_unit(_found_setting(connection, "unit")),
+            units=_releases_by_unit(connection),
         )
 
 
@@ -173,7 +146,8 @@ def account(database: Database, name: str) -> Account:
         composed = None
         if delta > 0:
             composed = composed_epsilon(histories(connection, [row.number])[row.number].items(), delta)
-        return _account(name, row.granted, row.spent, allowance, composed)
+        units = _spent_by_unit(connection, row.number, row.number).get(row.number, ())
+        return _account(name, row.granted, row.spent, allowance, units, composed)
 
 
 def accounts(database: Database) -> Generator[Account]:
@@ -189,33 +163,82 @@ def accounts(database: Database) -> Generator[Account]:
                 return
             if rows[-1].number <= last:  # only in a damaged file, which would be read for ever
                 raise LedgerError(f"{shown(database.url)}: expected persons in order, found a damaged ledger")
+            units = _spent_by_unit(connection, rows[0].number, rows[-1].number)
             last = rows[-1].number
-            yield from (_account(row.name, row.granted, row.spent, allowance) for row in rows)
+            yield from (
+                _account(row.name, row.granted, row.spent, allowance, units.get(row.number, ())) for row in rows
+            )
+
+
+def _releases_by_unit(connection: sa.Connection) -> tuple[InUnit, ...]:
+    """How many releases were charged in which unit."""
+    counted: dict[Unit | None, int] = {}
+    for text in connection.scalars(sa.select(_unit_column(connection)).select_from(releases)).all():
+        counted[read_unit(text)] = counted.get(read_unit(text), 0) + 1
+    return tuple(InUnit(unit=unit, releases=count) for unit, count in sorted(counted.items(), key=_in_order))
+
+
+def _spent_by_unit(connection: sa.Connection, first: int, last: int) -> dict[int, tuple[InUnit, ...]]:
+    """What the persons of these numbers were charged in which unit."""
+    unit = _unit_column(connection)
+    by = [charges.c.person, *([] if isinstance(unit, sa.Label) else [unit])]  # an older ledger has none to group by
+    query = (
+        sa.select(charges.c.person, unit, sa.func.count(), sa.func.sum(charges.c.sequences * releases.c.charge))
+        .join(releases, releases.c.number == charges.c.release)
+        .where(charges.c.person >= first, charges.c.person <= last)
+        .group_by(*by)
+    )
+    read = cache(read_unit)
+    spent: dict[int, dict[Unit | None, InUnit]] = {}
+    for person, text, count, units in connection.execute(query).all():
+        found = read(text)
+        spent.setdefault(person, {})[found] = InUnit(unit=found, releases=count, spent=shown_units(int(units)))
+    return {
+        person: tuple(each for _, each in sorted(by_unit.items(), key=_in_order)) for person, by_unit in spent.items()
+    }
+
+
+def _unit_column(connection: sa.Connection) -> sa.ColumnElement[str | None]:
+    return next(column for column in columns(releases, connection) if column.name == "unit")
+
+
+def _in_order(item: tuple[Unit | None, object]) -> str:
+    """By what is shown, what is unknown last."""
+    return "~" if item[0] is None else str(item[0])
 
 
 def history(database: Database, name: str | None = None) -> list[Entry]:
     """Grants and releases in order: all of them, or those that concern one person."""
     with database.reading() as connection:
+        given_columns, made_columns = columns(grants, connection), columns(releases, connection)
         if name is None:
-            given = sa.select(grants, persons.c.name.label("person_name")).join(
-                persons, persons.c.number == grants.c.person, isouter=True
+            given = (
+                sa.select(*given_columns, persons.c.name.label("person_name"))
+                .select_from(grants)
+                .join(persons, persons.c.number == grants.c.person, isouter=True)
             )
-            made = sa.select(releases, releases.c.sequences.label("own"))
+            made = sa.select(*made_columns, releases.c.sequences.label("own"))
         else:
             number = connection.scalar(sa.select(persons.c.number).where(persons.c.name == name))
             given = (
-                sa.select(grants, persons.c.name.label("person_name"))
+                sa.select(*given_columns, persons.c.name.label("person_name"))
+                .select_from(grants)
                 .join(persons, persons.c.number == grants.c.person, isouter=True)
                 .where(sa.or_(grants.c.person.is_(None), grants.c.person == number))
             )
             made = (
-                sa.select(releases, charges.c.sequences.label("own"))
+                sa.select(*made_columns, charges.c.sequences.label("own"))
+                .select_from(releases)
                 .join(charges, charges.c.release == releases.c.number)
                 .where(charges.c.person == number)
             )
         entries = [
             Entry(
-                kind="grant", created=row.created, amount=shown_units(row.amount), person=row.person_name or "everyone"
+                kind="grant",
+                created=row.created,
+                amount=shown_units(row.amount),
+                person=row.person_name or "everyone",
+                **_entry_unit(read_unit(row.unit), named=row.unit is not None),
             )
             for row in connection.execute(given.order_by(grants.c.number)).all()  # a statement in use keeps a lock
         ]
@@ -229,24 +252,46 @@ def history(database: Database, name: str | None = None) -> list[Entry]:
                     state=row.state,
                     sequences=row.own,
                     persons=None if name is not None else row.persons,
+                    mechanism=row.mechanism,
+                    record=row.record,
+                    **_entry_unit(read_unit(row.unit), named=True),
                 )
             )
         return sorted(entries, key=lambda entry: entry.created)
 
 
-def _account(name: str, granted: int, spent: int, allowance: int, composed: float | None = None) -> Account:
+def _entry_unit(unit: Unit | None, *, named: bool) -> dict[str, Any]:
+    if not named:
+        return {}
+    return {"unit": shown_unit(unit), **({} if unit is None else unit.document())}
+
+
+def _account(
+    name: str,
+    granted: int,
+    spent: int,
+    allowance: int,
+    units: tuple[InUnit, ...] = (),
+    composed: float | None = None,
+) -> Account:
     return Account(
         person=name,
         granted=shown_units(granted + allowance),
         spent=shown_units(spent),
         left=shown_units(granted + allowance - spent),
+        units=units,
         composed_epsilon=composed,
     )
 
 
-def _setting(connection: sa.Connection, name: str, default: str = "0") -> str:
+def _found_setting(connection: sa.Connection, name: str) -> str | None:
     found = connection.scalar(sa.select(settings.c.value).where(settings.c.name == name))
-    return default if found is None else str(found)
+    return None if found is None else str(found)
+
+
+def _setting(connection: sa.Connection, name: str, default: str = "0") -> str:
+    found = _found_setting(connection, name)
+    return default if found is None else found
 
 
 def _set(connection: sa.Connection, name: str, value: str) -> None:

@@ -1,24 +1,10 @@
-"""Charging: a release is paid for in one transaction, before anything of it is drawn.
-
-The life of a release in the ledger:
-
-    charge            one transaction: every person pays, the release is `pending` and its key is kept
-    record_digest     the output is written aside and on the disk; what it must hash to is known
-    (rename)          the output is put in its place
-    finish            `done`; the key is erased
-
-Whoever comes back to a pending release under the same id goes on with the same key, so it draws the
-same words, under the charge that was made. The key is kept exactly that long.
-"""
+"""Charging: a release is paid for in one transaction, before anything of it is drawn (`lifecycle` tells the rest)."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -26,7 +12,9 @@ import sqlalchemy as sa
 from symveil.errors import LedgerError, OverBudgetError
 from symveil.ledger.amounts import shown_units
 from symveil.ledger.composition import Budget, within_budget
+from symveil.ledger.lifecycle import LedgerRelease, now, release_where, stamp_of
 from symveil.ledger.store import Database, charges, persons, releases, settings, shown
+from symveil.ledger.units import Unit, read_unit
 
 OverBudget = Literal["error", "drop"]
 
@@ -37,67 +25,37 @@ _NAMES_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LedgerRelease:
-    """A release as the ledger knows it."""
-
-    number: int
-    release_id: str
-    done: bool
-    out: str
-    digest: str | None
-    manifest: str | None
-    key: bytes | None = field(repr=False)
-    stamp: bytes | None = field(repr=False)
-
-    def has_stamp(self, content: bytes) -> bool:
-        """Whether it was charged for this content: the same input, read and released in the same way."""
-        return self.key is not None and self.stamp is not None and hmac.compare_digest(
-            self.stamp, stamp_of(self.key, content)
-        )  # fmt: skip
-
-    def had_parameters(self, parameters: bytes) -> bool:
-        """Whether it was made with these parameters, once it is done; True where the ledger does not know."""
-        return self.stamp is None or hmac.compare_digest(self.stamp, parameters_stamp(parameters))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
     """What is to be charged: `charge` units for each sequence."""
 
     release_id: str
     charge: int
     loss: str
+    unit: Unit
+    mechanism: str
+    record: str
+    """What one sequence is: a row, a case, a trace."""
     out: str
+    settings: str
+    """Everything public that decides what is drawn."""
     key: bytes = field(repr=False)
     content: bytes = field(repr=False)
     over_budget: OverBudget = "error"
 
 
-def stamp_of(key: bytes, content: bytes) -> bytes:
-    """A fingerprint that only the release's own key can make: the ledger learns nothing about the content."""
-    return hmac.new(key, b"symveil stamp\0" + content, hashlib.sha256).digest()
-
-
-def parameters_stamp(parameters: bytes) -> bytes:
-    """What stays of a stamp when the key goes: of the public parameters only. A digest of the input that needs no key
-    would let whoever has the ledger try guesses at the input.
-    """
-    return hashlib.sha256(b"symveil parameters\0" + parameters).digest()
-
-
-def find_release(database: Database, release_id: str) -> LedgerRelease | None:
-    """The release of this id."""
+def check_unit(database: Database, unit: Unit) -> None:
+    """Refuse now what `charge` would refuse: a unit that budgets of this ledger are not for."""
     with database.reading() as connection:
-        return _found(connection, releases.c.release_id == release_id)
+        _check_unit(database, connection, unit)
 
 
-def find_pending(database: Database, out: str, content: bytes) -> LedgerRelease | None:
-    """A release that was charged for this content and this output and was not finished."""
-    with database.reading() as connection:
-        rows = connection.execute(
-            sa.select(releases).where(releases.c.out == out, releases.c.state == "pending")
-        ).all()  # fmt: skip
-    return next((found for row in rows if (found := _release(row)).has_stamp(content)), None)
+def _check_unit(database: Database, connection: sa.Connection, unit: Unit) -> None:
+    wanted = read_unit(connection.scalar(sa.select(settings.c.value).where(settings.c.name == "unit")))
+    if wanted is not None and not unit.covers(wanted):
+        raise LedgerError(
+            f"{shown(database.url)}: expected charges in {wanted}, which budgets of this ledger are for, or in a unit "
+            f"that covers it, found {unit}; release with that adjacency, metric and start, or use another ledger"
+        )
 
 
 class Charging:
@@ -134,7 +92,7 @@ class Charging:
         self._commit()
 
     def charge(self, request: Request) -> tuple[LedgerRelease, list[str]]:
-        """Charge everybody, or nobody: the release, and the persons who are left out for want of budget.
+        """Charge everybody, or nobody: the release, and the persons who are left out for lack of budget.
 
         A release that is pending under this id is not charged again.
         """
@@ -144,9 +102,10 @@ class Charging:
                 f"CREATE TEMPORARY TABLE {_DUE} AS "  # noqa: S608 - our own names
                 f"SELECT name, CAST(SUM(sequences) AS BIGINT) AS sequences FROM {_ASKED} GROUP BY name"
             )
-            known = _found(connection, releases.c.release_id == request.release_id)
+            known = release_where(connection, releases.c.release_id == request.release_id)
             if known is not None:
                 return known, self._left_out_before(known)
+            _check_unit(self._database, connection, request.unit)
             connection.exec_driver_sql(
                 f"INSERT INTO {persons.name} (name) SELECT name FROM {_DUE} WHERE true ON CONFLICT (name) DO NOTHING"  # noqa: S608
             )
@@ -160,7 +119,10 @@ class Charging:
                 )
             self._delete(refused)
             number = self._write(request)
-        return _required(self._database, number), refused
+            release = release_where(connection, releases.c.number == number)
+        if release is None:
+            raise LedgerError(f"{shown(self._database.url)}: expected the release just charged, found none")
+        return release, refused
 
     def _refused(self, request: Request) -> list[str]:
         """Those whose budget does not cover the charge, neither by adding nor by composing losses."""
@@ -203,6 +165,10 @@ class Charging:
                     "out": request.out,
                     "release_key": request.key,
                     "stamp": stamp_of(request.key, request.content),
+                    "settings": request.settings,
+                    "unit": request.unit.text(),
+                    "mechanism": request.mechanism,
+                    "record": request.record,
                 }
             ],
         ).scalar_one()
@@ -248,59 +214,9 @@ def charging(database: Database) -> Iterator[Charging]:
             connection.invalidate()  # its temporary tables go with it
 
 
-def record_digest(database: Database, release: LedgerRelease, *, digest: str, manifest: str) -> None:
-    """The output is on the disk, aside: what it must hash to once it is in its place."""
-    with database.writing() as connection:
-        _update_pending(connection, release, {"digest": digest, "manifest": manifest})
-
-
-def finish(database: Database, release: LedgerRelease, *, parameters: bytes | None = None) -> None:
-    """The output is in its place: the release is done, its key is erased, and its stamp is of its parameters only."""
-    stamp = None if parameters is None else parameters_stamp(parameters)
-    with database.writing() as connection:
-        _update_pending(
-            connection, release, {"state": "done", "finished": now(), "release_key": None, "stamp": stamp}
-        )  # fmt: skip
-
-
-def _update_pending(connection: sa.Connection, release: LedgerRelease, values: dict[str, Any]) -> None:
-    pending = sa.and_(releases.c.number == release.number, releases.c.state == "pending")
-    changed = connection.execute(releases.update().where(pending).values(**values))
-    if changed.rowcount != 1:
-        raise LedgerError(f"release {release.release_id}: expected it to be pending, found it finished by another run")
-
-
-def now() -> str:
-    """The time, for the record."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
-
-
 def _allowance(connection: sa.Connection) -> tuple[int, float]:
     values = {row.name: row.value for row in connection.execute(sa.select(settings.c.name, settings.c.value))}
     return int(values.get("allowance", "0")), float(values.get("delta", "0"))
-
-
-def _found(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> LedgerRelease | None:
-    row = connection.execute(sa.select(releases).where(condition)).one_or_none()
-    return None if row is None else _release(row)
-
-
-def _required(database: Database, number: int) -> LedgerRelease:
-    with database.reading() as connection:
-        return _release(connection.execute(sa.select(releases).where(releases.c.number == number)).one())
-
-
-def _release(row: Any) -> LedgerRelease:
-    return LedgerRelease(
-        number=row.number,
-        release_id=row.release_id,
-        done=row.state == "done",
-        out=row.out,
-        digest=row.digest,
-        manifest=row.manifest,
-        key=None if row.release_key is None else bytes(row.release_key),
-        stamp=None if row.stamp is None else bytes(row.stamp),
-    )
 
 
 def in_parts(names: Iterable[str], size: int = _NAMES_AT_ONCE) -> Iterator[list[str]]:

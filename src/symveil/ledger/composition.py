@@ -1,12 +1,23 @@
 """What several releases about one person lose together.
 
 Adding ε is always right. Where a budget allows a small δ, the losses themselves can be composed: the
-loss of a release is a random number, mostly far below its largest value ε, and dp-accounting convolves
-the distributions of these numbers, rounding against the claim. The distribution comes from the
-mechanism: on Σⁿ the exponential mechanism replaces each symbol by a uniform one with probability λ, so
-the loss of two words that differ in one place is that of randomised response over m symbols, exactly;
-in b places it is b times composed. For any other mechanism the worst distribution that ε allows is
-taken.
+loss of a release is a random number, mostly far below its largest value ε, and the sum of such numbers
+is with probability 1 − δ far below the sum of the ε. The distribution comes from the mechanism: on Σⁿ
+the exponential mechanism replaces each symbol by a uniform one with probability λ, so the loss of two
+words that differ in one place is that of randomised response over m symbols, exactly; in b places it
+is b times composed. For any other mechanism the worst distribution that ε allows is taken.
+
+How it is computed, rounding against the claim throughout (docs/ledger.md has the proof):
+
+* every loss is rounded up to a multiple of one step, as a mechanism with the larger ε: what is
+  composed is at least as informative as what happened. Where all ε are multiples of a common step,
+  as decimals are, nothing is rounded;
+* the distribution of the sum is worked out from positive numbers only or, where it has many points, as
+  the inverse Fourier transform of a product of powers, each of which is known in closed form; a bound on
+  the error of all floats involved is taken off δ;
+* losses above `_LARGEST_COMPOSED` are added instead: there e^ε over- and underflows, and composing gains
+  nothing (the loss is ε, up to a chance of e^−ε). So are losses that are too many or too small;
+* the result is never above the sum of the ε.
 
 The composition holds for releases whose ε was not chosen by looking at earlier outputs.
 """
@@ -19,22 +30,34 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from importlib import import_module
-from typing import Any
+from functools import lru_cache, reduce
 
+import numpy as np
 import sqlalchemy as sa
+from numpy.typing import NDArray
 
-from symveil.errors import LedgerError
+from symveil.errors import ParameterError
 from symveil.ledger.amounts import UNIT
 from symveil.ledger.store import charges, releases
-from symveil.numerics.rationals import at_least, spelled
+from symveil.numerics.rationals import at_least, exact, spelled
 
-_STEP = 1e-4
-"""The grid on which losses are rounded upwards."""
+_STEP = Fraction(1, 10_000)
+"""The finest grid on which losses are rounded upwards."""
+_POINTS = 1 << 20
+"""About how many points of that grid are used; the grid is coarser where losses are large."""
+_MOST_POINTS = 1 << 22
+"""With more the losses are added: composing would take too much memory and time."""
+_DIRECT_POINTS = 1 << 12
+"""Up to so many points sums are worked out without a Fourier transform, whose error is too large for a tiny δ."""
+_LOST = 1e-280
+"""More than all the chances that are too small for a float."""
+_MOST_KINDS = 64
+"""How many kinds of losses are composed; the smaller rest is added."""
+_LARGEST_COMPOSED = 20
+_SMALLEST_COMPOSED = Fraction(1, UNIT)
 _PERSONS_AT_ONCE = 500
-_MOST_COMPOSED = 1_000_000
-"""How many losses of one kind are composed: beyond it the distribution would not fit into memory."""
+_FLOAT_ERROR = 32 * 2.0**-53
+"""Above the error of the few operations behind each factor of the Fourier transform, which is at most 1."""
 
 History = tuple[tuple[str, int], ...]
 """How a person's budget was spent: (loss, how often), sorted."""
@@ -47,6 +70,18 @@ class Budget:
     person: int
     epsilon_units: int
     sequences: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """What is known of one loss: at most `epsilon`, and that of randomised response over `symbols` if that is known."""
+
+    epsilon: Fraction
+    symbols: int | None = None
+
+
+_Occurring = tuple[tuple[float, float, float], int, int]
+"""The chances of n, 0 and −n steps, n, and how often such a loss occurred."""
 
 
 def pure_loss(epsilon: Fraction) -> str:
@@ -66,61 +101,163 @@ def symbol_loss(rate: Fraction, symbols: int, differing: int) -> str:
 
 
 def composed_epsilon(history: Iterable[tuple[str, int]], delta: float) -> float:
-    """An ε such that all these releases together are (ε, δ)-private, rounded upwards.
+    """An ε such that all these releases together are (ε, δ)-private, rounded upwards; never above the sum of their ε.
+
+    Parameters
+    ----------
+    history
+        Losses, as `pure_loss` and `symbol_loss` write them, and how often each occurred.
+    delta
+        The δ; with 0 the sum of the ε is returned.
 
     >>> half = symbol_loss(Fraction(1, 2), 17, 1)
     >>> round(composed_epsilon([(half, 50)], 1e-6), 1)                     # adding would say 25
     7.4
+    >>> composed_epsilon([(pure_loss(Fraction(800)), 2)], 1e-6)
+    1600.0
     """
-    spent = tuple(sorted(history))
-    if not all(0 <= times <= _MOST_COMPOSED for _, times in spent):
-        raise LedgerError(
-            f"ledger: expected at most {_MOST_COMPOSED} sequences of one person to compose, found more; a budget "
-            "without a delta adds them"
-        )
-    return _composed(spent, delta)
+    return _composed(tuple(sorted(history)), delta)
 
 
 @lru_cache(maxsize=4096)
 def _composed(history: History, delta: float) -> float:
-    total: Any = None
+    parts: dict[_Loss, int] = defaultdict(int)
     for loss, times in history:
+        if times < 0:
+            raise ValueError("a loss that occurred less than never")
         if times:
-            part = _distribution(loss).self_compose(times) if times > 1 else _distribution(loss)
-            total = part if total is None else total.compose(part)
-    if total is None:
-        return 0.0
-    return math.nextafter(float(total.get_epsilon_for_delta(delta)), math.inf)
+            one, places = _read(loss)
+            parts[one] += times * places
+    added = sum((one.epsilon * times for one, times in parts.items()), Fraction(0))
+    if not delta > 0:
+        return at_least(added)
+    kinds = {one: times for one, times in parts.items() if _SMALLEST_COMPOSED <= one.epsilon <= _LARGEST_COMPOSED}
+    most = sorted(kinds, key=lambda one: (kinds[one] * one.epsilon, str(one)), reverse=True)[:_MOST_KINDS]
+    apart = sum((one.epsilon * times for one, times in parts.items() if one not in set(most)), Fraction(0))
+    together = _by_distribution([(one, kinds[one]) for one in most], delta)
+    return at_least(added if together is None else min(added, apart + together))
 
 
-@lru_cache(maxsize=256)
-def _distribution(loss: str) -> Any:
-    accounting = _accounting()
+def _read(loss: str) -> tuple[_Loss, int]:
+    """A loss as it is written, and how many times it is composed for one release."""
     told = json.loads(loss)
-    if told["kind"] == "pure":
-        parameters = accounting.common.DifferentialPrivacyParameters(at_least(Fraction(told["epsilon"])), 0.0)
-        return accounting.privacy_loss_distribution.from_privacy_parameters(
-            parameters, value_discretization_interval=_STEP
-        )
-    size, eta = told["symbols"], Fraction(told["eta"])
-    z = math.exp(-at_least(eta))
-    # less noise than there is, by more than the rounding of the formula
-    noise = size * z / (1 + (size - 1) * z) * (1 - 1e-12)
-    one = accounting.privacy_loss_distribution.from_randomized_response(
-        noise, size, value_discretization_interval=_STEP
-    )
-    return one.self_compose(told["differing"]) if told["differing"] > 1 else one
-
-
-@lru_cache(maxsize=1)
-def _accounting() -> Any:
     try:
-        return import_module("dp_accounting.pld")
-    except ModuleNotFoundError:
-        raise LedgerError(
-            "ledger: expected dp-accounting to be installed (pip install symveil[accounting]), which composes losses "
-            "where a budget has a delta, found none"
-        ) from None
+        if told["kind"] == "pure":
+            return _Loss(_not_negative(told["epsilon"])), 1
+        if told["kind"] == "symbols" and int(told["symbols"]) >= 2 and int(told["differing"]) >= 1:
+            return _Loss(_not_negative(told["eta"]), int(told["symbols"])), int(told["differing"])
+    except ParameterError:
+        raise ValueError("a loss that is no number") from None
+    raise ValueError("a loss of an unknown kind")
+
+
+def _not_negative(text: str) -> Fraction:
+    value = exact(str(text))
+    if value < 0:
+        raise ValueError("a negative loss")
+    return value
+
+
+def _by_distribution(parts: list[tuple[_Loss, int]], delta: float) -> Fraction | None:
+    """An ε for these losses together at δ, from the distribution of their sum; None where adding has to do."""
+    if not parts:
+        return Fraction(0)
+    step, counts = _grid(parts)
+    largest = sum(count * times for count, (_, times) in zip(counts, parts, strict=True))
+    size = 2 * largest + 1
+    if size > _MOST_POINTS:
+        return None
+    losses = [(_three_chances(one, n * step), n, times) for (one, times), n in zip(parts, counts, strict=True)]
+    if size <= _DIRECT_POINTS:
+        chances, error = _summed(losses), _LOST
+    else:
+        chances, error = _transformed(losses, size)
+    found = _smallest_epsilon(chances[largest:], step, delta * (1 - 1e-9) - error)
+    return None if found is None else Fraction(found)
+
+
+def _grid(parts: list[tuple[_Loss, int]]) -> tuple[float, list[int]]:
+    """A step, and how many of them each ε is, rounded up.
+
+    Nothing is rounded where all are multiples of a step that is not too fine. Else the step divides the ε that most was
+    spent on, which comes first.
+    """
+    total = sum((one.epsilon * times for one, times in parts), Fraction(0))
+    shared = reduce(_common_measure, (one.epsilon for one, _ in parts))
+    first = parts[0][0].epsilon
+    wanted = shared if 2 * total <= _POINTS * shared else first / max(int(first / max(_STEP, 2 * total / _POINTS)), 1)
+    step = float(wanted)
+    while Fraction(step) < wanted:
+        step = math.nextafter(step, math.inf)
+    return step, [-int(-one.epsilon // wanted) for one, _ in parts]
+
+
+def _common_measure(one: Fraction, other: Fraction) -> Fraction:
+    """The largest number of which both are multiples."""
+    numerator = math.gcd(one.numerator * other.denominator, other.numerator * one.denominator)
+    return Fraction(numerator, one.denominator * other.denominator)
+
+
+def _three_chances(one: _Loss, epsilon: float) -> tuple[float, float, float]:
+    """The chances of the losses ε, 0 and −ε of randomised response; over two symbols it is the worst that ε allows."""
+    ratio, symbols = math.exp(-epsilon), one.symbols or 2
+    kept = 1 / (1 + (symbols - 1) * ratio)
+    return kept, (symbols - 2) * kept * ratio, kept * ratio
+
+
+def _summed(losses: list[_Occurring]) -> NDArray[np.float64]:
+    """The chances of the sums −L … L from positive numbers only: each is off by a factor below 1 + 1e-9."""
+    total = np.ones(1)
+    for (up, none, down), count, occurred in losses:
+        times = occurred
+        power = np.zeros(2 * count + 1)
+        power[0], power[count], power[-1] = down, none, up
+        while times:
+            if times % 2:
+                total = np.convolve(total, power)
+            times //= 2
+            power = np.convolve(power, power) if times else power
+    return total
+
+
+def _transformed(losses: list[_Occurring], size: int) -> tuple[NDArray[np.float64], float]:
+    """The chances of the sums −L … L by an inverse Fourier transform, and what they are off by, all together."""
+    from scipy.fft import irfft  # noqa: PLC0415 - a ledger that only adds must not wait for scipy
+
+    frequencies = np.arange(size // 2 + 1, dtype=np.int64)
+    product = np.ones(len(frequencies), dtype=np.complex128)
+    for (up, none, down), count, times in losses:
+        # whole turns are taken off in integers: the angle is exact up to its own rounding
+        angle = (2 * math.pi / size) * ((frequencies * count + size // 2) % size - size // 2)
+        product *= ((up + down) * np.cos(angle) + none - 1j * (up - down) * np.sin(angle)) ** times
+    chances: NDArray[np.float64] = np.roll(irfft(product, size), size // 2)
+    # each factor is off by at most _FLOAT_ERROR, so the product by that much for each of them, and (Parseval,
+    # Cauchy-Schwarz) all chances together by √size times as much
+    operations = sum(times for _, _, times in losses) + 3 * len(losses) + math.log2(size) + 8
+    return chances, math.sqrt(size) * operations * _FLOAT_ERROR
+
+
+def _smallest_epsilon(chances: NDArray[np.float64], step: float, delta: float) -> float | None:
+    """The least ε at which Σ P(loss)(1 − e^{ε − loss})⁺ is at most δ, rounded upwards.
+
+    From the chances of 0, 1, … steps. None: there is none that floats can find.
+    """
+    if not delta > 0:
+        return None
+    losses = np.arange(len(chances)) * step
+    chances = np.maximum(chances, 0)
+
+    def exceeds(epsilon: float) -> bool:
+        first = int(np.searchsorted(losses, epsilon, side="right"))
+        return float(np.dot(-np.expm1(epsilon - losses[first:]), chances[first:])) > delta
+
+    low, high = 0.0, float(losses[-1])
+    if not exceeds(low):
+        return low
+    while high - low > 1e-9 * max(high, 1e-3):
+        middle = (low + high) / 2
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
+    return high * (1 + 1e-12)
 
 
 def within_budget(connection: sa.Connection, budgets: list[Budget], *, loss: str, delta: float) -> set[int]:
@@ -132,9 +269,7 @@ def within_budget(connection: sa.Connection, budgets: list[Budget], *, loss: str
         for budget in part:
             history = defaultdict(int, spent.get(budget.person, {}))
             history[loss] += budget.sequences
-            if history[loss] > _MOST_COMPOSED:
-                continue  # adding did not cover it, and composing is out of reach
-            if composed_epsilon(history.items(), delta) <= budget.epsilon_units / UNIT:
+            if exact(composed_epsilon(history.items(), delta)) <= Fraction(budget.epsilon_units, UNIT):
                 covered.add(budget.person)
     return covered
 

@@ -1,4 +1,8 @@
-"""The ledger's database: its tables, and how it is opened. SQLite by itself, PostgreSQL when it is shared."""
+"""The ledger's database: its tables, and how it is opened. SQLite by itself, PostgreSQL when it is shared.
+
+An older ledger is read as it is: columns that it does not have yet are empty. It gets them with the first
+transaction that changes it, and all of that happens or nothing. Looking changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,15 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from symveil.errors import LedgerError, SymveilError
+from symveil.errors import LedgerError, SymveilError, reason
 
-VERSION = "1"
+VERSION = "2"
+_OLDER = ("1",)
 _PATIENCE = 600  # seconds that a transaction waits for another one to finish
 
 _tables = sa.MetaData()
@@ -40,13 +46,14 @@ grants = sa.Table(
     sa.Column("person", _big, nullable=True),  # none: everybody
     sa.Column("amount", sa.BigInteger, nullable=False),
     sa.Column("created", sa.Text, nullable=False),
+    sa.Column("unit", sa.Text, nullable=True),  # what budgets are for since then; none: as before
 )
 releases = sa.Table(
     "symveil_releases",
     _tables,
     sa.Column("number", _big, primary_key=True, autoincrement=True),
     sa.Column("release_id", sa.Text, nullable=False, unique=True),
-    sa.Column("state", sa.Text, nullable=False),  # pending, then done
+    sa.Column("state", sa.Text, nullable=False),  # pending, then done or abandoned
     sa.Column("charge", sa.BigInteger, nullable=False),  # units for each sequence
     sa.Column("loss", sa.Text, nullable=False),  # how its privacy loss is distributed (composition)
     sa.Column("sequences", sa.BigInteger, nullable=False),
@@ -58,7 +65,13 @@ releases = sa.Table(
     sa.Column("manifest", sa.Text, nullable=True),
     # only while pending: with the key the noise can be undone
     sa.Column("release_key", sa.LargeBinary, nullable=True),
-    sa.Column("stamp", sa.LargeBinary, nullable=True),  # of input and parameters; once done, of parameters only
+    sa.Column("stamp", sa.LargeBinary, nullable=True),  # of input and settings; once done, of parameters only
+    # since version 2; empty in what 0.2 has charged
+    sa.Column("settings", sa.Text, nullable=True),  # everything public that decides what is drawn
+    sa.Column("drawn", sa.Text, nullable=True),  # what the words hash to, where that is not the digest
+    sa.Column("unit", sa.Text, nullable=True),  # what its ε is an ε of
+    sa.Column("mechanism", sa.Text, nullable=True),
+    sa.Column("record", sa.Text, nullable=True),  # what one sequence is: a row, a case, a trace
 )
 charges = sa.Table(
     "symveil_charges",
@@ -68,6 +81,8 @@ charges = sa.Table(
     sa.Column("sequences", sa.BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
+_ADDED = (grants.c.unit, *(releases.c[name] for name in ("settings", "drawn", "unit", "mechanism", "record")))
+"""The columns that version 2 has more than version 1."""
 
 
 class Database:
@@ -83,17 +98,16 @@ class Database:
         with _explained(self.url):
             if sa.inspect(self._engine).has_table(settings.name):
                 with self._engine.connect() as connection:
-                    found = connection.scalar(sa.select(settings.c.value).where(settings.c.name == "version"))
-                if found == VERSION:
-                    return
-                raise _of_another_version(self.url, found)
+                    found = _version(connection)
+                if found not in (VERSION, *_OLDER):
+                    raise _of_another_version(self.url, found)
+                return
             if not create:
                 raise LedgerError(f"{shown(self.url)}: expected a ledger, found a database without one")
-            with self.writing() as connection:
+            with self.connection() as connection, self._alone(connection):
                 _tables.create_all(connection)
                 # two processes may both find an empty database; the second one finds the tables made
-                known = connection.scalar(sa.select(settings.c.value).where(settings.c.name == "version"))
-                if known is None:
+                if _version(connection) is None:
                     connection.execute(settings.insert(), [{"name": "version", "value": VERSION}])
                     connection.execute(settings.insert(), [{"name": "allowance", "value": "0"}])
 
@@ -101,6 +115,7 @@ class Database:
     def reading(self) -> Iterator[sa.Connection]:
         """A connection for looking."""
         with _explained(self.url), _meaningful(self.url), self._engine.connect() as connection:
+            connection.info[_IS_OLDER] = _version(connection) in _OLDER
             yield connection
 
     @contextmanager
@@ -117,7 +132,16 @@ class Database:
 
     @contextmanager
     def begin_writing(self, connection: sa.Connection) -> Iterator[None]:
-        """A transaction in which this connection alone changes the ledger; all of it happens, or nothing."""
+        """A transaction in which this connection alone changes the ledger; all of it happens, or nothing.
+
+        A ledger of an older version becomes one of this version first.
+        """
+        with self._alone(connection):
+            self._migrate(connection)
+            yield
+
+    @contextmanager
+    def _alone(self, connection: sa.Connection) -> Iterator[None]:
         with _meaningful(self.url):
             if not self.is_sqlite:
                 with connection.begin():
@@ -132,9 +156,35 @@ class Database:
                 raise
             connection.exec_driver_sql("COMMIT")
 
+    def _migrate(self, connection: sa.Connection) -> None:
+        """Add the columns that an older ledger does not have. Nothing that is in it is touched."""
+        found = _version(connection)
+        if found != VERSION:
+            if found not in _OLDER:
+                raise _of_another_version(self.url, found)
+            for column in _ADDED:
+                kind = column.type.compile(connection.dialect)
+                connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}")
+            connection.execute(settings.update().where(settings.c.name == "version").values(value=VERSION))
+        connection.info[_IS_OLDER] = False
+
     def close(self) -> None:
         """Let go of all connections."""
         self._engine.dispose()
+
+
+_IS_OLDER = "symveil_is_older"
+
+
+def columns(table: sa.Table, connection: sa.Connection) -> list[sa.ColumnElement[Any]]:
+    """The columns of a table, empty where this ledger is too old to have them."""
+    older = connection.info.get(_IS_OLDER, False)
+    missing = {column.name for column in _ADDED if column.table is table} if older else set()
+    return [sa.null().label(column.name) if column.name in missing else column for column in table.columns]
+
+
+def _version(connection: sa.Connection) -> object:
+    return connection.scalar(sa.select(settings.c.value).where(settings.c.name == "version"))
 
 
 def _of_another_version(url: str, found: object) -> LedgerError:
@@ -163,7 +213,7 @@ def _engine(url: str, *, create: bool) -> sa.Engine:
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
     try:
-        return sa.create_engine(parsed)
+        return sa.create_engine(parsed, hide_parameters=True)
     except (ModuleNotFoundError, NoSuchModuleError):
         raise LedgerError(
             "ledger: expected a PostgreSQL driver to be installed (pip install symveil[postgres]), found none"
@@ -182,9 +232,11 @@ def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
             # it names people, and for a while it holds keys: for its owner only
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
-            raise LedgerError(f"{path}: expected a place for a ledger, found {error.strerror}") from None
+            raise LedgerError(f"{path}: expected a place for a ledger, found {reason(error)}") from None
     # SQLAlchemy sees autocommit, and transactions are begun by hand: the driver would begin them too late
-    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": _PATIENCE})
+    engine = sa.create_engine(
+        url, isolation_level="AUTOCOMMIT", connect_args={"timeout": _PATIENCE}, hide_parameters=True
+    )
 
     @sa.event.listens_for(engine, "connect")
     def _connected(connection: sqlite3.Connection, _record: object) -> None:
@@ -203,10 +255,32 @@ def _explained(url: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        cause = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
-        raise LedgerError(f"{shown(url)}: expected a working ledger database, found {cause[0]}") from None
+        raise LedgerError(f"{shown(url)}: expected a working ledger database, found {_cause(error)}") from None
     except SQLAlchemyError as error:
         raise LedgerError(f"{shown(url)}: expected a working ledger database, found {type(error).__name__}") from None
+    except UnicodeError:  # Python's module around SQLite, of a message that quotes what is damaged
+        raise LedgerError(f"{shown(url)}: expected a working ledger database, found damaged text in it") from None
+
+
+# what PostgreSQL says about connections, rights, tables, resources and the like; other classes are about values
+_ABOUT_NO_VALUE = ("08", "25", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58")
+
+
+def _cause(error: DBAPIError) -> str:
+    """What the database says is wrong, where it cannot be quoting a value: the ledger's values are people's names."""
+    driver = error.orig
+    state = getattr(driver, "sqlstate", None)
+    if isinstance(driver, sqlite3.Error):
+        # SQLite itself names tables and columns; Python's module around it shows the text that it could not decode
+        quotes_nothing = getattr(driver, "sqlite_errorcode", None) is not None
+    elif state is None:
+        quotes_nothing = error.connection_invalidated or type(driver).__name__ == "OperationalError"
+    else:
+        quotes_nothing = str(state).startswith(_ABOUT_NO_VALUE)
+    lines = str(driver).strip().splitlines()
+    if quotes_nothing and lines:
+        return lines[0]
+    return f"{type(driver).__name__}{f' {state}' if state else ''}"
 
 
 @contextmanager
@@ -216,8 +290,8 @@ def _meaningful(url: str) -> Iterator[None]:
         yield
     except (SymveilError, SQLAlchemyError):
         raise
-    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
-        raise LedgerError(f"{shown(url)}: expected what symveil writes into a ledger, found something else") from error
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
+        raise LedgerError(f"{shown(url)}: expected what symveil writes into a ledger, found something else") from None
 
 
 def shown(url: str) -> str:

@@ -10,20 +10,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from symveil.languages.free import FreeLanguage
+from symveil.errors import ParameterError
+from symveil.languages.language import FAR, Language, Neighbours
 from symveil.languages.neighbours import at_distance
-from symveil.languages.run_counts import RunNeighbours
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.trellis_chain import trellis_moves
-from symveil.models.word import Codes
+from symveil.models.word import Codes, Lengths, as_rows
 from symveil.numerics.balls import STANDARD_PRECISION, nearest_float, precision
+from symveil.numerics.once import computed_once
+from symveil.numerics.rationals import Number
 from symveil.privacy.law import DistanceLaw, ErrorBounds
+from symveil.privacy.parameters import Adjacency
 from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.randomness import BitSource, Boundaries
 
@@ -31,8 +33,16 @@ Counts = Callable[[], Sequence[arb]]
 """N(0), N(1) … at the working precision."""
 
 
-class DistanceWeighted(WordMechanism):
-    """A mechanism given by weights r(ℓ)."""
+class DistanceWeighted(Mechanism):
+    """A mechanism on words of one length, given by weights r(ℓ)."""
+
+    def __init__(
+        self, language: Language, *, epsilon: Number, adjacency: Adjacency = 1, calibration: str = "tight"
+    ) -> None:
+        super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
+        if language.length is None:
+            raise ParameterError("language", expected="words of one length", found=repr(language))
+        self._length = language.length
 
     @abstractmethod
     def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
@@ -43,32 +53,38 @@ class DistanceWeighted(WordMechanism):
         del counts
         return None
 
-    def _around(self, word: Codes) -> FreeLanguage | RunNeighbours:
-        """What counts the words around `word`: on Σⁿ the language itself, since all words are alike."""
-        return self.language if isinstance(self.language, FreeLanguage) else RunNeighbours(self.language, word)
+    @computed_once
+    def _around_any(self) -> Neighbours:
+        """The words around any word, where all words look alike."""
+        return self.language.around(ANY_WORD)
 
     # --- drawing -------------------------------------------------------------------------------
 
-    def _draw(self, codes: Codes, bits: BitSource) -> Codes:
-        if not isinstance(self.language, FreeLanguage):
-            return self._draw_on_model(codes, bits)
-        if self.language.largest_distance == 0:
-            return codes.copy()
-        distances = self._free_choice.pick(bits.words(len(codes)), bits)
-        return at_distance(codes, distances, len(self.language.alphabet), bits)
+    def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
+        return self._draw_rows(as_rows(codes, lengths, self._length), bits).reshape(-1), lengths
 
-    @cached_property
-    def _free_choice(self) -> Boundaries:
-        return self._distance_choice(self._around(ANY_WORD).count_balls)
+    def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
+        """A private word for each row."""
+        if not self.language.homogeneous:
+            return self._draw_one_by_one(rows, bits)
+        if self.language.largest_distance == 0:
+            return rows.copy()
+        distances = self._common_choice.pick(bits.words(len(rows)), bits)
+        return at_distance(rows, distances, len(self.alphabet), bits)
+
+    @computed_once
+    def _common_choice(self) -> Boundaries:
+        """Which distance, where all words look alike."""
+        return self._distance_choice(self._around_any.count_balls)
 
     def _distance_choice(self, counts: Counts) -> Boundaries:
         return Boundaries(lambda: _cumulative(_masses(counts(), self.weight_balls(counts()))))
 
-    def _draw_on_model(self, codes: Codes, bits: BitSource) -> Codes:
-        released = codes.copy()
-        different, number = np.unique(codes, axis=0, return_inverse=True)
+    def _draw_one_by_one(self, rows: Codes, bits: BitSource) -> Codes:
+        released = rows.copy()
+        different, number = np.unique(rows, axis=0, return_inverse=True)
         for index, word in enumerate(different):
-            near = RunNeighbours(self.language, word)  # type: ignore[arg-type]  # not the free language
+            near = self.language.around(word)
             pick = self._picker(near.count_balls)
             for row in np.flatnonzero(number.reshape(-1) == index):
                 own = bits.of_row(int(row))
@@ -84,17 +100,15 @@ class DistanceWeighted(WordMechanism):
 
     def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word) for every row of `released`, all given as codes."""
-        if isinstance(self.language, FreeLanguage):
-            return np.asarray(self._free_log_weights[np.count_nonzero(released != word, axis=1)])
-        by_distance = self._log_weights(RunNeighbours(self.language, word).count_balls)
-        distances = np.count_nonzero(released != word, axis=1)
+        alike = self.language.homogeneous
+        by_distance = self._common_log_weights if alike else self._log_weights(self.language.around(word).count_balls)
+        distances = self.language.distance(word, released)
         # a word with another public start cannot be released
-        possible = self.language.comparable(word, released)
-        return np.where(possible, by_distance[np.minimum(distances, len(by_distance) - 1)], -np.inf)
+        return np.where(distances == FAR, -np.inf, by_distance[np.minimum(distances, len(by_distance) - 1)])
 
-    @cached_property
-    def _free_log_weights(self) -> NDArray[np.float64]:
-        return self._log_weights(self._around(ANY_WORD).count_balls)
+    @computed_once
+    def _common_log_weights(self) -> NDArray[np.float64]:
+        return self._log_weights(self._around_any.count_balls)
 
     def _log_weights(self, counts: Counts) -> NDArray[np.float64]:
         """ln P(w'|w) of one word w' at each distance from w."""
@@ -105,15 +119,15 @@ class DistanceWeighted(WordMechanism):
             return np.array([nearest_float(weight.log() - log_total) for weight in weights])
 
     def _law(self, codes: Codes | None) -> DistanceLaw:
-        if codes is None or isinstance(self.language, FreeLanguage):
-            return self._free_law
-        return self._law_around(self._around(codes))
+        if codes is None or self.language.homogeneous:
+            return self._common_law
+        return self._law_around(self.language.around(codes))
 
-    @cached_property
-    def _free_law(self) -> DistanceLaw:
-        return self._law_around(self._around(ANY_WORD))
+    @computed_once
+    def _common_law(self) -> DistanceLaw:
+        return self._law_around(self._around_any)
 
-    def _law_around(self, near: FreeLanguage | RunNeighbours) -> DistanceLaw:
+    def _law_around(self, near: Neighbours) -> DistanceLaw:
         with precision(STANDARD_PRECISION):
             counts = near.count_balls()
             masses = _masses(counts, self.weight_balls(counts))
@@ -126,29 +140,28 @@ class DistanceWeighted(WordMechanism):
                 probabilities=np.array([nearest_float(chance) for chance in chances.values()]),
                 log_probabilities=np.array([nearest_float(chance.log()) for chance in chances.values()]),
                 expected_error=nearest_float(expected),
-                length=self.language.length,
+                length=self._length,
                 bounds=self._error_bounds(counts),
             )
 
     # --- for verifiers -------------------------------------------------------------------------
 
-    def _moves(self, codes: Codes) -> tuple[State, Moves, Fraction]:
-        if isinstance(self.language, FreeLanguage):
-            weights, error = self._free_rational_weights
-        else:
-            weights, error = self._rational_weights(self._around(codes))
+    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
+        del shown
+        alike = self.language.homogeneous
+        weights, error = self._common_rationals if alike else self._rational_weights(self.language.around(codes))
         # an error of that size in a weight, and another one in the normaliser
         return *trellis_moves(self.language, codes, weights, prior=self._edge_prior), 2 * error
 
-    def _rational_weights(self, near: FreeLanguage | RunNeighbours) -> tuple[list[Fraction], Fraction]:
+    def _rational_weights(self, near: Neighbours) -> tuple[list[Fraction], Fraction]:
         """r(0), r(1) … up to a common factor as rationals, and a bound on the error of their logarithms."""
         with precision(WEIGHT_PRECISION):
             rounded = [rounded_weight(weight) for weight in self.weight_balls(near.count_balls())]
         return [weight for weight, _ in rounded], max(error for _, error in rounded)
 
-    @cached_property
-    def _free_rational_weights(self) -> tuple[list[Fraction], Fraction]:
-        return self._rational_weights(self._around(ANY_WORD))
+    @computed_once
+    def _common_rationals(self) -> tuple[list[Fraction], Fraction]:
+        return self._rational_weights(self._around_any)
 
     @property
     def _edge_prior(self) -> Sequence[Fraction] | None:
@@ -156,7 +169,7 @@ class DistanceWeighted(WordMechanism):
         return None
 
 
-ANY_WORD: Codes = np.empty(0, dtype=np.int32)  # on Σⁿ it does not matter which
+ANY_WORD: Codes = np.empty(0, dtype=np.int32)  # where all words look alike it does not matter which
 
 
 def _masses(counts: Sequence[arb], weights: Sequence[arb]) -> list[arb]:

@@ -13,23 +13,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from symveil.errors import ParameterError, WordError
-from symveil.languages.bounded import BoundedWords, EveryWord, read_max_length
+from symveil.errors import ParameterError
 from symveil.languages.edit_neighbours import EditNeighbours
+from symveil.languages.language import Language, Metric
+from symveil.languages.levenshtein_automaton import levenshtein_automaton
+from symveil.languages.open import OpenWords
+from symveil.languages.run_product import AutomatonSize
 from symveil.mechanisms.edit_channel_chain import GapStops, channel_log_error, channel_moves
 from symveil.mechanisms.edit_channel_law import ChannelForward, edits_law
-from symveil.mechanisms.edit_mechanism import EditMechanism, Lengths
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Word, read_length
+from symveil.models.word import Codes, Lengths, Word, read_length, split_words
 from symveil.numerics.balls import ball, nearest_float, precision
+from symveil.numerics.once import Memo, computed_once
 from symveil.numerics.rationals import Number, spelled
+from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.edit_channel_loss import (
     ChannelLoss,
     ChannelParameters,
@@ -38,11 +42,14 @@ from symveil.privacy.calibration.edit_channel_loss import (
     mean_inserted,
 )
 from symveil.privacy.calibration.edit_channel_search import best_channel
-from symveil.privacy.edit_law import EditDistanceLaw
 from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency
-from symveil.privacy.release_chain import ReleaseChain, release_chain
+from symveil.privacy.release_chain import Moves, State
 from symveil.randomness import BitSource, Boundaries, uniform_below
+
+if TYPE_CHECKING:
+    from symveil.mechanisms.choice import MechanismChoice
 
 NOMINAL_LENGTH = 100
 """The public length for which parameters are chosen where no other is named."""
@@ -50,7 +57,7 @@ NOMINAL_LENGTH = 100
 _GAPS_AT_ONCE = 24
 
 
-class EditChannel(EditMechanism):
+class EditChannel(Mechanism):
     """The edit channel with the fewest expected edits at this ε, or with `parameters` of one's own.
 
     `max_length`, if given, is a public bound on the words that are taken (released words may be
@@ -65,7 +72,10 @@ class EditChannel(EditMechanism):
     4.08
     """
 
-    name: ClassVar[str] = "edit"
+    name = "edit"
+    label: ClassVar[str] = "edit channel (hides the length)"
+    metric: ClassVar[Metric] = "levenshtein"
+    takes: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
@@ -78,12 +88,10 @@ class EditChannel(EditMechanism):
         parameters: ChannelParameters | None = None,
     ) -> None:
         symbols = Alphabet.from_symbols(alphabet)
-        language = EveryWord(symbols) if max_length is None else BoundedWords(symbols, max_length)
+        language = OpenWords(symbols, max_length)
         super().__init__(language, epsilon=epsilon, adjacency=adjacency)
         nominal = language.max_length if nominal_length is None else nominal_length
-        self.nominal_length: Final = (
-            NOMINAL_LENGTH if nominal is None else read_max_length(nominal, name="nominal_length")
-        )
+        self.nominal_length: Final = NOMINAL_LENGTH if nominal is None else read_length(nominal, name="nominal_length")
         self._own_parameters: Final = parameters
         if parameters is not None:
             loss = channel_loss(parameters, len(symbols)).worst * max(self.reach, 1)
@@ -92,9 +100,27 @@ class EditChannel(EditMechanism):
                     "parameters", expected=f"a loss of at most {spelled(self.epsilon)}", found=f"{float(loss):.6g}"
                 )
 
+    @classmethod
+    def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
+        """The channel for the words of a language, which must be all words over its alphabet."""
+        if language.graph is not None:
+            raise cls.refusal_of_models()
+        return cls(
+            language.alphabet, epsilon=choice.epsilon, adjacency=choice.adjacency, max_length=language.max_length
+        )
+
+    @classmethod
+    def refusal_of_models(cls) -> ParameterError:
+        """What is said to those who ask for the edit channel on a model."""
+        return ParameterError(
+            "mechanism",
+            expected="truncated-levenshtein on a model: the edit channel releases words that the model cannot produce",
+            found=cls.name,
+        )
+
     # --- parameters and guarantee --------------------------------------------------------------
 
-    @cached_property
+    @searched_once
     def _chosen(self) -> tuple[ChannelParameters, ChannelLoss]:
         symbols = len(self.alphabet)
         if self._own_parameters is not None:
@@ -143,11 +169,32 @@ class EditChannel(EditMechanism):
             edited = ball(self.parameters.deletion + self.parameters.substitution)
             return nearest_float(size * edited + (size + 1) * mean_inserted(self.parameters))
 
+    def parameters_document(self) -> dict[str, object]:
+        """The four numbers of the channel, and what they were chosen for."""
+        chosen = self.parameters
+        numbers = {name: spelled(getattr(chosen, name)) for name in ("ratio", "power", "deletion", "substitution")}
+        return {
+            **numbers,
+            "keep": spelled(chosen.keep),
+            "nominal_length": self.nominal_length,
+            "tells_nothing": chosen.tells_nothing,
+        }
+
     # --- drawing -------------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         if self.tells_nothing:
             return np.empty(0, dtype=np.int32), np.zeros(len(lengths), dtype=np.int64)
+        if not bits.per_record:
+            return self._draw_together(codes, lengths, bits)
+        # what a record becomes depends on that record only
+        drawn = [
+            self._draw_together(word, np.array([len(word)]), bits.of_row(row))[0]
+            for row, word in enumerate(split_words(codes, lengths))
+        ]
+        return np.concatenate(drawn), np.array([len(word) for word in drawn])
+
+    def _draw_together(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         # Every symbol with the gap before it is a slot; the last gap of a word is a slot without a symbol.
         slots = np.full(len(codes) + len(lengths), _NO_SYMBOL, dtype=np.int32)
         has_symbol = np.ones(len(slots), dtype=np.bool_)
@@ -195,13 +242,11 @@ class EditChannel(EditMechanism):
 
     def _gap_choice(self, start: int) -> Boundaries:
         """Piece i: exactly start + i symbols, given at least `start`; the last piece: more than those."""
-        if start not in self._gap_choices:
-            self._gap_choices[start] = Boundaries(lambda: self._gap_cuts(start), width=32)
         return self._gap_choices[start]
 
-    @cached_property
-    def _gap_choices(self) -> dict[int, Boundaries]:
-        return {}
+    @computed_once
+    def _gap_choices(self) -> Memo[int, Boundaries]:
+        return Memo(lambda start: Boundaries(lambda: self._gap_cuts(start), width=32))
 
     def _gap_cuts(self, start: int) -> list[arb]:
         weights, total = inserted_above(self.parameters, start, _GAPS_AT_ONCE)
@@ -210,14 +255,14 @@ class EditChannel(EditMechanism):
             sums.append(sums[-1] + weight)
         return [partial / total for partial in sums]
 
-    @cached_property
+    @computed_once
     def _fate(self) -> Boundaries:
         keep, substitution = self.parameters.keep, self.parameters.substitution
         return Boundaries(lambda: [ball(keep), ball(keep + substitution)], width=32)
 
     # --- the law -------------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _forward(self) -> ChannelForward:
         return ChannelForward(self.parameters, len(self.alphabet))
 
@@ -226,13 +271,15 @@ class EditChannel(EditMechanism):
         return self._forward.log_probabilities(word, released)
 
     def _encode_released(self, released: Word) -> Codes:
-        return EveryWord(self.alphabet).encode(released)
+        return OpenWords(self.alphabet).encode(released)
 
-    def distances(self, word: Word) -> EditDistanceLaw:
+    def _law(self, codes: Codes | None) -> DistanceLaw:
         """The law of the number of edits made; the Levenshtein distance is at most that."""
-        codes = self.language.encode(word)
-        law, mean = edits_law(self.parameters, len(codes)), self.expected_edits(len(codes))
-        return law.with_words(self._words_near(codes), mean)
+        assert codes is not None  # noqa: S101 - `distances` asks for a word where they do not look alike
+        length = len(codes)
+        return edits_law(self.parameters, length).with_words(
+            self._words_near(codes), self.expected_edits(length), length
+        )
 
     def _words_near(self, codes: Codes) -> list[int]:
         """How many words lie at distance 0, 1, … as far as they are quickly counted."""
@@ -242,40 +289,30 @@ class EditChannel(EditMechanism):
         )
         return near.counts() if len(codes) <= _LONGEST_COUNTED else []
 
-    def release_chain(self, words: Iterable[Word], *, output_length: int | None = None) -> ReleaseChain:
-        """The channel as a labelled chain that shows the first `output_length` symbols and whether more follow.
+    def automaton_size(self, word: Word) -> AutomatonSize:
+        """States and edges of the Levenshtein automaton of a word for a few edits."""
+        automaton = levenshtein_automaton(word, _EDITS_SHOWN, alphabet=self.alphabet)
+        return AutomatonSize(automaton.state_count, automaton.edge_count)
 
-        Without one it is three more than the longest of the words has.
-
-        >>> import symveil as sv
-        >>> compiled = sv.EditChannel(alphabet="ab", epsilon=4).release_chain(["ab", "a"], output_length=3)
-        >>> sv.verify_privacy(compiled, epsilon="4.000001", delta=0, symmetric=False).holds
-        True
-        """
-        rows = [self.language.encode(word) for word in words]
-        if not rows:
-            raise WordError("words: expected at least one word, found none")
-        return self.compile_chain(rows, output_length=output_length)
-
-    def compile_chain(self, words: Sequence[Codes], *, output_length: int | None = None) -> ReleaseChain:
-        """The same for words as codes."""
-        longest = max(map(len, words)) + _SHOWN_BEYOND
-        shown = longest if output_length is None else read_max_length(output_length, name="output_length")
-        stops = GapStops(self.parameters, shown)
-        moves = [channel_moves(self.parameters, len(self.alphabet), word, stops, shown) for word in words]
-        error = max(channel_log_error(stops, word, shown) for word in words)
-        return release_chain(self.alphabet, shown + 1, moves, log_error=error)
-
-    def inputs(self, length: int, *, at_most: int) -> list[Codes]:
-        """All words of up to `length` symbols, by their length."""
-        bound = self.language.max_length
-        return BoundedWords(self.alphabet, length if bound is None else min(length, bound)).enumerate_codes(
-            at_most=at_most
-        )
-
-    def outputs(self, length: int, *, at_most: int) -> list[Codes]:
+    def outputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
         """All words of up to `length` symbols, by their length; longer ones can be released too."""
-        return BoundedWords(self.alphabet, length).enumerate_codes(at_most=at_most)
+        return OpenWords(self.alphabet).by_length(at_most=at_most, longest=length)
+
+    # --- for verifiers -------------------------------------------------------------------------
+
+    def _shown(self, words: Sequence[Codes], output_length: int | None) -> int:
+        """Without a number three symbols more than the longest of the words has."""
+        longest = max(map(len, words)) + _SHOWN_BEYOND
+        return longest if output_length is None else read_length(output_length, name="output_length")
+
+    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
+        stops = self._stops[shown]
+        moves = channel_moves(self.parameters, len(self.alphabet), codes, stops, shown)
+        return *moves, channel_log_error(stops, codes, shown)
+
+    @computed_once
+    def _stops(self) -> Memo[int, GapStops]:
+        return Memo(lambda shown: GapStops(self.parameters, shown))
 
 
 _SUBSTITUTED, _DELETED = 1, 2
@@ -283,3 +320,4 @@ _NO_SYMBOL = -1
 _BLOCK = 1 << 15
 _LONGEST_COUNTED = 5000
 _SHOWN_BEYOND = 3
+_EDITS_SHOWN = 2

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from flint import arb, arb_poly
@@ -16,8 +15,9 @@ from numpy.typing import NDArray
 
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import computed_once
 from symveil.privacy.calibration.edit_channel_loss import ChannelParameters, inserted_above, none_inserted
-from symveil.privacy.edit_law import EditDistanceLaw
+from symveil.privacy.law import DistanceLaw
 
 # No product that a float pass meets may come near the ends of the range of doubles, 10^±308.
 _SAFE_LOGARITHM = 600.0
@@ -49,7 +49,7 @@ class ChannelForward:
         smallest += released * (log_rho - float(self.parameters.power) * math.log(2))  # (1+t)^q ≤ 2^{qt}
         return smallest > -_SAFE_LOGARITHM and length * max(own, 0.0) < _SAFE_LOGARITHM
 
-    @cached_property
+    @computed_once
     def _logarithms(self) -> tuple[float, float, float, float, float]:
         with precision(STANDARD_PRECISION):
             own, other, delta = self._weights()
@@ -119,18 +119,22 @@ class EditCounts:
     chances: list[arb]
     or_more: bool
 
-    def with_words(self, words: list[int], mean: float) -> EditDistanceLaw:
+    def with_words(self, words: list[int], mean: float, length: int) -> DistanceLaw:
         """The law, with the number of words at each distance as far as they are known."""
         values = [nearest_float(chance) for chance in self.chances]
+        with precision(STANDARD_PRECISION):
+            logs = [nearest_float(chance.log()) if chance > 0 else -np.inf for chance in self.chances]
         known: list[int | None] = [*words, *([None] * len(self.chances))]
-        return EditDistanceLaw(
+        return DistanceLaw(
             distances=np.arange(len(values)),
-            words=tuple(known[: len(values)]),
+            all_counts=lambda: known[: len(values)],
             probabilities=np.array([max(value, 0.0) for value in values]),
-            log_probabilities=np.array([nearest_float(each.log()) if each > 0 else -np.inf for each in self.chances]),
+            log_probabilities=np.array(logs),
             expected_error=mean,
+            length=length,
             measured="edits",
             or_more=self.or_more,
+            metric="levenshtein",
         )
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -21,7 +20,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
-from symveil.languages.free import FreeLanguage
+from symveil.languages.language import Language
 from symveil.languages.neighbours import resample_symbols
 from symveil.languages.run_draws_exact import total_weight
 from symveil.languages.run_weights import RunWeights
@@ -31,7 +30,9 @@ from symveil.mechanisms.run_release import release_runs
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.numerics.rationals import Number
+from symveil.numerics.once import computed_once
+from symveil.numerics.rationals import Number, spelled
+from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
@@ -57,11 +58,13 @@ class Exponential(DistanceWeighted):
     1.06507
     """
 
-    name: ClassVar[str] = "exponential"
+    name = "exponential"
+    label: ClassVar[str] = "exponential"
+    takes: ClassVar[frozenset[str]] = frozenset({"calibration", "prior", "utility", "offset"})
 
     def __init__(
         self,
-        language: FreeLanguage | RunLanguage,
+        language: Language,
         *,
         epsilon: Number,
         adjacency: Adjacency = 1,
@@ -76,7 +79,7 @@ class Exponential(DistanceWeighted):
         self.prior: Final = prior
         if prior not in ("uniform", "chain"):
             raise ParameterError("prior", expected="uniform or chain", found=prior)
-        if prior == "chain" and not (isinstance(language, RunLanguage) and language.graph.prior is not None):
+        if prior == "chain" and (language.graph is None or language.graph.prior is None):
             raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=prior)
         if prior == "chain" and utility != "distance":
             raise ParameterError("utility", expected="distance with prior chain", found=utility)
@@ -88,7 +91,7 @@ class Exponential(DistanceWeighted):
         """η of r(ℓ) = e^{−ηℓ}, or c of r(ℓ) = e^{c/(ℓ+a)}."""
         return self.certified.rate if self.certified else self._plain_rate
 
-    @cached_property
+    @searched_once
     def certified(self) -> CertifiedRate | None:
         """The proof behind the rate on a model; None where none is needed or none exists."""
         if not isinstance(self.language, RunLanguage) or self.utility != "distance" or self.calibration != "tight":
@@ -100,11 +103,11 @@ class Exponential(DistanceWeighted):
             self.language, epsilon=self.epsilon, adjacency=max(self.reach, 1), with_prior=self.prior == "chain"
         )
 
-    @cached_property
+    @computed_once
     def _plain_rate(self) -> Fraction:
         if self.calibration == "classic":
             return self.epsilon / 2 / self._log_ratio_per_rate(self.adjacency)
-        spent = self.epsilon if isinstance(self.language, FreeLanguage) else self.epsilon / 2
+        spent = self.epsilon if self.language.homogeneous else self.epsilon / 2
         return spent / self._log_ratio_per_rate(max(self.reach, 1))
 
     def _log_ratio_per_rate(self, distance: int) -> Fraction:
@@ -116,7 +119,7 @@ class Exponential(DistanceWeighted):
     @property
     def guarantee(self) -> Guarantee:
         """On Σⁿ ln r(0)/r(b), attained where the released word is one of the two words."""
-        if isinstance(self.language, FreeLanguage):
+        if self.language.homogeneous:
             return Guarantee.of_loss(self.rate * self._log_ratio_per_rate(self.reach), "exact")
         if self.certified:
             return Guarantee.of_loss(self.certified.loss, self.certified.how)
@@ -126,23 +129,37 @@ class Exponential(DistanceWeighted):
         """r(0), r(1), …, scaled to r(0) = 1."""
         return [(-ball(self.rate * self._log_ratio_per_rate(distance))).exp() for distance in range(len(counts))]
 
+    def parameters_document(self) -> dict[str, object]:
+        """The rate, and what the score is."""
+        return {
+            "rate": spelled(self.rate),
+            "utility": self.utility,
+            "offset": spelled(self.offset),
+            "prior": self.prior,
+        }
+
     # --- drawing -------------------------------------------------------------------------------
 
-    def _draw(self, codes: Codes, bits: BitSource) -> Codes:
+    def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
         if self.utility == "inverse" or self.language.largest_distance == 0:
-            return super()._draw(codes, bits)
+            return super()._draw_rows(rows, bits)
         if self._run_weights is not None:
-            return release_runs(self._run_weights, codes, bits)
+            return release_runs(self._run_weights, rows, bits)
         # e^{−ηd} is a product over the symbols: they are independent of each other
-        return resample_symbols(codes, len(self.language.alphabet), self.resample_choice, bits)
+        return resample_symbols(rows, len(self.alphabet), self.resample_choice, bits)
 
-    @cached_property
+    def draws_symbols_alike(self, length: int) -> bool:
+        """Whether in words of this length each symbol is drawn for itself, as in the words of this language."""
+        alike = self.language.homogeneous and self.utility == "distance"
+        return alike and min(length, self._length) >= self.adjacency
+
+    @computed_once
     def _run_weights(self) -> RunWeights | None:
         if not isinstance(self.language, RunLanguage) or self.utility != "distance":
             return None
         return RunWeights(language=self.language, rate=self.rate, with_prior=self.prior == "chain")
 
-    @cached_property
+    @computed_once
     def resample_choice(self) -> Boundaries:
         """Piece 0: a symbol becomes a uniform one."""
         return Boundaries(self._resample_chance, width=32)
@@ -163,9 +180,7 @@ class Exponential(DistanceWeighted):
         with precision(STANDARD_PRECISION):
             log_total = total_weight(weights, word).log()
             eta = ball(self.rate)
-            by_distance = np.array(
-                [nearest_float(-eta * distance - log_total) for distance in range(self.language.length + 1)]
-            )
+            by_distance = np.array([nearest_float(-eta * distance - log_total) for distance in range(self._length + 1)])
         logs = by_distance[np.count_nonzero(released != word, axis=1)] + weights.log_prior(released)
         return np.where(weights.language.comparable(word, released), logs, -np.inf)
 
@@ -176,18 +191,16 @@ class Exponential(DistanceWeighted):
 
     # --- for verifiers -------------------------------------------------------------------------
 
-    def _moves(self, codes: Codes) -> tuple[State, Moves, Fraction]:
+    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
         if self.utility != "distance":
-            return super()._moves(codes)
+            return super()._moves(codes, shown)
         # powers of one rational: the symbols stay independent of how many were changed before
         with precision(WEIGHT_PRECISION):
             mismatch, error = rounded_weight((-ball(self.rate)).exp())
-        weights = [mismatch**distance for distance in range(self.language.length + 1)]
+        weights = [mismatch**distance for distance in range(self._length + 1)]
         moves = trellis_moves(self.language, codes, weights, prior=self._edge_prior)
-        return *moves, 2 * self.language.length * error
+        return *moves, 2 * self._length * error
 
     @property
     def _edge_prior(self) -> Sequence[Fraction] | None:
-        if self.prior == "chain" and isinstance(self.language, RunLanguage):
-            return self.language.graph.prior
-        return None
+        return self.language.graph.prior if self.prior == "chain" and self.language.graph is not None else None

@@ -14,9 +14,8 @@ from typing import ClassVar, Final
 from flint import arb
 
 from symveil.errors import ParameterError
-from symveil.languages.free import FreeLanguage
-from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.distance_weighted import ANY_WORD, DistanceWeighted
+from symveil.languages.language import Language
+from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.numerics.balls import STANDARD_PRECISION, ball, precision
 from symveil.numerics.rationals import Number
 from symveil.privacy.guarantee import Guarantee
@@ -32,27 +31,30 @@ class Jones2019Printed(DistanceWeighted):
     Guarantee(epsilon=1.3862943611198908, how='exact')
     """
 
-    name: ClassVar[str] = "jones2019-printed"
+    name = "jones2019-printed"
+    label: ClassVar[str] = "as printed in J19 (not private)"
+    takes: ClassVar[frozenset[str]] = frozenset({"offset"})
+    private: ClassVar[bool] = False
     zero_epsilon_allowed: ClassVar[bool] = True
 
     def __init__(
         self,
-        language: FreeLanguage | RunLanguage,
+        language: Language,
         *,
         epsilon: Number,
         adjacency: Adjacency = 1,
         offset: Number = 1,
     ) -> None:
-        if not isinstance(language, FreeLanguage):
-            raise ParameterError("language", expected="words(alphabet, length), for reproduction only", found="a model")
         super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration="classic")
+        if not language.homogeneous:
+            raise ParameterError("language", expected="words(alphabet, length), for reproduction only", found="a model")
         self.offset: Final = read_offset(offset)
 
     @property
     def guarantee(self) -> Guarantee:
         """The largest |ln r(d)/r(d')| over |d−d'| ≤ b: what the printed law really gives away."""
         with precision(STANDARD_PRECISION):
-            weights = self.weight_balls(self._around(ANY_WORD).count_balls())
+            weights = self.weight_balls(self._around_any.count_balls())
             return Guarantee.of_loss(largest_log_ratio(weights, self.reach), "exact")
 
     def weight_balls(self, counts: Sequence[arb]) -> list[arb]:

@@ -1,55 +1,95 @@
-"""What every mechanism on words shares: words in, words out, the law of each, and a guarantee."""
+"""What every mechanism shares: words in, words out, the law of each, and a guarantee."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
-from symveil.languages.free import FreeLanguage
+from symveil.languages.hamming_automaton import hamming_automaton
+from symveil.languages.language import FAR, Language, Metric
+from symveil.languages.run_product import AutomatonSize, product_size
 from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.unchangeable import Unchangeable
-from symveil.models.word import Codes, Word, decode, encode_many
+from symveil.models.alphabet import Alphabet
+from symveil.models.word import Codes, Lengths, Word, decode, split_words
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
+from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
 from symveil.privacy.release_chain import Moves, ReleaseChain, State, release_chain
 from symveil.randomness import BitSource, system_bits
 
+if TYPE_CHECKING:
+    from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
 
-class WordMechanism(Unchangeable, ABC):
-    """A mechanism that takes a word of a language and releases a word of the same language."""
 
-    name: ClassVar[str]
+@dataclass(frozen=True, slots=True)
+class LengthClass:
+    """Words of these lengths (from, to; None: no bound) are released by one mechanism at one rate."""
+
+    lengths: tuple[int, int | None]
+    mechanism: str
+    rate: Fraction | None
+    guarantee: Guarantee
+
+
+class Mechanism(ABC):
+    """A mechanism that takes a word of a language and releases a word.
+
+    A subclass says its `guarantee`, its `log_probabilities`, the law of the distance (`_law`) and how it draws
+    (`_draw`); where it releases symbol by symbol, also `_moves`. What differs between languages, it asks the language.
+    """
+
+    name: str
+    """What people call it by."""
+    label: ClassVar[str]
+    """Its name in a list that people choose from."""
+    metric: ClassVar[Metric] = "hamming"
+    """What adjacency counts: a mechanism is made for one metric, and takes the languages that have it."""
+    takes: ClassVar[frozenset[str]] = frozenset({"calibration"})
+    """The parameters that it has besides ε and the adjacency."""
+    private: ClassVar[bool] = True
+    """Whether its loss is at most ε; what is kept only to reproduce a paper may lose more."""
     zero_epsilon_allowed: ClassVar[bool] = False
 
     def __init__(
-        self,
-        language: FreeLanguage | RunLanguage,
-        *,
-        epsilon: Number,
-        adjacency: Adjacency = 1,
-        calibration: str = "tight",
+        self, language: Language, *, epsilon: Number, adjacency: Adjacency = 1, calibration: str = "tight"
     ) -> None:
-        if not isinstance(language, FreeLanguage | RunLanguage):
+        if getattr(language, "metric", None) != self.metric:
+            raise ParameterError("language", expected=_LANGUAGES[self.metric], found=type(language).__name__)
+        farthest = language.largest_distance
+        everything = isinstance(adjacency, str) and adjacency == "all"
+        if everything and language.max_length is None and self.metric == "levenshtein":
             raise ParameterError(
-                "language",
-                expected="a language such as words(alphabet, length) or runs(model, length)",
-                found=type(language).__name__,
+                "adjacency", expected='a whole number, or max_length with "all", which bounds it', found="all"
             )
         self.language: Final = language
         self.epsilon: Final = read_epsilon(epsilon, zero_allowed=self.zero_epsilon_allowed)
-        self.adjacency: Final = read_adjacency(adjacency, length=language.length)
+        self.adjacency: Final = read_adjacency(
+            adjacency, length=FAR - 1 if farthest is None else language.max_length or 0
+        )
         self.calibration: Final = read_calibration(calibration)
-        # No two words are farther apart than this, so a larger adjacency asks for no more.
-        self.reach: Final = min(self.adjacency, language.largest_distance)
+
+    @property
+    def reach(self) -> int:
+        """b, or the largest distance between two words where that is smaller: a larger b asks for no more."""
+        farthest = self.language.largest_distance
+        return self.adjacency if farthest is None else min(self.adjacency, farthest)
+
+    @classmethod
+    def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
+        """The mechanism on this language with the parameters of a choice that it takes."""
+        taken = {name: getattr(choice, name) for name in cls.takes}
+        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, **taken)
 
     # --- what a subclass says ------------------------------------------------------------------
 
@@ -60,44 +100,132 @@ class WordMechanism(Unchangeable, ABC):
 
     @abstractmethod
     def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
-        """ln P(row | word) for every row of `released`, all given as codes."""
-
-    @abstractmethod
-    def _draw(self, codes: Codes, bits: BitSource) -> Codes:
-        """A private word for each row of codes, all of them words of the language."""
+        """ln P(row | word) for every row of `released`, which all have one length; all given as codes."""
 
     @abstractmethod
     def _law(self, codes: Codes | None) -> DistanceLaw:
         """The law of the distance from this word; None stands for any word where all have the same law."""
 
-    def _moves(self, codes: Codes) -> tuple[State, Moves, Fraction]:
-        """The release of this word symbol by symbol, in rationals, and a bound on the error of ln P in that."""
-        del codes
+    @abstractmethod
+    def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
+        """A private word for each word of the language: all of them one after the other, with their lengths.
+
+        Bits belong to rows: what is drawn for a word takes its bits from `bits.of_row` or the like.
+        """
+
+    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
+        """The release of this word symbol by symbol, in rationals, and a bound on the error of ln P in that.
+
+        Of the released word the first `shown` symbols are shown.
+        """
+        del codes, shown
         raise ParameterError("mechanism", expected="one that releases symbol by symbol, as a chain", found=self.name)
+
+    # --- what the language says ----------------------------------------------------------------
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The symbols, in the order of their codes."""
+        return self.language.alphabet
+
+    @property
+    def length(self) -> int | None:
+        """How many symbols every word has; None where words have different lengths."""
+        return self.language.length
+
+    @property
+    def largest_output(self) -> int | None:
+        """How long a released word can be; None where there is no bound."""
+        return self.language.max_length
+
+    def inputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
+        """The words that may be handed in, by their length: all, or those of up to `length` symbols."""
+        return self.language.by_length(at_most=at_most, longest=length)
+
+    def outputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
+        """The words that may be released, by their length: all, or those of up to `length` symbols."""
+        return self.language.by_length(at_most=at_most, longest=length)
+
+    def distance(self, word: Codes, words: Codes) -> NDArray[np.int64]:
+        """How far each row of `words` is from `word`, by what adjacency counts."""
+        return self.language.distance(word, words)
+
+    # --- what is public about a release --------------------------------------------------------
+
+    @property
+    def certified(self) -> CertifiedRate | None:
+        """The proof behind the rate; None where none is needed or none exists."""
+        return None
+
+    def parameters_document(self) -> dict[str, object]:
+        """What the mechanism was given or has chosen besides ε and the adjacency, as JSON; all of it public."""
+        return {}
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether what is released carries no information about the word."""
+        return False
+
+    def symbol_rate(self) -> Fraction | None:
+        """η where every symbol of every word is drawn by itself, and one symbol is what is hidden; None elsewhere."""
+        return None
+
+    def of_length(self, length: int) -> Mechanism | None:
+        """The mechanism that draws words of this length: this one, unless each length has its own."""
+        del length
+        return self
+
+    def parts(self, lengths: Lengths | None) -> dict[str, Mechanism] | None:
+        """The mechanisms that draw words of these public lengths, by length; None: not known before lengths are."""
+        del lengths
+        return {"any": self}
+
+    def classes(self, lengths: Lengths) -> list[LengthClass]:
+        """What happens to words of these public lengths; one class for all where lengths are a secret."""
+        del lengths
+        return [LengthClass((0, self.largest_output), self.name, None, self.guarantee)]
 
     # --- releasing -----------------------------------------------------------------------------
 
     def release(self, word: Word, *, bits: BitSource | None = None) -> Word:
         """One private word: a string where a string came in, a tuple of symbols otherwise."""
         codes = self.language.encode(word)
-        return decode(self._draw(codes[None, :], bits or system_bits())[0], self.language.alphabet, like=word)
+        released, _ = self._draw(codes, np.array([len(codes)]), bits or system_bits())
+        return decode(released, self.alphabet, like=word)
 
     def release_many(self, words: Iterable[Word], *, bits: BitSource | None = None) -> list[Word]:
         """A private word for each word, each with the guarantee of its own."""
-        sources = words if isinstance(words, str) else list(words)
-        codes = encode_many(sources, self.language.alphabet)
-        for number, row in enumerate(codes, start=1):
-            if len(row) != self.language.length:
-                raise WordError(f"word {number}, word: expected {self.language.length} symbols, found {len(row)}")
-        if not codes:
+        if isinstance(words, str):
+            # each of its characters would be a word of its own, with a budget of its own
+            raise WordError("words: expected a list of words, found a single string; put it into a list")
+        sources, rows = list(words), []
+        for number, word in enumerate(sources, start=1):
+            try:
+                rows.append(self.language.encode(word))
+            except WordError as error:
+                raise WordError(f"word {number}, {error}", position=error.position) from None
+        if not rows:
             return []
-        rows = np.stack(codes)
-        self.language.check_codes(rows)
-        released = self._draw(rows, bits or system_bits())
-        return [decode(row, self.language.alphabet, like=word) for row, word in zip(released, sources, strict=True)]
+        lengths = np.array([len(row) for row in rows])
+        released, sizes = self._draw(np.concatenate(rows), lengths, bits or system_bits())
+        pieces = split_words(released, sizes)
+        return [decode(piece, self.alphabet, like=word) for piece, word in zip(pieces, sources, strict=True)]
+
+    def release_copies(self, word: Word, count: int, *, bits: BitSource | None = None) -> list[Word]:
+        """`count` private versions of one word. They are about one person, so their costs add up."""
+        if count < 1:
+            raise ParameterError("count", expected="a whole number, 1 or more", found=count)
+        codes = self.language.encode(word)
+        released, sizes = self._draw(np.tile(codes, count), np.full(count, len(codes)), bits or system_bits())
+        return [decode(piece, self.alphabet, like=word) for piece in split_words(released, sizes)]
 
     def release_codes(self, codes: Codes, *, bits: BitSource | None = None) -> Codes:
-        """The fast path: rows of codes (int32, alphabet order) in, rows of the same shape out."""
+        """The fast path for words of one length: rows of codes (int32, alphabet order) in, rows of that shape out."""
+        length = self.length
+        if length is None:
+            raise ParameterError(
+                "codes", expected="words of one length here; release_flat takes others", found="others"
+            )
         expected = "an int32 array with a row per word"
         try:
             rows = np.asarray(codes)
@@ -105,10 +233,39 @@ class WordMechanism(Unchangeable, ABC):
             raise ParameterError("codes", expected=expected, found="ragged rows") from None
         if rows.ndim != 2 or rows.dtype != np.int32:
             raise ParameterError("codes", expected=expected, found=f"a {rows.dtype} array with {rows.ndim} axes")
-        if rows.shape[1] != self.language.length:
-            raise WordError(f"codes: expected {self.language.length} symbols per row, found {rows.shape[1]}")
-        self.language.check_codes(rows)
-        return self._draw(np.ascontiguousarray(rows), bits or system_bits())
+        if rows.shape[1] != length:
+            raise WordError(f"codes: expected {length} symbols per row, found {rows.shape[1]}")
+        lengths = np.full(len(rows), length)
+        flat = np.ascontiguousarray(rows).reshape(-1)
+        self.language.check(flat, lengths)
+        return self._draw(flat, lengths, bits or system_bits())[0].reshape(rows.shape)
+
+    def release_flat(self, codes: Codes, lengths: Lengths, *, bits: BitSource | None = None) -> tuple[Codes, Lengths]:
+        """The fast path: the codes of all words one after the other (int32) with their lengths, in and out.
+
+        >>> import symveil as sv
+        >>> channel = sv.EditChannel(alphabet="abc", epsilon=1000)
+        >>> codes, lengths = channel.release_flat(np.array([0, 1, 2, 2], dtype=np.int32), np.array([3, 0, 1]))
+        >>> codes.tolist(), lengths.tolist()
+        ([0, 1, 2, 2], [3, 0, 1])
+        """
+        flat, sizes = np.asarray(codes), np.asarray(lengths)
+        if flat.ndim != 1 or flat.dtype != np.int32:
+            raise ParameterError(
+                "codes", expected="an int32 array with one axis", found=f"a {flat.dtype} array with {flat.ndim} axes"
+            )
+        whole = sizes.ndim == 1 and np.issubdtype(sizes.dtype, np.integer)
+        if not whole or (sizes < 0).any() or sizes.sum() != len(flat):
+            raise ParameterError("lengths", expected="whole numbers that add up to the number of codes", found="others")
+        if not len(sizes):
+            return flat.copy(), sizes.astype(np.int64)
+        sizes = sizes.astype(np.int64)
+        self.language.check(flat, sizes)
+        return self.release_checked(np.ascontiguousarray(flat), sizes, bits or system_bits())
+
+    def release_checked(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
+        """The same for words that the language is known to have: `language.first_refused` has passed them."""
+        return self._draw(codes, lengths, bits) if len(lengths) else (codes.copy(), lengths.copy())
 
     # --- the law -------------------------------------------------------------------------------
 
@@ -117,9 +274,12 @@ class WordMechanism(Unchangeable, ABC):
 
         On the free language it is the same for every word, so the word may be left out.
         """
-        if word is None and isinstance(self.language, RunLanguage):
-            raise WordError("word: expected a word, because on a model the law depends on it, found none")
-        return self._law(None if word is None else self.language.encode(word))
+        if word is None:
+            if not self.language.homogeneous:
+                where = "on a model" if self.language.graph is not None else "where lengths differ"
+                raise WordError(f"word: expected a word, because {where} the law depends on it, found none")
+            return self._law(None)
+        return self._law(self.language.encode(word))
 
     def probability(self, word: Word, released: Word) -> float:
         """P(released | word)."""
@@ -127,13 +287,26 @@ class WordMechanism(Unchangeable, ABC):
 
     def log_probability(self, word: Word, released: Word) -> float:
         """ln P(released | word): finite for every word that can be released, however unlikely."""
-        row = self.language.encode(released)[None, :]
+        row = self._encode_released(released)[None, :]
         return float(self.log_probabilities(self.language.encode(word), row)[0])
+
+    def _encode_released(self, released: Word) -> Codes:
+        """The codes of a word that may come out."""
+        return self.language.encode(released)
+
+    def automaton_size(self, word: Word) -> AutomatonSize:
+        """States and edges of the automaton around a word, on a model of its product with it."""
+        if isinstance(self.language, RunLanguage):
+            return product_size(self.language, self.language.encode(word))
+        automaton = hamming_automaton(word, alphabet=self.alphabet)
+        return AutomatonSize(automaton.state_count, automaton.edge_count)
 
     # --- for verifiers -------------------------------------------------------------------------
 
-    def release_chain(self, words: Iterable[Word]) -> ReleaseChain:
+    def release_chain(self, words: Iterable[Word], *, output_length: int | None = None) -> ReleaseChain:
         """The mechanism as a labelled chain, with a state for each of these words to start from.
+
+        A mechanism without a longest output shows the first `output_length` symbols and whether more follow.
 
         >>> import symveil as sv
         >>> mechanism = sv.Exponential(sv.words("ab", 2), epsilon=1)
@@ -146,20 +319,54 @@ class WordMechanism(Unchangeable, ABC):
         rows = [self.language.encode(word) for word in words]
         if not rows:
             raise WordError("words: expected at least one word, found none")
-        return self.compile_chain(np.stack(rows))
+        return self.compile_chain(rows, output_length=output_length)
 
-    def compile_chain(self, words: Codes) -> ReleaseChain:
-        """The same for rows of codes."""
-        compiled = [self._moves(row) for row in words]
+    def compile_chain(self, words: Sequence[Codes], *, output_length: int | None = None) -> ReleaseChain:
+        """The same for words as codes."""
+        shown = self._shown(words, output_length)
+        compiled = [self._moves(row, shown) for row in words]
         return release_chain(
-            self.language.alphabet,
-            self.language.length,
+            self.alphabet,
+            shown if self.length is not None else shown + 1,  # where lengths differ, a step says that the word ends
             [(start, moves) for start, moves, _ in compiled],
             log_error=max(error for _, _, error in compiled),
         )
+
+    def _shown(self, words: Sequence[Codes], output_length: int | None) -> int:
+        """How many symbols of a released word a chain shows."""
+        del words
+        if self.largest_output is None or output_length is not None:
+            raise ParameterError("output_length", expected="none: all of a released word is shown", found=output_length)
+        return self.largest_output
+
+    # --- it is what it was built as ------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # another ε under the old guarantee would be a broken promise
+        if name in self.__dict__:
+            raise AttributeError(f"{type(self).__name__}.{name} cannot be changed; build another mechanism")
+        super().__setattr__(name, value)
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+
+    def __getstate__(self) -> dict[str, object]:
+        # tables are made again where they are needed: a worker gets the parameters only
+        kind = type(self)
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if not isinstance(getattr(kind, name, None), computed_once)
+        }
 
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.language!r}, epsilon={spelled(self.epsilon)}, "
             f"adjacency={self.adjacency}, calibration={self.calibration!r})"
         )
+
+
+_LANGUAGES = {
+    "hamming": "a language such as words(alphabet, length) or runs(model, length)",
+    "levenshtein": "words_up_to(alphabet, max_length) or runs_up_to(model, max_length)",
+}

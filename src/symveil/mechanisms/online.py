@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -23,15 +22,15 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
-from symveil.languages.free import FreeLanguage
 from symveil.languages.graph import WordGraph
-from symveil.languages.run_counts import RunNeighbours
+from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage, endless
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Symbol, is_hashable
-from symveil.models.word import Codes
+from symveil.models.word import Codes, Lengths, split_words
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.numerics.rationals import Number
+from symveil.numerics.once import Memo, computed_once
+from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency
@@ -39,7 +38,7 @@ from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounde
 from symveil.randomness import BitSource, Boundaries, system_bits, uniform_integer
 
 
-class Online(WordMechanism):
+class Online(Mechanism):
     """The online mechanism on the words of a model.
 
     >>> import symveil as sv
@@ -52,11 +51,13 @@ class Online(WordMechanism):
     Guarantee(epsilon=3.0, how='certified')
     """
 
-    name: ClassVar[str] = "online"
+    name = "online"
+    label: ClassVar[str] = "online (symbol by symbol)"
+    takes: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
-        language: FreeLanguage | RunLanguage,
+        language: Language,
         *,
         epsilon: Number,
         adjacency: Adjacency = 1,
@@ -95,21 +96,25 @@ class Online(WordMechanism):
         of a stream would be seen, and would tell something about them.
         """
         graph = self._runs.graph
-        if self._whole_words and (length is None or length > self.language.length):
+        if self._whole_words and (length is None or length > self._runs.length):
             raise ParameterError(
                 "length",
-                expected=f'at most {self.language.length}, the length that adjacency "all" was spread over',
+                expected=f'at most {self._runs.length}, the length that adjacency "all" was spread over',
                 found="an open end" if length is None else length,
             )
         if length is None:
             alive = [endless(graph)]
             if not alive[0][graph.start]:
                 raise ParameterError("length", expected="a length, because no run goes on for ever", found="none")
-        elif length == self.language.length:
+        elif length == self._runs.length:
             alive = self._runs.alive
         else:
             alive = RunLanguage(graph=graph, length=length, public_start=self._runs.public_start).alive
         return Session(self, graph, alive, length, bits or system_bits())
+
+    def parameters_document(self) -> dict[str, object]:
+        """The rate, and whether a release that has left the path is steered back."""
+        return {"rate": spelled(self.rate), "steering": self.steering}
 
     # --- one step ------------------------------------------------------------------------------
 
@@ -126,24 +131,20 @@ class Online(WordMechanism):
                 return place
         if not self.steering:
             return None
-        if own not in self._steps_to:
-            self._steps_to[own] = steps_to(graph, own)
         steps = self._steps_to[own]
         return min(range(len(options)), key=lambda place: steps[graph.target[options[place]]])
 
-    @cached_property
-    def _steps_to(self) -> dict[int, NDArray[np.int64]]:
-        return {}
+    @computed_once
+    def _steps_to(self) -> Memo[int, NDArray[np.int64]]:
+        return Memo(lambda symbol: steps_to(self._runs.graph, symbol))
 
     def keep_choice(self, options: int) -> Boundaries:
         """Piece 0: the preferred successor, with probability e^η/(e^η+D−1)."""
-        if options not in self._keep_choices:
-            self._keep_choices[options] = Boundaries(lambda: [self._keep_chance(options)])
         return self._keep_choices[options]
 
-    @cached_property
-    def _keep_choices(self) -> dict[int, Boundaries]:
-        return {}
+    @computed_once
+    def _keep_choices(self) -> Memo[int, Boundaries]:
+        return Memo(lambda options: Boundaries(lambda: [self._keep_chance(options)]))
 
     def _keep_chance(self, options: int) -> arb:
         growth = ball(self.rate).exp()
@@ -151,13 +152,13 @@ class Online(WordMechanism):
 
     # --- whole words ---------------------------------------------------------------------------
 
-    def _draw(self, codes: Codes, bits: BitSource) -> Codes:
-        symbols = self.language.alphabet
-        released = np.empty_like(codes)
-        for row, word in enumerate(codes):
-            session = self.start(length=self.language.length, bits=bits.of_row(row))
-            released[row] = [symbols.code[session.step(symbols.symbols[code])] for code in word.tolist()]
-        return released
+    def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
+        symbols = self.alphabet
+        released: list[int] = []
+        for row, word in enumerate(split_words(codes, lengths)):
+            session = self.start(length=self._runs.length, bits=bits.of_row(row))
+            released += [symbols.code[session.step(symbols.symbols[code])] for code in word.tolist()]
+        return np.array(released, dtype=np.int32), lengths
 
     def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word): the sum of its steps."""
@@ -167,7 +168,7 @@ class Online(WordMechanism):
         graph, alive = self._runs.graph, self._runs.alive
         state = graph.start
         for position, (own, out) in enumerate(zip(word.tolist(), released.tolist(), strict=True)):
-            options = self.successors(state, alive[self.language.length - position - 1])
+            options = self.successors(state, alive[self._runs.length - position - 1])
             edge = next((edge for edge in options if graph.symbol[edge] == out), None)
             public = position == 0 and self._runs.public_start
             if edge is None or (public and out != own):
@@ -180,24 +181,25 @@ class Online(WordMechanism):
 
     def _log_step(self, options: int, preferred: bool | None) -> float:
         """ln of the chance of one successor, given whether it is the preferred one; None: there is none."""
-        key = (options, preferred)
-        if key not in self._log_step_table:
+        return self._log_steps_of[options, preferred]
+
+    @computed_once
+    def _log_steps_of(self) -> Memo[tuple[int, bool | None], float]:
+        def log_chance(key: tuple[int, bool | None]) -> float:
+            options, preferred = key
             with precision(STANDARD_PRECISION):
                 if preferred is None:
                     chance = arb(1) / options
                 else:
                     chance = self._keep_chance(options) * (arb(1) if preferred else (-ball(self.rate)).exp())
-                self._log_step_table[key] = nearest_float(chance.log())
-        return self._log_step_table[key]
+                return nearest_float(chance.log())
 
-    @cached_property
-    def _log_step_table(self) -> dict[tuple[int, bool | None], float]:
-        return {}
+        return Memo(log_chance)
 
     def _law(self, codes: Codes | None) -> DistanceLaw:
         """By a forward pass over the released state and the errors so far."""
         assert codes is not None  # noqa: S101 - `distances` refuses to be called without a word on a model
-        graph, alive, length = self._runs.graph, self._runs.alive, self.language.length
+        graph, alive, length = self._runs.graph, self._runs.alive, self._runs.length
         mass: dict[tuple[int, int], float] = {(graph.start, 0): 0.0}  # logarithms: nothing is lost to underflow
         for position, own in enumerate(codes.tolist()):
             following: dict[tuple[int, int], float] = {}
@@ -219,7 +221,7 @@ class Online(WordMechanism):
         distances = np.flatnonzero(np.isfinite(logs))
         return DistanceLaw(
             distances=distances,
-            all_counts=RunNeighbours(self._runs, codes).counts,
+            all_counts=self._runs.around(codes).counts,
             probabilities=np.exp(logs[distances]),
             log_probabilities=logs[distances],
             expected_error=float(np.exp(logs[distances]) @ distances),
@@ -228,10 +230,11 @@ class Online(WordMechanism):
 
     # --- for verifiers -------------------------------------------------------------------------
 
-    def _moves(self, codes: Codes) -> tuple[State, Moves, Fraction]:
+    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
+        del shown
         with precision(WEIGHT_PRECISION):
             growth, error = rounded_weight(ball(self.rate).exp())
-        graph, alive, length = self._runs.graph, self._runs.alive, self.language.length
+        graph, alive, length = self._runs.graph, self._runs.alive, self._runs.length
         word = codes.tolist()
 
         def moves(state: State) -> Iterator[tuple[int, State, Fraction]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -33,6 +33,9 @@ from symveil.numerics.balls import (
     precision,
     upper_bound,
 )
+from symveil.numerics.once import computed_once
+from symveil.numerics.rationals import spelled
+from symveil.numerics.turns import searched_once
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import ErrorBounds
 from symveil.randomness import BitSource
@@ -53,26 +56,32 @@ class PermuteAndFlip(DistanceWeighted):
     0.245088
     """
 
-    name: ClassVar[str] = "permute-and-flip"
+    name = "permute-and-flip"
+    label: ClassVar[str] = "permute-and-flip"
 
-    @cached_property
+    @searched_once
     def rate(self) -> Fraction:
         """η of the acceptance probabilities p_ℓ = e^{−ηℓ}."""
         if self.calibration == "classic" or self.reach == 0:
             return self.epsilon / (2 * self.adjacency)
-        if isinstance(self.language, FreeLanguage):
-            return largest_rate(self.language, self.reach, self.epsilon)
+        if self.language.homogeneous:
+            return largest_rate(self._free, self.reach, self.epsilon)
         return self.epsilon / (2 * self.reach)
 
-    @cached_property
+    @property
+    def _free(self) -> FreeLanguage:
+        """Σⁿ itself, where that is the language."""
+        return FreeLanguage(self.alphabet, self._length)
+
+    @computed_once
     def guarantee(self) -> Guarantee:
         """On Σⁿ bη + ln Φ(0)/Φ(b), attained by a word and a neighbour at distance b."""
         if self.reach == 0:
             return Guarantee.of_loss(Fraction(0), "exact")
-        if not isinstance(self.language, FreeLanguage):
+        if not self.language.homogeneous:
             return Guarantee.of_loss(self.epsilon, "classic")
         with precision(enough_precision(self.epsilon)):
-            return Guarantee.of_loss(loss(self.language, self.reach, self.rate), "exact")
+            return Guarantee.of_loss(loss(self._free, self.reach, self.rate), "exact")
 
     def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
         """P(w'|w) = p_ℓ Φ(ℓ) itself: its total over the language is 1."""
@@ -82,15 +91,19 @@ class PermuteAndFlip(DistanceWeighted):
         phis = FlipIntegral(counts, eta).all_phi()
         return [(-eta * distance).exp() * phi for distance, phi in enumerate(phis)]
 
+    def parameters_document(self) -> dict[str, object]:
+        """The rate."""
+        return {"rate": spelled(self.rate)}
+
     # --- drawing -------------------------------------------------------------------------------
 
-    def _draw(self, codes: Codes, bits: BitSource) -> Codes:
-        few = len(codes) < _ROWS_WORTH_A_TABLE and "_free_choice" not in self.__dict__ and not bits.per_record
-        if not (few and isinstance(self.language, FreeLanguage) and self.language.largest_distance):
-            return super()._draw(codes, bits)
-        pick = self._picker(self.language.count_balls)
-        distances = np.array([pick(bits) for _ in range(len(codes))], dtype=np.int64)
-        return at_distance(codes, distances, len(self.language.alphabet), bits)
+    def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
+        few = len(rows) < _ROWS_WORTH_A_TABLE and "_common_choice" not in self.__dict__ and not bits.per_record
+        if not (few and self.language.homogeneous and self.language.largest_distance):
+            return super()._draw_rows(rows, bits)
+        pick = self._picker(self._around_any.count_balls)
+        distances = np.array([pick(bits) for _ in range(len(rows))], dtype=np.int64)
+        return at_distance(rows, distances, len(self.alphabet), bits)
 
     def _picker(self, counts: Counts) -> Callable[[BitSource], int]:
         return lambda bits: race(counts, lambda: ball(self.rate), bits)

@@ -64,5 +64,6 @@ def is_loop_quicker(weights: RunWeights, codes: Codes) -> bool:
 
 
 def _is_loaded() -> bool:
-    loop = sys.modules.get(_LOOP)
-    return loop is not None and bool(loop.is_compiled())
+    # another thread may be importing it just now: then it is there and has nothing in it yet
+    is_compiled = getattr(sys.modules.get(_LOOP), "is_compiled", None)
+    return is_compiled is not None and bool(is_compiled())

@@ -1,68 +1,43 @@
-"""Choosing a mechanism by its name, or the one with the least expected error.
+"""From a choice to a mechanism: the one of a name, or the one with the least expected error.
 
-The choice reads the public parameters only (length, alphabet, ε, adjacency), never a word: a rule
+The choice reads public things only (the language, ε, the adjacency, public bounds), never a word: a rule
 that looked at the secret word would itself be a release.
 """
 
 from __future__ import annotations
 
-from typing import overload
+from typing import TypeVar
 
-from symveil.errors import NotPrivateError, ParameterError
-from symveil.languages.free import FreeLanguage
+import numpy as np
+
+from symveil.errors import ParameterError
+from symveil.languages.any_length import AnyLength
+from symveil.languages.language import Language
 from symveil.languages.run_counts import can_count
-from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.edit_mechanism import EditMechanism, OpenLanguage
-from symveil.mechanisms.edit_selection import EDIT_MECHANISM_NAMES, select_edit_mechanism
+from symveil.mechanisms.by_length import ByLength
+from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
-from symveil.mechanisms.mechanism import WordMechanism
-from symveil.mechanisms.online import Online
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
+from symveil.mechanisms.registry import AUTO, BY_NAME
 from symveil.mechanisms.staircase import Staircase
+from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
+from symveil.models.word import decode
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import Adjacency
 
-MECHANISM_NAMES = ("auto", Exponential.name, PermuteAndFlip.name, Staircase.name, Online.name, Jones2019Printed.name)
+# For longer words the uniform part of the truncated mechanism outweighs everything at any usual ε.
+_LONGEST_COMPARED = 100
 
-
-@overload
-def select_mechanism(
-    language: FreeLanguage | RunLanguage,
-    *,
-    epsilon: Number,
-    mechanism: str = ...,
-    adjacency: Adjacency = ...,
-    calibration: str = ...,
-    prior: str = ...,
-    utility: str = ...,
-    offset: Number = ...,
-    cutoff: int | None = ...,
-    not_private: bool = ...,
-) -> WordMechanism: ...
-
-
-@overload
-def select_mechanism(
-    language: OpenLanguage,
-    *,
-    epsilon: Number,
-    mechanism: str = ...,
-    adjacency: Adjacency = ...,
-    calibration: str = ...,
-    prior: str = ...,
-    utility: str = ...,
-    offset: Number = ...,
-    cutoff: int | None = ...,
-    not_private: bool = ...,
-) -> EditMechanism: ...
+Kind = TypeVar("Kind", bound=Mechanism)
 
 
 def select_mechanism(
-    language: FreeLanguage | RunLanguage | OpenLanguage,
+    language: Language,
     *,
     epsilon: Number,
-    mechanism: str = "auto",
+    mechanism: str = AUTO,
     adjacency: Adjacency = 1,
     calibration: str = "tight",
     prior: str = "uniform",
@@ -70,12 +45,17 @@ def select_mechanism(
     offset: Number = 1,
     cutoff: int | None = None,
     not_private: bool = False,
-) -> WordMechanism | EditMechanism:
+) -> Mechanism:
     """The mechanism of that name; "auto" is the one with the least expected error at this ε.
 
-    The language says what adjacency means: on words of one length (`words`, `runs`) substitutions, the
-    Hamming distance; on words of different lengths (`words_up_to`, `runs_up_to`) insertions and deletions
-    too, the Levenshtein distance.
+    Parameters
+    ----------
+    language
+        The words. It says what adjacency means: on words of one length (`words`, `runs`) substitutions, the
+        Hamming distance; on words of different lengths (`words_up_to`, `runs_up_to`) insertions and deletions
+        too, the Levenshtein distance.
+    epsilon, mechanism, adjacency, calibration, prior, utility, offset, cutoff, not_private
+        As in `MechanismChoice`.
 
     >>> import symveil as sv
     >>> words = sv.words("abc", 6)
@@ -86,115 +66,105 @@ def select_mechanism(
     >>> sv.select_mechanism(sv.words_up_to("abc", 6), epsilon=6).name
     'truncated-levenshtein'
     """
-    if isinstance(language, OpenLanguage):
-        for name, found, default in (("prior", prior, "uniform"), ("utility", utility, "distance")):
-            if found != default:
-                raise ParameterError(name, expected=f"{default} with metric levenshtein", found=found)
-        return select_edit_mechanism(
-            language,
-            epsilon=epsilon,
-            mechanism=mechanism,
-            adjacency=adjacency,
-            calibration=calibration,
-            cutoff=cutoff,
-        )
-    if mechanism in EDIT_MECHANISM_NAMES[1:]:
-        raise ParameterError(
-            "mechanism",
-            expected=f"one of {', '.join(MECHANISM_NAMES)} on words of one length (metric hamming); {mechanism} needs "
-            "metric levenshtein: words of different lengths",
-            found=mechanism,
-        )
-    if cutoff is not None:
-        raise ParameterError("cutoff", expected="mechanism truncated-levenshtein with it", found=mechanism)
-    return _select_on_one_length(
-        language,
-        epsilon=epsilon,
+    choice = MechanismChoice(
+        epsilon=epsilon,  # type: ignore[arg-type]  # it reads what it is given
         mechanism=mechanism,
         adjacency=adjacency,
-        calibration=calibration,
+        metric=language.metric,
+        calibration=calibration,  # type: ignore[arg-type]
         prior=prior,
-        utility=utility,
-        offset=offset,
+        utility=utility,  # type: ignore[arg-type]
+        offset=offset,  # type: ignore[arg-type]
+        public_start=language.public_start,
+        cutoff=cutoff,
         not_private=not_private,
     )
+    return choose_mechanism(choice, language)
 
 
-def _select_on_one_length(  # noqa: PLR0911 - one return per mechanism
-    language: FreeLanguage | RunLanguage,
-    *,
-    epsilon: Number,
-    mechanism: str,
-    adjacency: Adjacency,
-    calibration: str,
-    prior: str,
-    utility: str,
-    offset: Number,
-    not_private: bool,
-) -> WordMechanism:
-    exponential = Exponential(
-        language,
-        epsilon=epsilon,
-        adjacency=adjacency,
-        calibration=calibration,
-        prior=prior,
-        utility=utility,
-        offset=offset,
-    )
-    if mechanism == Exponential.name:
-        return exponential
-    if mechanism == Jones2019Printed.name:
-        if not not_private:
-            raise NotPrivateError(
-                "mechanism jones2019-printed: expected --not-private (in Python not_private=True), because its "
-                "law as printed is not ε-private; it is kept to reproduce the paper"
-            )
-        return Jones2019Printed(language, epsilon=epsilon, adjacency=adjacency, offset=offset)
-    if utility != "distance" or prior != "uniform":
-        if mechanism == "auto":
-            return exponential  # the only mechanism that has another utility, or a prior
-        name, found = ("utility", utility) if utility != "distance" else ("prior", prior)
-        raise ParameterError(name, expected=f"the default for mechanism {mechanism}", found=found)
-    if mechanism == Online.name:
-        if calibration != "tight":
-            raise ParameterError(
-                "calibration", expected="tight for mechanism online, which needs no factor 2", found=calibration
-            )
-        return Online(language, epsilon=epsilon, adjacency=adjacency)
-    if mechanism == PermuteAndFlip.name:
-        return PermuteAndFlip(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
-    if mechanism == Staircase.name:
-        return Staircase(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
-    if mechanism != "auto":
-        raise ParameterError("mechanism", expected=f"one of {', '.join(MECHANISM_NAMES)}", found=mechanism)
-    return _least_error(exponential)
+def choose_mechanism(choice: MechanismChoice, language: Language) -> Mechanism:
+    """What a choice means on a language.
+
+    Parameters
+    ----------
+    choice
+        Which mechanism, with which parameters.
+    language
+        The words to be released, of the metric of the choice.
+
+    >>> import symveil as sv
+    >>> choose_mechanism(MechanismChoice(epsilon=2), sv.words("abc", 3)).name
+    'exponential'
+    """
+    _check_together(choice, language)
+    if isinstance(language, AnyLength):
+        return ByLength(language, choice, choose_mechanism)
+    if choice.mechanism != AUTO:
+        return BY_NAME[choice.mechanism].from_choice(language, choice)
+    return _least_error(choice, language) if choice.metric == "hamming" else _fewest_edits(choice, language)
 
 
-def _least_error(exponential: Exponential) -> WordMechanism:
-    """The best of the three at the same public parameters; on a tie the simplest."""
-    language, epsilon = exponential.language, exponential.epsilon
-    adjacency, calibration = exponential.adjacency, exponential.calibration
-    if not isinstance(language, FreeLanguage):
-        return _least_error_on_model(exponential)
-    if exponential.reach <= 1 and calibration == "tight":
+def _check_together(choice: MechanismChoice, language: Language) -> None:
+    """Refuse a language that is not what the choice is about: what the choice says of it would not be true."""
+    if choice.metric != language.metric:
+        raise ParameterError("metric", expected=f"{language.metric} for {language!r}", found=choice.metric)
+    if choice.public_start != language.public_start:
+        expected = f"{str(language.public_start).lower()} for {language!r}"
+        raise ParameterError("public_start", expected=expected, found=choice.public_start)
+    if choice.max_length not in (None, language.max_length):
+        raise ParameterError("max_length", expected=f"that of {language!r}", found=choice.max_length)
+
+
+# --- "auto" on words of one length -------------------------------------------------------------
+
+
+def _least_error(choice: MechanismChoice, language: Language) -> Mechanism:
+    """The best of the candidates at the same public parameters; on a tie the simplest."""
+    exponential = Exponential.from_choice(language, choice)
+    if choice.utility != "distance" or choice.prior != "uniform":
+        return exponential  # the only mechanism that has another utility, or a prior
+    if not language.homogeneous:
+        # with a certified rate the exponential mechanism; without one permute-and-flip, where it can count
+        counts = exponential.guarantee.how == "classic" and can_count(language)
+        return PermuteAndFlip.from_choice(language, choice) if counts else exponential
+    if exponential.reach <= 1 and choice.calibration == "tight":
         return exponential  # the staircase with steps of width 1, which no mechanism beats
-    staircase = Staircase(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
-    if calibration == "tight":
+    staircase = Staircase.from_choice(language, choice)
+    if choice.calibration == "tight":
         # Optimal among all laws that depend on the distance only, permute-and-flip's among them.
         return staircase
-    flip = PermuteAndFlip(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
+    flip = PermuteAndFlip.from_choice(language, choice)
     # B26 Theorem 2: permute-and-flip is never worse than the exponential mechanism.
     return min(flip, staircase, key=lambda candidate: candidate.distances().expected_error)
 
 
-def _least_error_on_model(exponential: Exponential) -> WordMechanism:
-    """With a certified rate the exponential mechanism; without one permute-and-flip, where it can count."""
-    language = exponential.language
-    if exponential.guarantee.how != "classic" or not can_count(language):
-        return exponential
-    return PermuteAndFlip(
-        language,
-        epsilon=exponential.epsilon,
-        adjacency=exponential.adjacency,
-        calibration=exponential.calibration,
-    )
+# --- "auto" where lengths are a secret ---------------------------------------------------------
+
+
+def _fewest_edits(choice: MechanismChoice, language: Language) -> Mechanism:
+    """The mechanism with fewer expected edits on a public stand-in.
+
+    On a model it is always the truncated mechanism, the only one that releases words of the model.
+    Without a public bound on the length it is always the edit channel, the only one that needs none. The stand-in
+    is the word that runs through the alphabet over and over up to the public bound; never a secret word.
+    """
+    if language.max_length is None:
+        if choice.cutoff is not None:
+            raise ParameterError(
+                "cutoff",
+                expected="none for mechanism edit, which has no truncation, or a max_length",
+                found=choice.cutoff,
+            )
+        return EditChannel.from_choice(language, choice)
+    only_truncated = choice.cutoff is not None or choice.calibration != "tight" or language.graph is not None
+    if not only_truncated and language.max_length > _LONGEST_COMPARED:
+        return EditChannel.from_choice(language, choice)
+    truncated = TruncatedLevenshtein.from_choice(language, choice)
+    if only_truncated:
+        return truncated
+    channel = EditChannel.from_choice(language, choice)
+    symbols = language.alphabet
+    stand_in = decode(np.arange(language.max_length, dtype=np.int32) % len(symbols), symbols, like=())
+    law = truncated.distances(stand_in)
+    edits = law.bounds.upper if law.bounds else law.expected_error
+    return truncated if edits <= channel.expected_edits(channel.nominal_length) else channel

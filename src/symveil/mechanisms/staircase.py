@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -20,9 +19,11 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.languages.free import FreeLanguage, words
-from symveil.languages.runs import RunLanguage
+from symveil.languages.language import Language
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import computed_once
+from symveil.numerics.rationals import spelled
 from symveil.privacy.guarantee import Guarantee
 
 
@@ -38,15 +39,16 @@ class Staircase(DistanceWeighted):
     3.0397
     """
 
-    name: ClassVar[str] = "staircase"
+    name = "staircase"
+    label: ClassVar[str] = "staircase"
 
-    @cached_property
+    @computed_once
     def step_height(self) -> Fraction:
         """How much ln r falls at each step."""
-        tight = self.calibration == "tight" and isinstance(self.language, FreeLanguage)
+        tight = self.calibration == "tight" and self.language.homogeneous
         return self.epsilon if tight else self.epsilon / 2
 
-    @cached_property
+    @computed_once
     def first_step(self) -> int:
         """t: how many distances share the largest weight. Chosen from public parameters only."""
         if self.reach == 0:
@@ -56,9 +58,13 @@ class Staircase(DistanceWeighted):
     @property
     def guarantee(self) -> Guarantee:
         """One step: attained by two words on either side of the first step."""
-        if not isinstance(self.language, FreeLanguage):
+        if not self.language.homogeneous:
             return Guarantee.of_loss(self.epsilon, "classic")
         return Guarantee.of_loss(self.step_height if self.reach else Fraction(0), "exact")
+
+    def parameters_document(self) -> dict[str, object]:
+        """The width of the first step, and the height of every step."""
+        return {"first_step": self.first_step, "step_height": spelled(self.step_height)}
 
     def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
         """e^{−(steps down)·ε}."""
@@ -70,12 +76,13 @@ class Staircase(DistanceWeighted):
         return [powers[step] for step in steps.tolist()]
 
 
-def _public_stand_in(language: FreeLanguage | RunLanguage) -> FreeLanguage:
+def _public_stand_in(language: Language) -> FreeLanguage:
     """A free language about as large as `language`, to choose the first step by: the word is secret."""
-    if isinstance(language, FreeLanguage):
-        return language
-    successors = max(2, round(language.graph.edge_count / language.graph.state_count))
-    return words(range(successors), language.largest_distance)
+    graph = language.graph
+    if graph is None:
+        return words(language.alphabet, language.length or 0)
+    successors = max(2, round(graph.edge_count / graph.state_count))
+    return words(range(successors), language.largest_distance or 0)
 
 
 def steps_down(distances: NDArray[np.int64], first_step: int, adjacency: int) -> NDArray[np.int64]:

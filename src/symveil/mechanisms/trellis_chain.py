@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 
-from symveil.languages.free import FreeLanguage
+from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.privacy.release_chain import Moves, State
 
 
 def trellis_moves(
-    language: FreeLanguage | RunLanguage,
+    language: Language,
     word: Codes,
     weights: Sequence[Fraction],
     *,
@@ -50,17 +50,16 @@ def trellis_moves(
             if weight:
                 yield symbol, after, weight / whole
 
-    start = language.graph.start if isinstance(language, RunLanguage) else 0
+    start = 0 if language.graph is None else language.graph.start
     return (0, 0, start), moves
 
 
 def _edges(
-    language: FreeLanguage | RunLanguage, position: int, state: int, own: int, prior: Sequence[Fraction] | None
+    language: Language, position: int, state: int, own: int, prior: Sequence[Fraction] | None
 ) -> Iterator[tuple[int, int, Fraction]]:
     """(symbol, state after it, prior) for every symbol after which a word can still be completed."""
-    if isinstance(language, FreeLanguage):
-        for symbol in range(len(language.alphabet)):
-            yield symbol, 0, Fraction(1)
+    if not isinstance(language, RunLanguage):
+        yield from ((symbol, 0, Fraction(1)) for symbol in range(len(language.alphabet)))
         return
     graph = language.graph
     alive = language.alive[language.length - position - 1]

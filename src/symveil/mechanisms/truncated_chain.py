@@ -12,16 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 
-from symveil.languages.bounded import BoundedRuns, BoundedWords
+from symveil.languages.open import BoundedLanguage
 from symveil.models.word import Codes
 from symveil.privacy.release_chain import ENDS, Moves, State
 
 Row = tuple[int, ...]
 
 
-def truncated_moves(
-    language: BoundedWords | BoundedRuns, word: Codes, weights: Sequence[Fraction]
-) -> tuple[State, Moves]:
+def truncated_moves(language: BoundedLanguage, word: Codes, weights: Sequence[Fraction]) -> tuple[State, Moves]:
     """The first state and the moves of P(u|word) ∝ weights[min(d(u, word), k+1)], u any word of the language."""
     own = word.tolist()
     most = len(weights) - 1

@@ -11,10 +11,7 @@ on the whole language, with weight Tz, and of words at distance ℓ ≤ k, with 
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -22,28 +19,30 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
-from symveil.languages.bounded import BoundedRuns, BoundedWords
-from symveil.languages.edit_distance import edit_distances
 from symveil.languages.edit_neighbours import EditNeighbours
-from symveil.mechanisms.edit_mechanism import EditMechanism, Lengths
+from symveil.languages.language import Metric
+from symveil.languages.open import BoundedLanguage
+from symveil.languages.run_product import AutomatonSize
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.truncated_chain import truncated_moves
 from symveil.mechanisms.truncated_limits import default_cutoff, read_cutoff
-from symveil.models.word import Codes, Word
+from symveil.models.word import Codes, Lengths, Word, split_words
 from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import LastFew, computed_once
 from symveil.numerics.rationals import Number
+from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.truncated_loss import truncated_rate
-from symveil.privacy.edit_law import EditDistanceLaw
 from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.law import ErrorBounds
+from symveil.privacy.law import DistanceLaw, ErrorBounds
 from symveil.privacy.parameters import Adjacency
-from symveil.privacy.release_chain import WEIGHT_PRECISION, ReleaseChain, release_chain, rounded_weight
+from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.randomness import BitSource, Boundaries
 
 _WORDS_REMEMBERED = 8
 
 
-class TruncatedLevenshtein(EditMechanism):
+class TruncatedLevenshtein(Mechanism):
     """The truncated exponential mechanism over words of up to a public number of symbols.
 
     `cutoff` is k. Without one it is the public bound N itself where N is small, so that nothing is
@@ -59,24 +58,27 @@ class TruncatedLevenshtein(EditMechanism):
     (1, 15, 99, 190, 58, 1)
     """
 
-    name: ClassVar[str] = "truncated-levenshtein"
+    name = "truncated-levenshtein"
+    label: ClassVar[str] = "truncated Levenshtein (hides the length)"
+    metric: ClassVar[Metric] = "levenshtein"
+    takes: ClassVar[frozenset[str]] = frozenset({"calibration", "cutoff"})
 
     def __init__(
         self,
-        language: BoundedWords | BoundedRuns,
+        language: BoundedLanguage,
         *,
         epsilon: Number,
         adjacency: Adjacency = 1,
         calibration: str = "tight",
         cutoff: int | None = None,
     ) -> None:
-        if not isinstance(language, BoundedWords | BoundedRuns):
-            raise ParameterError(
-                "language",
-                expected="words_up_to(alphabet, max_length) or runs_up_to(model, max_length)",
-                found=type(language).__name__,
-            )
         super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
+        if language.max_length is None:
+            raise ParameterError(
+                "max_length",
+                expected=f"a public bound on the length for mechanism {self.name} (the length itself is secret)",
+                found="none",
+            )
         self._bounded: Final = language
         self.cutoff: Final = default_cutoff(language) if cutoff is None else read_cutoff(cutoff, language)
 
@@ -87,7 +89,7 @@ class TruncatedLevenshtein(EditMechanism):
         """By how much min(d, k+1) can change between adjacent words."""
         return max(min(self.reach, self.cutoff + 1), 1)
 
-    @cached_property
+    @searched_once
     def certified(self) -> CertifiedRate | None:
         """The proof behind the rate; None where it is the classic ε/2b."""
         if self.calibration == "classic":
@@ -106,43 +108,26 @@ class TruncatedLevenshtein(EditMechanism):
             return Guarantee.of_loss(self.certified.loss, self.certified.how)
         return Guarantee.of_loss(self.epsilon, "classic")
 
-    @property
-    def largest_output(self) -> int | None:
-        """The public bound: every word of the language, and no other, can come out."""
-        return self._bounded.max_length
-
     # --- drawing -------------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
-        released = []
-        for word in np.split(codes, np.cumsum(lengths)[:-1]):
-            around = self._around(word)
-            piece = int(around.choice.pick(bits.words(1), bits)[0])
-            far = piece > self.cutoff
-            released.append(self._bounded.uniform(bits) if far else around.near.draw(piece, bits))
+        released = [self._draw_word(word, bits.of_row(row)) for row, word in enumerate(split_words(codes, lengths))]
         return np.concatenate(released), np.array([len(word) for word in released])
+
+    def _draw_word(self, word: Codes, bits: BitSource) -> Codes:
+        around = self._around(word)
+        piece = int(around.choice.pick(bits.words(1), bits)[0])
+        return self._bounded.uniform(bits) if piece > self.cutoff else around.near.draw(piece, bits)
 
     def _around(self, word: Codes) -> _Around:
         """The words around a word, counted once for as long as it is one of the last few words asked for."""
-        key = word.tobytes()
-        if key not in self._remembered:
-            near = EditNeighbours(
-                word.tolist(),
-                symbols=len(self.alphabet),
-                within=self.cutoff,
-                max_length=self._bounded.max_length,
-                graph=self._bounded.graph,
-                at_most=None,  # whether there is an answer must not depend on the word: the constructor has decided
-            )
-            self._remembered[key] = _Around(self, near)
-            if len(self._remembered) > _WORDS_REMEMBERED:
-                self._remembered.popitem(last=False)
-        self._remembered.move_to_end(key)
-        return self._remembered[key]
+        return self._remembered.of(
+            word.tobytes(), lambda: _Around(self, self._bounded.around(word, within=self.cutoff))
+        )
 
-    @cached_property
-    def _remembered(self) -> OrderedDict[bytes, _Around]:
-        return OrderedDict()
+    @computed_once
+    def _remembered(self) -> LastFew[bytes, _Around]:
+        return LastFew(_WORDS_REMEMBERED)
 
     # --- the law -------------------------------------------------------------------------------
 
@@ -150,7 +135,7 @@ class TruncatedLevenshtein(EditMechanism):
         """e^{−ηℓ} for ℓ = 0 … k+1, at the working precision."""
         return [(-ball(self.rate * distance)).exp() for distance in range(self.cutoff + 2)]
 
-    @cached_property
+    @computed_once
     def size(self) -> int:
         """T: how many words can be released."""
         return self._bounded.size
@@ -163,14 +148,14 @@ class TruncatedLevenshtein(EditMechanism):
             masses = [count * weight for count, weight in zip(self._with_rest(counts), weights, strict=True)]
             log_total = sum(masses, start=arb(0)).log()
             by_distance = np.array([nearest_float(weight.log() - log_total) for weight in weights])
-        return np.asarray(by_distance[np.minimum(edit_distances(word, released), self.cutoff + 1)])
+        return np.asarray(by_distance[np.minimum(self.distance(word, released), self.cutoff + 1)])
 
     def _with_rest(self, counts: list[int]) -> list[int]:
         return [*counts, self.size - sum(counts)]
 
-    def distances(self, word: Word) -> EditDistanceLaw:
+    def _law(self, codes: Codes | None) -> DistanceLaw:
         """The law of min(d, k+1): the last row is for all words farther than k."""
-        codes = self.language.encode(word)
+        assert codes is not None  # noqa: S101 - `distances` asks for a word where they do not look alike
         counts = self._with_rest(self._around(codes).near.counts())
         with precision(STANDARD_PRECISION):
             masses = [count * weight for count, weight in zip(counts, self.falling(), strict=True)]
@@ -180,41 +165,40 @@ class TruncatedLevenshtein(EditMechanism):
             beyond = self._bounded.max_length - (self.cutoff + 1)  # no distance exceeds the public bound
             most = least + max(beyond, 0) * chances[-1]
             rows = len(counts) if counts[-1] else len(counts) - 1
-            return EditDistanceLaw(
+            return DistanceLaw(
                 distances=np.arange(rows),
-                words=tuple(counts[:rows]),
+                all_counts=lambda: counts,
                 probabilities=np.array([nearest_float(chance) for chance in chances[:rows]]),
                 log_probabilities=np.array(
                     [-np.inf if chance.is_zero() else nearest_float(chance.log()) for chance in chances[:rows]]
                 ),
                 expected_error=nearest_float(least),
-                measured="distance",
+                length=len(codes),
                 or_more=bool(counts[-1]),
+                metric="levenshtein",
                 bounds=ErrorBounds(nearest_float(least), nearest_float(most)) if counts[-1] else None,
             )
 
-    def compile_chain(self, words: Sequence[Codes]) -> ReleaseChain:
-        """The released word for each of these words, symbol by symbol, and its end."""
+    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
+        del shown
+        # P is a weight over a sum of weights, each of which is so far from the true one
+        weights, error = self._rational_weights
+        return *truncated_moves(self._bounded, codes, weights), 2 * error
+
+    @computed_once
+    def _rational_weights(self) -> tuple[list[Fraction], Fraction]:
         with precision(WEIGHT_PRECISION):
             rounded = [rounded_weight(weight) for weight in self.falling()]
-        weights = [weight for weight, _ in rounded]
-        moves = [truncated_moves(self._bounded, word, weights) for word in words]
-        # P is a weight over a sum of weights, each of which is so far from the true one
-        error = 2 * max(error for _, error in rounded)
-        return release_chain(self.alphabet, self._bounded.max_length + 1, moves, log_error=error)
+        return [weight for weight, _ in rounded], max(error for _, error in rounded)
 
-    def automaton_size(self, word: Word) -> tuple[int, int]:
+    def automaton_size(self, word: Word) -> AutomatonSize:
         """States and edges of the deterministic automaton around a word: profiles × states of the model, by length."""
         near = self._around(self.language.encode(word)).near
-        return near.state_count, near.edge_count
+        return AutomatonSize(near.state_count, near.edge_count)
 
-    def inputs(self, length: int, *, at_most: int) -> list[Codes]:
-        """The words of the language of up to `length` symbols, by their length."""
-        return self._bounded.enumerate_codes(at_most=at_most)[: length + 1]
-
-    def outputs(self, length: int, *, at_most: int) -> list[Codes]:
-        """The words of the language of up to `length` symbols, by their length."""
-        return self.inputs(length, at_most=at_most)
+    def parameters_document(self) -> dict[str, object]:
+        """The cutoff and the rate."""
+        return {"cutoff": self.cutoff, "rate": float(self.rate)}
 
 
 class _Around:
@@ -224,7 +208,7 @@ class _Around:
         self.near = near
         self._mechanism = mechanism
 
-    @cached_property
+    @computed_once
     def choice(self) -> Boundaries:
         """Piece ℓ ≤ k: a word at distance ℓ; the last piece: any word of the language."""
         return Boundaries(self._cut_points)

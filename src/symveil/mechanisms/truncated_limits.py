@@ -15,14 +15,12 @@ import math
 import numpy as np
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.bounded import BoundedRuns, BoundedWords
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.edit_work import most_edges
 from symveil.languages.graph import WordGraph
+from symveil.languages.open import BoundedLanguage
 from symveil.privacy.calibration.truncated_loss import is_small
 from symveil.randomness import NotPrivateSeededBits
-
-Language = BoundedWords | BoundedRuns
 
 _MOST_EDGES = 10**7
 _MOST_EDGES_OF_STAND_IN = 10**6
@@ -39,7 +37,7 @@ _TRIED_ON_DENSE_MODELS = 2
 _LARGEST_CUTOFF = 1000
 
 
-def default_cutoff(language: Language) -> int:
+def default_cutoff(language: BoundedLanguage) -> int:
     """k where none is asked for: no truncation for short words, then as far as counting takes a second or so.
 
     On a sparse model fewer words are near, so it can look farther; on a dense one it must look less far.
@@ -59,12 +57,12 @@ def default_cutoff(language: Language) -> int:
     raise _too_long(language, 1)
 
 
-def _quick(language: Language) -> tuple[int, float]:
+def _quick(language: BoundedLanguage) -> tuple[int, float]:
     """The k that was measured to be quick on languages like this one, and how many successors a state has."""
     quick: tuple[tuple[int, int], ...] = _QUICK
     branching = math.inf
-    if isinstance(language, BoundedRuns):
-        graph = language.graph
+    graph = language.graph
+    if graph is not None:
         hidden_start = len(graph.edges(graph.start))
         branching = (graph.edge_count - hidden_start) / max(graph.state_count - 1, 1)
         quick = next((rows for widest, rows in _QUICK_ON_MODELS if branching <= widest), _QUICK)
@@ -72,7 +70,7 @@ def _quick(language: Language) -> tuple[int, float]:
     return next((min(longest, k) for bound, k in quick if longest <= bound), min(longest, 3)), branching
 
 
-def read_cutoff(value: int, language: Language) -> int:
+def read_cutoff(value: int, language: BoundedLanguage) -> int:
     """k as it was asked for, if every word is answered in seconds."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= _LARGEST_CUTOFF:
         raise ParameterError("cutoff", expected=f"a whole number from 0 to {_LARGEST_CUTOFF}", found=value)
@@ -82,13 +80,13 @@ def read_cutoff(value: int, language: Language) -> int:
     return cutoff
 
 
-def _takes_seconds(language: Language, cutoff: int, *, try_out: bool) -> bool:
+def _takes_seconds(language: BoundedLanguage, cutoff: int, *, try_out: bool) -> bool:
     if not _can_be_calibrated(language, language.max_length, cutoff):
         return False
     return _can_be_counted(language, cutoff, try_out=try_out)
 
 
-def _can_be_counted(language: Language, cutoff: int, *, try_out: bool) -> bool:
+def _can_be_counted(language: BoundedLanguage, cutoff: int, *, try_out: bool) -> bool:
     """Whether the words around a word are counted in seconds: proved, measured, or tried out on the stand-in."""
     symbols, longest, graph = len(language.alphabet), language.max_length, language.graph
     if most_edges(symbols=symbols, within=cutoff, max_length=longest, graph=graph) <= _MOST_EDGES:
@@ -120,19 +118,19 @@ def _is_like_a_road_network(graph: WordGraph) -> bool:
     return int(successors.max(initial=0)) <= _FEW_SUCCESSORS
 
 
-def _can_be_calibrated(language: Language, longest: int, cutoff: int) -> bool:
+def _can_be_calibrated(language: BoundedLanguage, longest: int, cutoff: int) -> bool:
     """Whether the balls around words of every length are bounded in seconds; times measured, in microseconds."""
     if longest == language.max_length and is_small(language):
         return True
     entries = longest * (cutoff + 1) * (2 * cutoff + 1)
-    if isinstance(language, BoundedRuns):
+    if language.graph is not None:
         each = 10 + language.graph.edge_count / 100
     else:
         each = 3 + longest * math.log2(len(language.alphabet)) / 600  # numbers of as many bits as the longest word
     return entries * each <= _MOST_MICROSECONDS
 
 
-def _too_long(language: Language, cutoff: int) -> ParameterError:
+def _too_long(language: BoundedLanguage, cutoff: int) -> ParameterError:
     """What to say of public things that would take too long together."""
     if _can_be_calibrated(language, language.max_length, 1):
         return ParameterError(
@@ -148,7 +146,7 @@ def _too_long(language: Language, cutoff: int) -> ParameterError:
             short = middle
         else:
             long = middle
-    other = "" if isinstance(language, BoundedRuns) else "; mechanism edit takes words of any length"
+    other = "" if language.graph is not None else "; mechanism edit takes words of any length"
     return ParameterError(
         "max_length",
         expected=f"at most {short} for mechanism truncated-levenshtein here (more would take too long{other})",

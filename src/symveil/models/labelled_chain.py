@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Self, cast
 
 from symveil.drawing.diagram import Diagram, Edge, Node
@@ -14,6 +13,7 @@ from symveil.drawing.svg import to_svg
 from symveil.errors import ModelError
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.names import ordered_names, require_known, require_name, require_rows, shown
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
 
 END_LABEL = "$"
@@ -28,7 +28,7 @@ Pair = tuple[str, str]
 class LabelledChain:
     """States, transitions (state, state, probability), a label for each state, and which states are related.
 
-    Whoever watches a run sees the labels of its states, for ever, and asks where it started.
+    Anyone who watches a run sees the labels of its states, for ever, and asks where it started.
     `related` lists the pairs of states that are to be hard to tell apart; each counts in both
     directions. A state in which runs end has a transition to itself, and a label of its own.
 
@@ -177,7 +177,7 @@ class LabelledChain:
 
     # --- looking things up ---------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def number(self) -> dict[str, int]:
         """The place of each state."""
         return {state: place for place, state in enumerate(self.states)}

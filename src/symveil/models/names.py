@@ -82,4 +82,6 @@ def shown(value: object) -> str:
         text = repr(value)
     except ValueError:  # Python refuses to print very long integers
         return f"a {type(value).__name__} of thousands of digits"
+    except RecursionError:
+        return f"a {type(value).__name__}, nested too deeply"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

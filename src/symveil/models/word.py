@@ -12,10 +12,12 @@ from symveil.models.alphabet import Alphabet, Symbol, is_hashable
 
 Word = Sequence[Symbol]
 Codes = NDArray[np.int32]
+Lengths = NDArray[np.int64]
+"""How many symbols each word has, where the codes of all words stand one after the other."""
 
 
-def encode(word: Word, alphabet: Alphabet) -> Codes:
-    """The codes of a word's symbols.
+def encode(word: Word, alphabet: Alphabet, *, tell_length: bool = True) -> Codes:
+    """The codes of a word's symbols; an error says how long the word is unless that is a secret.
 
     >>> encode("cab", Alphabet.from_symbols("abc")).tolist()
     [2, 0, 1]
@@ -34,15 +36,16 @@ def encode(word: Word, alphabet: Alphabet) -> Codes:
     if -1 in codes:
         # The symbol is a secret: the position tells the owner enough and a reader of logs nothing.
         position = codes.index(-1) + 1
+        length = f" of {len(codes)}" if tell_length else ""
         raise WordError(
             f"word: expected symbols of the alphabet ({len(alphabet)} symbols), found another one at position "
-            f"{position} of {len(codes)}",
+            f"{position}{length}",
             position=position,
         )
     return np.array(codes, dtype=np.int32)
 
 
-def encode_many(words: Iterable[Word], alphabet: Alphabet) -> list[Codes]:
+def encode_many(words: Iterable[Word], alphabet: Alphabet, *, tell_length: bool = True) -> list[Codes]:
     """The codes of each word; an error also says which word, counted from 1."""
     if isinstance(words, str):
         # each of its characters would be a word of its own, with a budget of its own
@@ -50,7 +53,7 @@ def encode_many(words: Iterable[Word], alphabet: Alphabet) -> list[Codes]:
     codes = []
     for number, word in enumerate(words, start=1):
         try:
-            codes.append(encode(word, alphabet))
+            codes.append(encode(word, alphabet, tell_length=tell_length))
         except WordError as error:
             raise WordError(f"word {number}, {error}", position=error.position) from None
     return codes
@@ -80,8 +83,25 @@ def check_code_range(codes: Codes, alphabet: Alphabet) -> None:
         )
 
 
-def read_length(value: int) -> int:
-    """The number of symbols of a word."""
+def read_length(value: int, *, name: str = "length") -> int:
+    """The number of symbols of a word, or a public bound on it, as the parameter `name`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ParameterError("length", expected="a whole number, 0 or more", found=value)
+        raise ParameterError(name, expected="a whole number, 0 or more", found=value)
     return int(value)
+
+
+def split_words(codes: Codes, lengths: Lengths) -> list[Codes]:
+    """The words one by one, from all their codes and their lengths.
+
+    >>> [word.tolist() for word in split_words(np.array([0, 1, 2], dtype=np.int32), np.array([2, 0, 1]))]
+    [[0, 1], [], [2]]
+    """
+    return np.split(codes, np.cumsum(lengths)[:-1]) if len(lengths) else []
+
+
+def as_rows(codes: Codes, lengths: Lengths, length: int) -> Codes:
+    """Words that all have `length` symbols as the rows of an array; refused where one has not."""
+    other = np.flatnonzero(lengths != length)
+    if len(other):
+        raise WordError(f"word {other[0] + 1}, word: expected {length} symbols, found {lengths[other[0]]}")
+    return codes.reshape(len(lengths), length)

@@ -1,8 +1,9 @@
 """Ball arithmetic: real numbers with a proved error, at a precision one chooses.
 
 A ball (`flint.arb`) holds every value that the exact result can have. The working precision of
-the library underneath is one number per process; a wrong one would make balls wider, never wrong,
-but results should not depend on what another thread does, so it is held under a lock.
+the library underneath is one number per process, not per thread; a wrong one would make balls wider, never
+wrong, but results should not depend on what another thread does, so it is held under a lock. Who holds it
+must not wait for another thread, which may be waiting for it (`turns`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 
 from flint import arb, ctx, fmpq, fmpz
@@ -20,6 +21,7 @@ from flint import arb, ctx, fmpq, fmpz
 STANDARD_PRECISION = 128
 
 _precision_lock = threading.RLock()
+_own = threading.local()  # .depth: in how many blocks of `precision` this thread is
 
 
 def _forget_parent() -> None:
@@ -41,12 +43,31 @@ def precision(bits: int) -> Iterator[None]:
     True
     """
     with _precision_lock:
-        before = ctx.prec
-        ctx.prec = bits
+        before, depth = ctx.prec, getattr(_own, "depth", 0)
         try:
+            _own.depth = depth + 1
+            ctx.prec = bits
             yield
         finally:
+            _own.depth = depth
             ctx.prec = before
+
+
+def holds_precision() -> bool:
+    """Whether this thread is inside a block of `precision`: then it may not wait for another thread.
+
+    >>> holds_precision()
+    False
+    >>> with precision(64):
+    ...     holds_precision()
+    True
+    """
+    return bool(getattr(_own, "depth", 0))
+
+
+def _own_precision() -> AbstractContextManager[None]:
+    """The precision that this thread works at, the standard one where it works at none: not that of another thread."""
+    return nullcontext() if holds_precision() else precision(STANDARD_PRECISION)
 
 
 def ball(value: Fraction | int) -> arb:
@@ -57,13 +78,15 @@ def ball(value: Fraction | int) -> arb:
 
 def upper_bound(value: arb) -> Fraction:
     """A rational that the ball does not exceed, as close as the ball allows."""
-    mantissa, exponent = value.upper().man_exp()
+    with _own_precision():
+        mantissa, exponent = value.upper().man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def float_bounds(value: arb) -> tuple[float, float]:
     """Floats below and above everything in the ball."""
-    low, high = float(value.lower()), float(value.upper())
+    with _own_precision():
+        low, high = float(value.lower()), float(value.upper())
     # converting to float rounds to nearest: one float further out is outside for certain
     return math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
 

@@ -8,14 +8,16 @@ from typing import Literal, get_args
 import numpy as np
 
 from symveil.errors import ParameterError
+from symveil.languages.language import Metric
 from symveil.numerics.rationals import Number, exact
 
 Calibration = Literal["tight", "classic"]
 Utility = Literal["distance", "inverse"]
-Metric = Literal["hamming", "levenshtein"]
 Adjacency = int | Literal["all"]
 
 _LARGEST_EPSILON = 10**9
+_MOST_DIGITS = 400
+_TOO_MANY_DIGITS = 10**_MOST_DIGITS
 
 
 def read_epsilon(value: Number, *, zero_allowed: bool = False) -> Fraction:
@@ -33,6 +35,25 @@ def read_epsilon(value: Number, *, zero_allowed: bool = False) -> Fraction:
     if epsilon > _LARGEST_EPSILON:
         raise ParameterError("epsilon", expected=f"at most {_LARGEST_EPSILON}", found=value)
     return epsilon
+
+
+def require_spellable(value: Fraction, name: str) -> Fraction:
+    """`value`, if a manifest can spell it so that anyone who checks the manifest reads the same number again.
+
+    Parameters
+    ----------
+    value
+        An exact parameter.
+    name
+        What a refusal calls it.
+
+    >>> require_spellable(Fraction(1, 3), "epsilon")
+    Fraction(1, 3)
+    """
+    if max(value.numerator, value.denominator) >= _TOO_MANY_DIGITS:
+        found = "more, which its manifest could not say"
+        raise ParameterError(name, expected=f"a fraction of at most {_MOST_DIGITS} digits above and below", found=found)
+    return value
 
 
 def read_adjacency(value: Adjacency, *, length: int) -> int:

@@ -13,11 +13,18 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.runs import RunLanguage, sum_over_edges
+from symveil.errors import ParameterError
+from symveil.languages.language import Language
+from symveil.languages.open import OpenRuns
+from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
+from symveil.privacy.parameters import Adjacency, read_adjacency
 from symveil.randomness import NotPrivateSeededBits
 
 SAMPLED_WORDS = 100
+_FEWER_WORDS = 20
+# Counting farther would take long, and a promise with so many neighbours is not thin.
+_MOST_EDITS = 3
 _SEED = 7
 # Below these numbers of neighbours the promise is thin.
 _FEW_NEIGHBOURS = 2.0
@@ -45,23 +52,52 @@ class Protection:
         }
 
 
-@lru_cache(maxsize=16)
-def protection(language: RunLanguage, adjacency: int) -> Protection:
-    """The protection of a language, averaged over its public model; kept, because it does not depend on ε.
+def protection(language: Language, adjacency: Adjacency) -> Protection | None:
+    """The protection of a model's language, averaged over its public words; None where every word has all neighbours.
+
+    Under the Levenshtein metric insertions move positions, so there is no count by position; beyond 3 edits words
+    are not counted: it is then a lower bound. It is kept, because it does not depend on ε.
+
+    Parameters
+    ----------
+    language
+        The words, all of one length or of lengths up to a bound.
+    adjacency
+        How far apart adjacent words may be; "all": any two.
 
     >>> from symveil.languages.runs import runs
     >>> from symveil.models.markov_chain import MarkovChain
     >>> rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
-    >>> found = protection(runs(MarkovChain.from_transitions(rows, initial="d"), length=3), adjacency=1)
-    >>> found.by_position                     # only the detour over b or c can be hidden
+    >>> near = protection(runs(MarkovChain.from_transitions(rows, initial="d"), length=3), adjacency=1)
+    >>> near.by_position                     # only the detour over b or c can be hidden
     (0.0, 1.0, 0.0)
     """
+    if language.graph is None:
+        return None
+    reach = read_adjacency(adjacency, length=language.max_length or 0)
+    if isinstance(language, OpenRuns):
+        return _by_edits(language, reach)
+    if not isinstance(language, RunLanguage):
+        raise ParameterError("language", expected="words of one length, or up to a bound", found=repr(language))
+    return _by_substitutions(language, reach)
+
+
+@lru_cache(maxsize=16)
+def _by_substitutions(language: RunLanguage, adjacency: int) -> Protection:
     adjacency = min(adjacency, language.largest_distance)
     words = typical_words(language, SAMPLED_WORDS)
     totals, positions = np.zeros(len(words)), np.zeros((len(words), language.length))
     for index, word in enumerate(words):
         totals[index], positions[index] = _neighbours(language, word, adjacency)
     return Protection(float(totals.mean()), tuple(positions.mean(axis=0).tolist()))
+
+
+@lru_cache(maxsize=16)
+def _by_edits(language: OpenRuns, adjacency: int) -> Protection:
+    bits = NotPrivateSeededBits(_SEED)
+    within = min(adjacency, _MOST_EDITS, max(language.max_length, 1))
+    total = sum(sum(language.around(language.uniform(bits), within=within).counts()) - 1 for _ in range(_FEWER_WORDS))
+    return Protection(total / _FEWER_WORDS, ())
 
 
 def typical_words(language: RunLanguage, count: int) -> Codes:
@@ -100,7 +136,7 @@ def _neighbours(language: RunLanguage, word: Codes, adjacency: int) -> tuple[flo
         differs = graph.symbol != own
         values[differs, 1:] = values[differs, :-1]
         values[differs, 0] = 0.0
-        back.append(sum_over_edges(graph, values))
+        back.append(graph.sum_over_edges(values))
     back.reverse()
     forward = np.zeros((graph.state_count, adjacency + 1))
     forward[graph.start, 0] = 1.0

@@ -3,7 +3,7 @@
 A verifier that reads this chain needs to know nothing about the mechanism, its analysis or its code. The
 probabilities of a mechanism are real numbers such as e^{−η}; those of a chain are rationals. So the chain
 has a law of its own, and `log_error` bounds how far it can be from the mechanism's, for every word that
-can be released: |ln P_chain(u|w) − ln P(u|w)| ≤ log_error. Whoever proves something about the chain pays for that.
+can be released: |ln P_chain(u|w) − ln P(u|w)| ≤ log_error. Anyone who proves something about the chain pays for that.
 """
 
 from __future__ import annotations
@@ -11,17 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 from flint import arb
 
 from symveil.errors import TooLargeError
 from symveil.models.alphabet import Alphabet
 from symveil.models.labelled_chain import END_LABEL, START_LABEL, LabelledChain, Pair
-from symveil.models.word import Codes
 from symveil.numerics.balls import upper_bound
-from symveil.privacy.edit_law import EditLaw
-from symveil.privacy.law import Law
 
 MOST_STATES = 200_000
 
@@ -44,20 +40,6 @@ class ReleaseChain:
     chain: LabelledChain
     starts: tuple[str, ...]
     log_error: Fraction
-
-
-class ChainLaw(Law, Protocol):
-    """A law that can be compiled."""
-
-    def compile_chain(self, words: Codes) -> ReleaseChain:
-        """The law of the released word for each row of codes."""
-
-
-class EditChainLaw(EditLaw, Protocol):
-    """The same for words of different lengths."""
-
-    def compile_chain(self, words: Sequence[Codes]) -> ReleaseChain:
-        """The law of the released word for each of the words."""
 
 
 def release_chain(

@@ -8,6 +8,7 @@ Stands on numerics.
 from symveil.randomness.bits import BitSource, NotPrivateSeededBits, SystemBits, system_bits
 from symveil.randomness.choices import Boundaries
 from symveil.randomness.records import RecordKey, RecordStreams, new_release_key
+from symveil.randomness.tokens import new_token
 from symveil.randomness.uniform import uniform_below, uniform_integer
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "RecordStreams",
     "SystemBits",
     "new_release_key",
+    "new_token",
     "system_bits",
     "uniform_below",
     "uniform_integer",

@@ -137,7 +137,7 @@ class SystemBits(BitSource):
 class NotPrivateSeededBits(BitSource):
     """The same bits for the same seed: for tests and for nothing else. NOT PRIVATE.
 
-    Whoever knows the seed can undo the noise.
+    Anyone who knows the seed can undo the noise.
 
     >>> NotPrivateSeededBits(7).words(2).tolist() == NotPrivateSeededBits(7).words(2).tolist()
     True

@@ -37,7 +37,7 @@ Names = NDArray[np.uint32]
 
 
 def new_release_key() -> bytes:
-    """A key for one release, from the operating system. Whoever has it can undo the noise."""
+    """A key for one release, from the operating system. Anyone who has it can undo the noise."""
     return os.urandom(KEY_BYTES)
 
 

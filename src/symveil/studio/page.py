@@ -1,7 +1,8 @@
 """The page: header, navigation, six panels of which one is shown, and what the browser tells about them.
 
 Every panel has an address of its own. All of them are on every page, so that what was typed stays
-when another panel is looked at; a panel computes nothing before it is opened.
+when another panel is looked at; a panel computes nothing before it is opened. Addresses are relative:
+everything lies in the room that `access` names.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def build_pages(studio: Studio) -> None:
 
     @ui.page("/")
     def first() -> RedirectResponse:
-        return RedirectResponse(f"/{PANELS[0].name}")
+        return RedirectResponse(PANELS[0].name)
 
 
 def _prepare(studio: Studio) -> None:
@@ -64,10 +65,11 @@ class Page:
         # a link is about the panel it opens
         self.panels = {kind.name: kind(studio, self.client, linked if kind.name == shown else {}) for kind in PANELS}
         ui.add_head_html(
-            f'<link rel="stylesheet" href="/assets/studio.css?{__version__}">'
-            f'<script src="/assets/theme.js?{__version__}"></script>'
-            f'<script defer src="/assets/studio.js?{__version__}"></script>'
+            f'<link rel="stylesheet" href="assets/studio.css?{__version__}">'
+            f'<script src="assets/theme.js?{__version__}"></script>'
+            f'<script defer src="assets/studio.js?{__version__}"></script>'
             '<meta name="description" content="symveil studio: a local page">'
+            '<meta name="google" content="notranslate">'  # a service that translates would be sent the page
         )
         ui.html(_header(shown), sanitize=False).classes("top")
         # NiceGUI's own layout is the page's main landmark already
@@ -77,7 +79,8 @@ class Page:
         ui.on("studio_form", self._changed)
         ui.on("studio_act", self._act)
         ui.on("studio_open", self._open)
-        self.panels[shown].open()
+        # not before the page's own socket is there: fetching a page computes nothing
+        self.client.on_connect(self.panels[shown].open)
         self.client.on_disconnect(self._left)
 
     def _build(self, panel: Panel, *, hidden: bool) -> None:
@@ -129,13 +132,13 @@ class Page:
 
 def _header(shown: str) -> str:
     links = "".join(
-        f'<a href="/{kind.name}" data-open="{kind.name}"{" aria-current=page" if kind.name == shown else ""}>'
+        f'<a href="{kind.name}" data-open="{kind.name}"{" aria-current=page" if kind.name == shown else ""}>'
         f"{html.escape(kind.name.capitalize())}</a>"
         for kind in PANELS
     )
     return (
         '<a class="skip" href="#main">Skip to the panel</a><header>'
-        '<a class="brand" href="/release" data-open="release"><svg viewBox="0 0 32 32" width="26" height="26" '
+        '<a class="brand" href="release" data-open="release"><svg viewBox="0 0 32 32" width="26" height="26" '
         'aria-hidden="true"><path d="M5 9c4-5 8-5 11 0s7 5 11 0M5 16c4-5 8-5 11 0s7 5 11 0M5 23c4-5 8-5 11 0s7 5 11 0" '
         'fill="none" stroke="currentColor" stroke-width="2.6" stroke-linecap="round"/></svg>'
         "<span>symveil <b>studio</b></span></a>"

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import signal
-import socket
 import sys
-import tempfile
-import threading
-import webbrowser
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -20,50 +15,57 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 from nicegui import ui
 
-from symveil.errors import ParameterError
+from symveil.studio.access import Access
+from symveil.studio.browser import open_in_browser
+from symveil.studio.folder import session_folder
 from symveil.studio.guard import OnlyThisMachine
+from symveil.studio.mistakes import only_places
 from symveil.studio.page import build_pages
+from symveil.studio.port import listening_socket
 from symveil.studio.studio import Studio
 from symveil.studio.uploads import add_upload_route
 
-HOST = "127.0.0.1"
-USUAL_PORT = 8321
 _ASSETS = Path(__file__).parent / "assets"
 
 
 def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, listening: Callable[[str], None]) -> None:
-    """Serve the studio until it is interrupted; `listening` is told its address when it is there.
+    """Serve the studio until it is interrupted.
 
-    Without a port it is the usual one, or a free one.
+    Parameters
+    ----------
+    port
+        Where it listens on 127.0.0.1; 0 is a free port, and None the usual one. It is refused if it is taken.
+    open_browser
+        Whether to open a browser.
+    ledger
+        The ledger that its panel shows.
+    listening
+        Is told the address with its token as soon as requests are taken.
     """
-    with (
-        _ended_by_signals() as on_signal,
-        _bound(port) as bound,
-        tempfile.TemporaryDirectory(prefix="symveil-studio-") as folder,
-    ):
-        found = int(bound.getsockname()[1])
-        address = f"http://{HOST}:{found}/"
+    with _ended_by_signals() as on_signal, listening_socket(port) as bound, session_folder() as folder:
+        access = Access(int(bound.getsockname()[1]))
         if os.environ.get("SYMVEIL_CACHE") == "":
             # nothing is to be kept: calibrations are shared between the workers and go with the session
-            os.environ["SYMVEIL_CACHE"] = str(Path(folder, "calibrations"))
-        studio = Studio(Path(folder), ledger=ledger)
-        # neither requests nor their addresses are logged, and unknown ones are not either: they may be mistyped secrets
-        logging.getLogger("nicegui").setLevel(logging.ERROR)
+            os.environ["SYMVEIL_CACHE"] = str(folder / "calibrations")
+        studio = Studio(folder, ledger=ledger)
         config = uvicorn.Config(
-            _application(studio, found),
+            _application(studio, access),
             access_log=False,
-            log_level="error",
+            log_config=None,
             lifespan="on",
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=5,
         )
         server = uvicorn.Server(config)
         on_signal.append(lambda: server.handle_exit(signal.SIGTERM, None))
-        listening(address)
+        listening(access.address)
         if open_browser:
-            threading.Timer(0.8, webbrowser.open, [address]).start()
+            open_in_browser(access.address, folder)
         try:
-            server.run(sockets=[bound])
+            # neither requests nor their addresses are logged: unknown ones may be mistyped secrets
+            with only_places():
+                server.run(sockets=[bound])
         finally:
             on_signal.clear()
             studio.close()
@@ -97,7 +99,7 @@ def _ended_by_signals() -> Iterator[list[Callable[[], None]]]:
             signal.signal(known, handler)
 
 
-def _application(studio: Studio, port: int) -> OnlyThisMachine:
+def _application(studio: Studio, access: Access) -> OnlyThisMachine:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.mount("/assets", StaticFiles(directory=_ASSETS))
     add_upload_route(app, studio)
@@ -105,30 +107,12 @@ def _application(studio: Studio, port: int) -> OnlyThisMachine:
     ui.run_with(
         app,
         title="symveil studio",
-        favicon=_ASSETS / "favicon.svg",
+        # inside the page: a browser asks for a file late, perhaps when somebody else has the port
+        favicon=(_ASSETS / "favicon.svg").read_text(encoding="utf-8"),
         language="en-US",
         tailwind=False,
         show_welcome_message=False,
         reconnect_timeout=30.0,
         binding_refresh_interval=None,
     )
-    return OnlyThisMachine(app, port=port)
-
-
-def _bound(port: int | None) -> socket.socket:
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((HOST, USUAL_PORT if port is None else port))
-    except OverflowError:
-        listening.close()
-        raise ParameterError("port", expected="a whole number from 0 to 65535", found=port) from None
-    except OSError as error:
-        if port is not None:
-            listening.close()
-            found = error.strerror or "another program there"
-            raise ParameterError(
-                "port", expected="one that nobody uses; leave it out to get one", found=found
-            ) from None
-        listening.bind((HOST, 0))
-    return listening
+    return OnlyThisMachine(app, access=access)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 import shutil
 from pathlib import Path
 from urllib.parse import unquote
@@ -13,6 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.requests import ClientDisconnect
 
 from symveil.errors import FileError
+from symveil.randomness import new_token
 from symveil.studio.guard import LARGEST_UPLOAD
 from symveil.studio.studio import Studio
 
@@ -31,7 +31,7 @@ def add_upload_route(app: FastAPI, studio: Studio) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
         if sum(1 for _ in folder.iterdir()) >= _MOST_FILES:
             return JSONResponse({"error": f"at most {_MOST_FILES} files a session; start the studio again"}, 409)
-        handle = secrets.token_urlsafe(16)
+        handle = new_token(16)
         place = folder / handle
         place.mkdir(mode=0o700)
         try:
@@ -41,6 +41,9 @@ def add_upload_route(app: FastAPI, studio: Studio) -> None:
         except ClientDisconnect:  # it went away, or the guard cut it off
             shutil.rmtree(place)  # what is not there does not count
             return JSONResponse({"error": f"the file is too large: at most {LARGEST_UPLOAD >> 20} MiB"}, 413)
+        except OSError as error:
+            shutil.rmtree(place, ignore_errors=True)
+            return JSONResponse({"error": f"the file could not be kept: {error.strerror or 'no place'}"}, 507)
         return JSONResponse({"handle": handle, "name": name})
 
 

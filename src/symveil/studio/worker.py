@@ -11,14 +11,13 @@ import asyncio
 import contextlib
 import multiprocessing
 import signal
-import traceback
+import warnings
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import Any
 
-from symveil.errors import SymveilError
+from symveil.errors import InternalError, SymveilError
 
 Progress = Callable[[int, int, str], None]
 """(done, of, what is being done)."""
@@ -143,24 +142,29 @@ class Worker:
 def serve_jobs(pipe: Connection[Any, Any]) -> None:
     """The loop of the worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the studio, which ends its workers
+    warnings.simplefilter("ignore")  # a library's warning may quote the word: a symbol that a font does not have
 
     def progress(done: int, of: int, told: str) -> None:
         pipe.send(("progress", (done, of, told)))
 
-    with contextlib.suppress(EOFError, BrokenPipeError):
+    with contextlib.suppress(EOFError, OSError):  # the studio is gone
         while True:
-            task, arguments = pipe.recv()
             try:
-                answer = ("done", task(*arguments, progress))
-            except SymveilError as error:
-                answer = ("refused", error)
-            except MemoryError:
-                answer = ("broken", "there is not enough memory for this; use a shorter word or a smaller model")
-            except Exception as error:
-                answer = ("broken", _place(error))
-            pipe.send(answer)
+                task, arguments = pipe.recv()
+                answer = _answer(task, arguments, progress)
+                pipe.send(answer)
+            except (EOFError, OSError):
+                raise
+            except Exception as error:  # a job or an answer that cannot be sent: Python would print it, and end here
+                pipe.send(("broken", str(InternalError.of(error))))
 
 
-def _place(error: Exception) -> str:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}: this is a mistake in symveil"
+def _answer(task: Task, arguments: tuple[object, ...], progress: Progress) -> tuple[str, Any]:
+    try:
+        return "done", task(*arguments, progress)
+    except SymveilError as error:
+        return "refused", error
+    except MemoryError:
+        return "broken", "there is not enough memory for this; use a shorter word or a smaller model"
+    except BaseException as error:  # a panic of a library in Rust is no Exception
+        return "broken", str(InternalError.of(error))

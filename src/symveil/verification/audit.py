@@ -2,36 +2,60 @@
 
 ε-privacy says P(w'|w) ≤ e^ε P(w'|v) for every released w' and every adjacent w, v. On a small
 language there is nothing to believe: all of these can be computed and compared.
+
+Where words have different lengths the inputs are all words of up to a length. The outputs are all words that can be
+released, or, where there is no end to them, all up to a length; what longer outputs can tell is then not
+enumerated, and the verdict carries what the mechanism proves of it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, SymveilError, TooLargeError
-from symveil.languages.language import Language
-from symveil.models.word import Codes
+from symveil.languages.language import FAR
+from symveil.models.word import Codes, read_length
+from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import at_least
-from symveil.privacy.edit_law import EditLaw
 from symveil.privacy.law import Law
-from symveil.verification.edit_audit import audit_edits
 from symveil.verification.verdict import AuditVerdict, Witness, losses
 
-# The table of all P(w'|w) has one float for every pair of words: 128 MiB at this size.
+# The table of all P(w'|w) has one float for every pair of an input and an output.
 MOST_WORDS = 4096
+_MOST_WORDS_OF_ALL_LENGTHS, _MOST_OUTPUTS = 1_500, 20_000
+_MOST_TABLE = 20_000_000
 _MOST_COMPARISONS = 2 * 10**10
 _SHORT = 3  # symbols: how long the words of an audit are where nothing else is said
 
-Progress = Callable[[int, int], None]
+Place = tuple[int, int, int]
+"""The indices of a word, of a neighbour, and of an output."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Enumerated:
+    """What an audit looks at: all words that may be handed in, all that may be released, or the short ones."""
+
+    inputs: list[Codes]
+    outputs: list[Codes]
+    whole: bool
+    """Whether these are all outputs."""
+
+    @property
+    def words(self) -> list[Codes]:
+        return [word for rows in self.inputs for word in rows]
+
+    @property
+    def released(self) -> list[Codes]:
+        return [word for rows in self.outputs for word in rows]
 
 
 def audit(
-    law: Law | EditLaw,
+    law: Law,
     *,
     length: int | None = None,
     output_length: int | None = None,
@@ -39,82 +63,137 @@ def audit(
 ) -> AuditVerdict:
     """The exact worst-case loss of `law` over all ordered pairs of adjacent words, with a witness.
 
-    For mechanisms under Levenshtein adjacency the words are those of up to `length` symbols (by default up to
-    the longest that can be released, or 3), and the outputs, where there is no end to them, those of up to
-    `output_length`; see `verification.edit_audit`.
+    Parameters
+    ----------
+    law
+        A mechanism, or anything else that says which words it takes and releases, and with what probability.
+    length
+        Where words have different lengths: those of up to so many symbols are compared (by default up to the longest
+        that can be released, or 3).
+    output_length
+        Where there is no end to the outputs: those of up to so many symbols are looked at.
+    progress
+        Called with the number of words done and the number of all.
 
     >>> import symveil as sv
     >>> verdict = sv.audit(sv.PermuteAndFlip(sv.words("abc", 3), epsilon=1))
     >>> verdict.private, round(verdict.worst_epsilon, 9), verdict.pairs_checked
     (True, 1.0, 162)
-    >>> sv.audit(sv.TruncatedLevenshtein(sv.words_up_to("ab", 4), epsilon=3)).private
-    True
+    >>> verdict = sv.audit(sv.EditChannel(alphabet="ab", epsilon=4), length=3, output_length=6)
+    >>> verdict.private, round(verdict.worst_epsilon, 6), round(verdict.longer_outputs_epsilon, 6)
+    (True, 4.0, 4.0)
     """
-    if getattr(law, "metric", "hamming") == "levenshtein":
-        edits = cast(EditLaw, law)
-        if length is None:
-            length = _SHORT if edits.largest_output is None else edits.largest_output
-        return audit_edits(edits, length=length, output_length=output_length, progress=progress)
-    if length is not None or output_length is not None:
-        raise ParameterError(
-            "length", expected="none: the words of this language have one length, and all are enumerated", found=length
-        )
-    return _audit_one_length(cast(Law, law), progress)
-
-
-def _audit_one_length(law: Law, progress: Progress | None) -> AuditVerdict:
-    words = law.language.enumerate_codes(at_most=MOST_WORDS)
-    near = [neighbours_of(law, words, index) for index in range(len(words))]
+    listed = _enumerated(law, length, output_length)
+    words = listed.words
+    near = list(neighbours(law, listed.inputs))
     pairs = sum(map(len, near))
-    if pairs * len(words) > _MOST_COMPARISONS:
+    outputs = sum(map(len, listed.outputs))
+    if pairs * outputs > _MOST_COMPARISONS:
         raise TooLargeError(
-            f"audit: expected at most {_MOST_COMPARISONS} comparisons, found {pairs * len(words)}; use a shorter "
+            f"audit: expected at most {_MOST_COMPARISONS} comparisons, found {pairs * outputs}; use a shorter "
             "length, a smaller alphabet or a smaller adjacency",
         )
-    log_law = _log_law_table(law, words)
-    worst, place = -math.inf, None
-    for index, neighbours in enumerate(near):
-        for part in np.array_split(neighbours, max(1, len(neighbours) // 64)):
-            found = losses(log_law[index], log_law[part])
-            if found.size and found.max() > worst:
-                worst = float(found.max())
-                row, released = np.unravel_index(int(found.argmax()), found.shape)
-                place = (index, int(part[row]), int(released))
-        if progress:
-            progress(index + 1, len(words))
+
+    def half_done(step: int) -> None:  # half of the work on a word is its row of the table, half are its comparisons
+        if progress and step % 2:
+            progress(step // 2 + 1, len(words))
+
+    log_law = _log_law_table(law, listed, half_done)
+    worst, place = _worst(log_law, near, lambda index: half_done(len(words) + index))
     # A difference of two rounded logarithms may be this much too large: what is reported was really attained.
     finite = np.abs(log_law[np.isfinite(log_law)])
     worst -= 4 * float(finite.max(initial=0.0)) * 2.0**-52
+    one_length = law.length is not None
     return AuditVerdict(
         mechanism=law.name,
         nominal_epsilon=at_least(law.epsilon),
         worst_epsilon=max(worst, 0.0),
-        witness=_witness(law.language, words, place) if place else None,
+        witness=_witness(law, listed, place) if place else None,
         pairs_checked=pairs,
+        outputs_up_to=None if one_length else len(listed.outputs) - 1,
+        longer_outputs_epsilon=None if listed.whole else law.guarantee.epsilon,
     )
 
 
-def neighbours_of(law: Law, words: Codes, index: int) -> NDArray[np.int64]:
-    """The words that are to be hard to tell from a word: close to it, and alike in what is public."""
-    distance = np.count_nonzero(words != words[index], axis=1)
-    near = (distance > 0) & (distance <= law.adjacency) & law.language.comparable(words[index], words)
-    return np.flatnonzero(near)
+def neighbours(law: Law, inputs: list[Codes]) -> Iterator[NDArray[np.int64]]:
+    """For each of the words, given by their length, the indices of those that are to be hard to tell from it."""
+    for rows in inputs:
+        for word in rows:
+            distance = np.concatenate([law.distance(word, others) for others in inputs])
+            yield np.flatnonzero((distance > 0) & (distance <= min(law.adjacency, FAR - 1)))
 
 
-def _log_law_table(law: Law, words: Codes) -> NDArray[np.float64]:
+def _enumerated(law: Law, length: int | None, output_length: int | None) -> _Enumerated:
+    if law.length is not None:
+        if length is not None or output_length is not None:
+            raise ParameterError(
+                "length",
+                expected="none: the words of this language have one length, and all are enumerated",
+                found=length,
+            )
+        return _Enumerated(law.inputs(at_most=MOST_WORDS), law.outputs(at_most=MOST_WORDS), whole=True)
+    if length is None:
+        length = _SHORT if law.largest_output is None else law.largest_output
+    inputs = law.inputs(read_length(length), at_most=_MOST_WORDS_OF_ALL_LENGTHS)
+    outputs = law.outputs(_longest_output(law, length, output_length), at_most=_MOST_OUTPUTS)
+    taken, given = sum(map(len, inputs)), sum(map(len, outputs))
+    if taken * given > _MOST_TABLE or (taken * len(inputs)) ** 2 > _MOST_COMPARISONS // 10:
+        raise TooLargeError(
+            f"audit: expected at most {_MOST_TABLE} pairs of an input and an output, and short words, found "
+            f"{taken} × {given} with up to {len(inputs) - 1} symbols; use a smaller length"
+        )
+    whole = law.largest_output is not None and law.largest_output < len(outputs)
+    return _Enumerated(inputs, outputs, whole=whole)
+
+
+def _longest_output(law: Law, length: int, asked: int | None) -> int:
+    """All outputs where they end; else as asked, else as long as few enough of them exist."""
+    if law.largest_output is not None:
+        return law.largest_output
+    if asked is not None:
+        return read_length(asked, name="output_length")
+    symbols, longest = len(law.alphabet), length + 1
+    total = sum(symbols**each for each in range(longest + 1))
+    while longest < length + 4 and total + symbols ** (longest + 1) <= _MOST_OUTPUTS // 4:
+        longest += 1
+        total += symbols**longest
+    return longest
+
+
+def _log_law_table(law: Law, listed: _Enumerated, done: Callable[[int], None]) -> NDArray[np.float64]:
     """ln P(w'|w), a row for each w. A table whose rows do not sum to 1 is no law at all."""
-    table = np.empty((len(words), len(words)))
+    words = listed.words
+    table = np.empty((len(words), sum(map(len, listed.outputs))))
     for index, word in enumerate(words):
-        table[index] = law.log_probabilities(word, words)
+        table[index] = np.concatenate([law.log_probabilities(word, rows) for rows in listed.outputs])
         total = float(np.exp(table[index]).sum())
-        if abs(total - 1) > 1e-9:
+        if total > 1 + 1e-9 or (listed.whole and total < 1 - 1e-9):
             raise SymveilError(
                 f"audit: expected the probabilities of {law.name} to sum to 1 for every word, found {total!r} for "
                 f"word number {index + 1} of the language"
             )
+        done(index)
     return table
 
 
-def _witness(language: Language, words: Codes, place: tuple[int, int, int]) -> Witness:
-    spelled = (tuple(language.alphabet.symbols[code] for code in words[index]) for index in place)
-    return Witness(*spelled)
+def _worst(
+    table: NDArray[np.float64], near: Iterable[NDArray[np.int64]], done: Callable[[int], None]
+) -> tuple[float, Place | None]:
+    """The largest loss of any pair at any output, and where it is."""
+    worst, place = -math.inf, None
+    for index, others in enumerate(near):
+        for part in np.array_split(others, max(1, len(others) // 64)):
+            loss = losses(table[index], table[part])
+            if loss.size and loss.max() > worst:
+                worst = float(loss.max())
+                row, released = np.unravel_index(int(loss.argmax()), loss.shape)
+                place = (index, int(part[row]), int(released))
+        done(index)
+    return worst, place
+
+
+def _witness(law: Law, listed: _Enumerated, place: Place) -> Witness:
+    symbols = law.alphabet.symbols
+    words, released = listed.words, listed.released
+    chosen = (words[place[0]], words[place[1]], released[place[2]])
+    return Witness(*(tuple(symbols[code] for code in word) for word in chosen))

@@ -10,32 +10,27 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import cast
 
-import numpy as np
 from flint import arb, fmpq
-from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.edit_distance import distance_table
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.word import Codes
 from symveil.numerics.balls import STANDARD_PRECISION, precision, upper_bound
+from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import at_least
-from symveil.privacy.release_chain import END_LABEL_STATE, ChainLaw, EditChainLaw, label_names
-from symveil.verification.audit import Progress, neighbours_of
+from symveil.privacy.law import Law
+from symveil.privacy.release_chain import END_LABEL_STATE, label_names
+from symveil.verification.audit import MOST_WORDS, neighbours
 from symveil.verification.verdict import AuditVerdict, Witness
 
-MOST_WORDS = 4096
 _MOST_PAIRS = 50_000
 
 Branches = dict[str, dict[str, tuple[str, fmpq]]]
 """For each state, the label that leads on, where it leads, and with what probability."""
 
 
-def audit_by_chain(
-    law: ChainLaw | EditChainLaw, *, length: int | None = None, progress: Progress | None = None
-) -> AuditVerdict:
+def audit_by_chain(law: Law, *, length: int | None = None, progress: Progress | None = None) -> AuditVerdict:
     """The worst-case loss of a mechanism over all ordered pairs of adjacent words, proved on its chain.
 
     A mechanism that hides insertions and deletions is audited on its words of up to `length` symbols. It must have
@@ -47,20 +42,21 @@ def audit_by_chain(
     >>> verdict.private, round(verdict.worst_epsilon, 9), verdict.pairs_checked
     (True, 1.0, 486)
     """
-    words, near = _adjacent(law, length)
+    inputs = _inputs(law, length)
+    words, near = [word for rows in inputs for word in rows], list(neighbours(law, inputs))
     pairs = sum(map(len, near))
     if pairs > _MOST_PAIRS:
         raise TooLargeError(
             f"audit by chain: expected at most {_MOST_PAIRS} pairs of adjacent words, found {pairs}; use a shorter "
             "length, a smaller alphabet or a smaller adjacency"
         )
-    compiled = [law.compile_chain(words[index : index + 1]) for index in range(len(words))]  # type: ignore[arg-type]
+    compiled = [law.compile_chain([word]) for word in words]
     branches = [branches_of(release.chain) for release in compiled]
     slack = max((release.log_error for release in compiled), default=Fraction(0))
     worst: fmpq | None = fmpq(0)
     place: tuple[int, int, list[str]] | None = None
-    for index, neighbours in enumerate(near):
-        for other in neighbours.tolist():
+    for index, others in enumerate(near):
+        for other in others.tolist():
             found, path = largest_ratio(branches[index], branches[other], compiled[index].starts[0])
             if worst is not None and (found is None or found > worst):
                 worst, place = found, (index, other, path)
@@ -75,30 +71,17 @@ def audit_by_chain(
     )
 
 
-def _adjacent(law: ChainLaw | EditChainLaw, length: int | None) -> tuple[Codes | list[Codes], list[NDArray[np.int64]]]:
-    """The words, and for each of them the places of those that are adjacent to it."""
-    if _hides_lengths(law):
-        return _adjacent_by_edits(cast("EditChainLaw", law), length)
-    plain = cast("ChainLaw", law)
-    words = plain.language.enumerate_codes(at_most=MOST_WORDS)
-    return words, [neighbours_of(plain, words, index) for index in range(len(words))]
-
-
-def _adjacent_by_edits(law: EditChainLaw, length: int | None) -> tuple[list[Codes], list[NDArray[np.int64]]]:
+def _inputs(law: Law, length: int | None) -> list[Codes]:
+    """The words that are audited."""
+    if law.length is not None:
+        return law.inputs(at_most=MOST_WORDS)
     if law.largest_output is None:
         raise ParameterError(
             "mechanism", expected="one with a longest word to release, such as truncated-levenshtein", found=law.name
         )
     if length is None:
         raise ParameterError("length", expected="the number of symbols up to which words are audited", found="none")
-    by_length = law.inputs(length, at_most=MOST_WORDS)
-    near = [np.flatnonzero((row > 0) & (row <= law.adjacency)) for row in distance_table(by_length)]
-    return [word for rows in by_length for word in rows], near
-
-
-def _hides_lengths(law: ChainLaw | EditChainLaw) -> bool:
-    """Whether words of different lengths may be adjacent."""
-    return getattr(law, "metric", "hamming") == "levenshtein"
+    return law.inputs(length, at_most=MOST_WORDS)
 
 
 def branches_of(chain: LabelledChain) -> Branches:
@@ -157,10 +140,9 @@ def _loss(ratio: fmpq | None, slack: Fraction) -> float:
         return at_least(max(Fraction(0), upper_bound(arb(ratio).log()) + 2 * slack))
 
 
-def _witness(law: ChainLaw | EditChainLaw, words: Codes | list[Codes], place: tuple[int, int, list[str]]) -> Witness:
-    alphabet = cast("EditChainLaw", law).alphabet if _hides_lengths(law) else cast("ChainLaw", law).language.alphabet
-    symbols = alphabet.symbols
-    spelled = dict(zip(label_names(alphabet), symbols, strict=True))
+def _witness(law: Law, words: list[Codes], place: tuple[int, int, list[str]]) -> Witness:
+    symbols = law.alphabet.symbols
+    spelled = dict(zip(label_names(law.alphabet), symbols, strict=True))
     word, neighbour, released = place
     return Witness(
         word=tuple(symbols[code] for code in words[word]),

@@ -1,7 +1,7 @@
 """Linear systems x = A x + constant with A ≥ 0, solved by compiled loops: rows of A as start, column, amount.
 
 For the value of a policy (`distances`) and for the probability of reaching a violation (`opacity`). What comes out is
-checked by whoever asked: nothing is believed of it.
+checked by anyone who asked: nothing is believed of it.
 """
 
 from __future__ import annotations

@@ -10,11 +10,12 @@ from fractions import Fraction
 from symveil.errors import ModelError, ParameterError
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numerics.exponentials import exp_enclosure
+from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.parameters import read_epsilon
 from symveil.privacy.release_chain import ReleaseChain
 from symveil.verification.distances.bisimulation import lumped
-from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracket, Bracketing, Progress
+from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracket, Bracketing
 from symveil.verification.distances.distances import Distances, Exactness, skewed_distances
 from symveil.verification.distances.symmetric import symmetric_distances
 from symveil.verification.distances.tables import ChainTable

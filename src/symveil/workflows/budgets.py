@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from symveil.errors import FileError
-from symveil.io.aside import AsideFile
+from symveil.io.aside import AsideFile, aside_of
+from symveil.io.formulas import guarded
 from symveil.io.reading import read_lines
-from symveil.ledger.accounts import Account, Entry, Totals, account, accounts, grant, history, totals
+from symveil.ledger.accounts import account, accounts, grant, history, totals
 from symveil.ledger.amounts import granted_units
+from symveil.ledger.lifecycle import Abandoned, LedgerRelease, abandon, find_release
+from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.store import Database
+from symveil.ledger.units import Unit, shown_unit
 from symveil.numerics.rationals import Number, exact
 
 
@@ -36,8 +40,24 @@ def grant_budget(
     persons_file: str | Path | None = None,
     everyone: bool = False,
     delta: Number | None = None,
+    unit: Unit | None = None,
 ) -> int:
     """Add ε to the budgets of some persons, or of everybody; the ledger is made where there is none.
+
+    Parameters
+    ----------
+    ledger
+        A file, or postgresql://user@host/database.
+    epsilon
+        How much; a negative amount takes back.
+    persons, persons_file
+        To whom; the file has a name in each line.
+    everyone
+        To everybody instead, also to persons whom the ledger has not met.
+    delta
+        With `everyone`: compose losses, allowing this δ, where that helps.
+    unit
+        Budgets of this ledger are for this unit from now on; charges that do not cover it are refused.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -49,22 +69,48 @@ def grant_budget(
     granted_units(epsilon)  # refused before a ledger is made for it
     with _open(ledger, create=True) as database:
         if persons_file is None:
-            return grant(database, epsilon, names=persons, everyone=everyone, delta=delta)
+            return grant(database, epsilon, names=persons, everyone=everyone, delta=delta, unit=unit)
         lines = (line.rstrip("\r\n") for line in read_lines(Path(persons_file), what="file of persons"))
         named = [line for line in lines if line]
         if not named:
             raise FileError(str(persons_file), expected="a person's name in a line", found="none")
-        return grant(database, epsilon, names=[*persons, *named], everyone=everyone, delta=delta)
+        return grant(database, epsilon, names=[*persons, *named], everyone=everyone, delta=delta, unit=unit)
 
 
 def ledger_status(ledger: str | Path) -> Totals:
-    """The ledger as a whole."""
+    """The ledger as a whole: persons, releases, what was granted and spent.
+
+    Parameters
+    ----------
+    ledger
+        A file, or postgresql://user@host/database.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = grant_budget(Path(folder, "budgets.db"), 2, persons=["ann", "bob"])
+    ...     ledger_status(Path(folder, "budgets.db")).persons
+    2
+    """
     with _open(ledger) as database:
         return totals(database)
 
 
 def person_status(ledger: str | Path, person: str) -> Account:
-    """One person's budget."""
+    """One person's budget: granted, spent, left.
+
+    Parameters
+    ----------
+    ledger
+        A file, or postgresql://user@host/database.
+    person
+        Whose.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = grant_budget(Path(folder, "budgets.db"), 2, persons=["ann"])
+    ...     person_status(Path(folder, "budgets.db"), "ann").left
+    '2'
+    """
     with _open(ledger) as database:
         return account(database, person)
 
@@ -75,8 +121,26 @@ def ledger_history(ledger: str | Path, person: str | None = None) -> list[Entry]
         return history(database, person)
 
 
-def export_ledger(ledger: str | Path, out: str | Path) -> int:
-    """Everybody's budget as a CSV file, for its owner only; how many persons there are."""
+def export_ledger(ledger: str | Path, out: str | Path, *, spreadsheet_safe: bool = False) -> int:
+    """Everybody's budget as a CSV file, for its owner only; how many persons there are.
+
+    Parameters
+    ----------
+    ledger
+        A file, or postgresql://user@host/database.
+    out
+        The CSV file; one of that name is replaced.
+    spreadsheet_safe
+        Put an apostrophe before names that a spreadsheet would take for formulas (`io.formulas`).
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger, out = Path(folder, "budgets.db"), Path(folder, "budgets.csv")
+    ...     _ = grant_budget(ledger, 2, persons=["=1+1"])
+    ...     _ = export_ledger(ledger, out, spreadsheet_safe=True)
+    ...     print(out.read_text().splitlines()[1])
+    "'=1+1","2","0","2",""
+    """
     with (
         _open(ledger) as database,
         AsideFile(Path(out), "export") as file,
@@ -84,16 +148,51 @@ def export_ledger(ledger: str | Path, out: str | Path) -> int:
     ):
         count = 0
         text = io.TextIOWrapper(cast("BinaryIO", file), encoding="utf-8", newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["person", "granted", "spent", "left"])
+        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if spreadsheet_safe else csv.QUOTE_MINIMAL)
+        writer.writerow(["person", "granted", "spent", "left", "units"])
         for each in everybody:
-            writer.writerow([each.person, each.granted, each.spent, each.left])
+            person = guarded(each.person) if spreadsheet_safe else each.person
+            writer.writerow([person, each.granted, each.spent, each.left, spent_in_units(each)])
             count += 1
         text.flush()
         text.detach()
         file.finish()
         file.publish(for_everybody=False)  # it names people
     return count
+
+
+def spent_in_units(account: Account) -> str:
+    """What a person has spent in which unit, in one line."""
+    return "; ".join(f"{each.spent} ({shown_unit(each.unit)})" for each in account.units)
+
+
+def abandon_release(ledger: str | Path, release_id: str) -> Abandoned:
+    """Close a release that was charged and not finished: its key is erased, and its charge stays.
+
+    What a killed run has written aside on this machine is deleted. A run that is still writing is not disturbed: then
+    nothing is closed.
+
+    Parameters
+    ----------
+    ledger
+        A file, or postgresql://user@host/database.
+    release_id
+        The release's id; `ledger_history` shows them.
+    """
+    with _open(ledger) as database, _nobody_writes(find_release(database, release_id)):
+        return abandon(database, release_id)
+
+
+@contextmanager
+def _nobody_writes(release: LedgerRelease | None) -> Iterator[None]:
+    """Refuse where a run of this machine is at it; what a killed one has left aside is deleted."""
+    if release is not None and release.state == "pending":
+        out = Path(release.out)
+        if aside_of(out, release.release_id).is_file():
+            with AsideFile(out, release.release_id):
+                yield
+            return
+    yield
 
 
 def ledger_accounts(ledger: str | Path, *, most: int) -> list[Account]:

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.drawing.opening import is_regular
 from symveil.engines.batch import encode_lists
-from symveil.errors import FileError, SymveilError
+from symveil.errors import FileError, SymveilError, reason
 from symveil.io.aside import digest_of
-from symveil.io.columns import ColumnOptions
-from symveil.io.folder_digest import digest_of_folder
+from symveil.io.folder_digest import digest_of_folder, released_files
 from symveil.io.manifest import Manifest, alphabet_digest, model_digest, read_manifest
-from symveil.io.model_files import load_word_model
+from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import suffix
-from symveil.io.records import SYMBOLS
-from symveil.io.sequence_files import FORMATS, open_sequences
-from symveil.mechanisms.ragged_edits import Family, mechanism_for_files
-from symveil.privacy.parameters import read_epsilon
-from symveil.workflows.releasing.promise import promised
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.records import SYMBOLS
+from symveil.io.sequences.sequence_files import FORMATS, open_sequences
+from symveil.mechanisms.choice import MechanismChoice
+from symveil.numerics.rationals import spelled
+from symveil.workflows.releasing.promise import Release, promised
+
+_PARAMETERS_OF_0_2 = (
+    *("mechanism", "calibration", "prior", "utility", "offset", "public_start"),
+    *("metric", "max_length", "cutoff"),
+)
+_LONGEST_TOLD, _LONGEST_TOLD_ON_A_MODEL = 10_000, 2000
+"""Up to this length a guarantee is worked out for words that only the manifest speaks of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,17 @@ class CheckedManifest:
 def check_manifest(
     path: str | Path, *, output: str | Path | None = None, model: str | Path | None = None
 ) -> CheckedManifest:
-    """Recheck a manifest. `output` and `model` say where the files are now, if they were moved.
+    """Recheck a manifest. Nothing but the files themselves is believed: no rate in it, and none that was kept.
+
+    Parameters
+    ----------
+    path
+        The manifest. What it names is looked for beside it, by its plain name only: a manifest from a stranger must
+        not make anybody read other files, wait for a pipe or follow a link.
+    output
+        The private file or folder, if it lies elsewhere.
+    model
+        The model, if it lies elsewhere.
 
     >>> import tempfile
     >>> from symveil.workflows.privatize_file import privatize_file
@@ -78,21 +95,21 @@ def check_manifest(
         raise
     except OSError as error:  # a name that no file can have
         raise FileError(
-            str(file), expected="a manifest that names files", found=error.strerror or "other names"
+            str(file), expected="a manifest that names files", found=reason(error, otherwise="other names")
         ) from None
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from error
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
+        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from None
 
 
 def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
     told = manifest.document
-    place = Path(output) if output is not None else file.parent / told["output"]["file"]
+    place = Path(output) if output is not None else _beside(file, told["output"]["file"], "output")
     checks = [_bytes(place, told)]
-    family = _family(told, file.parent, model, checks)
-    if family is not None:
-        checks.append(_alphabet(family, told))
-        found = _found(place, family, told) if checks[0].holds else None
-        checks.append(_guarantee(family, told, None if found is None else found.lengths))
+    release = _release(told, file, model, checks)
+    if release is not None:
+        checks.append(_alphabet(release, told))
+        found = _found(place, release, told) if checks[0].holds else None
+        checks.append(_guarantee(release, told, None if found is None else found.lengths))
         if found is not None:
             checks += [
                 _counts(found, told["counts"]),
@@ -100,6 +117,23 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
                 Check("legality", found.outside == 0, f"{found.outside} sequences that the language does not have"),
             ]
     return CheckedManifest(file, tuple(checks))
+
+
+def _beside(manifest: Path, name: str, option: str) -> Path:
+    """What lies beside the manifest under a plain name; a link may lead to another name there, and nowhere else."""
+    place = manifest.parent / name
+    plain = name == Path(name).name and name not in ("", "..")
+    try:
+        inside = plain and place.resolve().is_relative_to(manifest.parent.resolve())
+    except (OSError, RuntimeError):  # a link that leads to itself
+        inside = False
+    if not inside:
+        raise FileError(
+            f"{manifest}: $.{option}.file",
+            expected="the plain name of something beside the manifest",
+            found=f"{'a link to somewhere else' if plain else 'a path'}; say with --{option} where it is",
+        )
+    return place
 
 
 def _bytes(place: Path, told: dict[str, Any]) -> Check:
@@ -110,64 +144,67 @@ def _bytes(place: Path, told: dict[str, Any]) -> Check:
     return Check("output", same, "its SHA-256 is the manifest's" if same else "its SHA-256 is not the manifest's")
 
 
-def _family(told: dict[str, Any], folder: Path, model: str | Path | None, checks: list[Check]) -> Any:
+def _release(told: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
     loaded = None
     if told["model"] is not None:
-        place = Path(model) if model is not None else _model_place(told["model"]["file"], folder)
+        place = Path(model) if model is not None else _model_place(file, told["model"]["file"])
         if place is None:
-            checks.append(Check("model", False, "its file is not there; name it with --model"))
+            checks.append(Check("model", False, "its file is not beside the manifest; name it with --model"))
             return None
         loaded = load_word_model(place)
         same = model_digest(loaded) == told["digests"]["model"]
         checks.append(Check("model", same, "it is the manifest's" if same else "it is another one than the manifest's"))
         if not same:
             return None
-    chosen = told["parameters"]
     try:
-        return mechanism_for_files(
-            metric=chosen["metric"],
-            max_length=chosen["max_length"],
-            cutoff=chosen["cutoff"],
-            alphabet=told["alphabet"],
-            model=loaded,
-            public_start=chosen["public_start"],
-            epsilon=read_epsilon(told["epsilon_exact"]),
-            mechanism=chosen["mechanism"],
-            adjacency=told["b"],
-            calibration=chosen["calibration"],
-            prior=chosen["prior"],
-            utility=chosen["utility"],
-            offset=chosen["offset"],
-        )
+        said = {name: told["parameters"][name] for name in _PARAMETERS_OF_0_2}  # every manifest says them
+        # a manifest of version 0.2 has the budget and the adjacency elsewhere only
+        asked = {"epsilon": told["epsilon_exact"], "adjacency": told["b"], **said} | told["parameters"]
+        return Release.of(MechanismChoice.from_document(asked), alphabet=told["alphabet"], model=loaded)
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None
 
 
-def _model_place(name: str | None, folder: Path) -> Path | None:
-    places = [] if name is None else [Path(name), folder / Path(name).name]
-    return next((place for place in places if place.exists()), None)
+def _model_place(manifest: Path, name: str | None) -> Path | None:
+    """Its name beside the manifest: where else it lay once, as manifests of 0.2.0 say, is a stranger's word."""
+    if name is None:
+        return None
+    place = _beside(manifest, Path(name).name, "model")
+    return place if is_regular(place) else None
 
 
-def _alphabet(family: Family, told: dict[str, Any]) -> Check:
-    same = alphabet_digest(family.alphabet) == told["digests"]["alphabet"]
+def _alphabet(release: Release, told: dict[str, Any]) -> Check:
+    same = alphabet_digest(release.alphabet) == told["digests"]["alphabet"]
     return Check("alphabet", same, "it is the manifest's" if same else "it is another one than the manifest's")
 
 
-def _guarantee(family: Family, told: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
-    """Everything that is promised, worked out anew: for the lengths in the output, else for those that are told."""
+def _guarantee(release: Release, told: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
+    """Everything that is promised, computed again: for the lengths in the output, else for those that are told."""
     ends = [bound for each in told["classes"] for bound in each["lengths"] if bound is not None]
+    if lengths is None and not _quickly_worked_out(release, ends):
+        return Check("guarantee", False, "not worked out for such lengths without the output that has them")
     known = np.array(ends, dtype=np.int64) if lengths is None else lengths
-    promise = json.loads(json.dumps(promised(family, known, charged=told["charged"] is not None)))
+    promise = json.loads(json.dumps(promised(release, known, charged=told["charged"] is not None)))
     if lengths is None:
         del promise["protection"]  # it is that of a middle length
     for key, value in promise.items():
-        if told[key] != value:
-            return Check("guarantee", False, f"another {key} than what is worked out anew")
-    worst = promise["guarantee"]["epsilon"]
-    if Fraction(repr(worst)) > family.epsilon:
-        return Check("guarantee", False, f"the loss {worst} is above epsilon")
-    return Check("guarantee", True, f"at most {worst}, worked out anew")
+        if json.dumps(told[key], sort_keys=True) != json.dumps(value, sort_keys=True):  # not as Python: 1 is not true
+            return Check("guarantee", False, f"another {key} than what is computed again")
+    # what is printed is rounded upwards, and may be above an epsilon that is kept: exact against exact
+    epsilon = release.choice.epsilon
+    if not all(each.guarantee.within(epsilon) for each in release.mechanism.classes(known)):
+        return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
+    return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")
+
+
+def _quickly_worked_out(release: Release, lengths: list[int]) -> bool:
+    """Whether lengths that nobody has seen take little time: anything can be written into a manifest."""
+    longest = max(lengths, default=0)
+    if release.choice.metric == "levenshtein" or release.model is None:
+        return longest <= _LONGEST_TOLD
+    reach = min(release.mechanism.adjacency, longest)
+    return longest * reach**2 <= _LONGEST_TOLD_ON_A_MODEL
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -182,19 +219,20 @@ class _Found:
     """None: there is no file."""
 
 
-def _found(place: Path, family: Family, told: dict[str, Any]) -> _Found:
+def _found(place: Path, release: Release, told: dict[str, Any]) -> _Found:
     names = {{"id": "identifier"}.get(key, key): value for key, value in told["output"]["columns"].items()}
-    files = sorted(place.glob("*.parquet")) if place.is_dir() else [place]
+    files = [file for file in released_files(place) if suffix(file) == ".parquet"] if place.is_dir() else [place]
     records = symbols = outside = 0
     lengths = np.empty(0, dtype=np.int64)
     form = None
     for each in files:
-        file = open_sequences(each, ColumnOptions(**names))
+        guarded = told["output"].get("spreadsheet_safe") is True
+        file = open_sequences(each, ColumnOptions(**names), apostrophes="read" if guarded else "none")
         form = file.form
         for batch in file.records():
-            codes, own = encode_lists(batch.column(SYMBOLS), family.alphabet)
+            codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
             records, symbols = records + len(own), symbols + int(own.sum())
-            outside += int(np.count_nonzero(family.first_refused(codes, own)))
+            outside += int(np.count_nonzero(release.mechanism.language.first_refused(codes, own)))
             lengths = np.union1d(lengths, own)
     return _Found(records=records, symbols=symbols, outside=outside, lengths=lengths, form=form)
 

@@ -11,22 +11,20 @@ from pathlib import Path
 from symveil.drawing.plots import Curve, draw_curves
 from symveil.errors import ParameterError
 from symveil.io.files import write_text
-from symveil.languages.free import FreeLanguage
+from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Word, decode
+from symveil.numerics.progress import Progress
 from symveil.privacy.parameters import Adjacency
 from symveil.privacy.protection import typical_words
 
 EPSILONS = tuple(Fraction(step, 2) for step in range(1, 21))
 _TYPICAL_WORDS = 10
-
-Language = FreeLanguage | RunLanguage
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +62,10 @@ def error_curves(
     return tuple(curves)
 
 
-def _makers(language: Language, adjacency: Adjacency) -> Iterator[tuple[str, Callable[[Fraction], WordMechanism]]]:
+def _makers(language: Language, adjacency: Adjacency) -> Iterator[tuple[str, Callable[[Fraction], Mechanism]]]:
     for kind in (Exponential, PermuteAndFlip, Staircase):
         for calibration in ("tight", "classic"):
-            if calibration == "tight" and kind is not Exponential and isinstance(language, RunLanguage):
+            if calibration == "tight" and kind is not Exponential and not language.homogeneous:
                 continue  # no tight analysis on a model: it would be the classic curve again
             yield (
                 f"{kind.name}, {calibration}",
@@ -75,12 +73,12 @@ def _makers(language: Language, adjacency: Adjacency) -> Iterator[tuple[str, Cal
                     language, epsilon=epsilon, adjacency=adjacency, calibration=calibration
                 ),
             )
-    if isinstance(language, RunLanguage):
+    if language.graph is not None:
         yield Online.name, lambda epsilon: Online(language, epsilon=epsilon, adjacency=adjacency)
 
 
 def _public_words(language: Language) -> Sequence[Word | None]:
-    if isinstance(language, FreeLanguage):
+    if not isinstance(language, RunLanguage):
         return [None]  # all words of the free language have the same law
     rows = typical_words(language, _TYPICAL_WORDS)
     return [decode(row, language.alphabet, like=()) for row in rows]

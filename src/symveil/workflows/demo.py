@@ -12,11 +12,11 @@ from pathlib import Path
 
 from symveil.drawing.plots import Curve, draw_curves
 from symveil.io.files import write_text
-from symveil.io.model_files import save_model
+from symveil.io.models.model_files import save_model
 from symveil.io.page import figure, page, table
 from symveil.languages.runs import RunLanguage, runs
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.models.word import Word, decode
 from symveil.numerics.rationals import shown_at_least
@@ -127,7 +127,7 @@ def _typical(language: RunLanguage) -> list[Word]:
     return [decode(row, language.alphabet, like=()) for row in typical_words(language, _TYPICAL_TRIPS)]
 
 
-def _mean_error(mechanism: WordMechanism) -> float:
+def _mean_error(mechanism: Mechanism) -> float:
     language = mechanism.language
     assert isinstance(language, RunLanguage)  # noqa: S101 - the demo is about a model
     errors = [mechanism.distances(word).expected_error for word in _typical(language)]

@@ -10,24 +10,19 @@ from symveil.drawing.plots import draw_bars
 from symveil.drawing.svg import to_svg
 from symveil.errors import ParameterError, either
 from symveil.io.files import write_text
-from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import hamming_automaton
+from symveil.languages.language import Language
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import product_diagram
 from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.edit_mechanism import OpenLanguage
 from symveil.models.word import Word
 from symveil.numerics.rationals import spelled
-from symveil.privacy.edit_law import EditDistanceLaw
 from symveil.workflows.explain import Explanation
-from symveil.workflows.explain_edits import EditExplanation
 
 _EDITS_DRAWN = 2
 
 
-def draw_automaton(
-    word: Word, language: FreeLanguage | RunLanguage | OpenLanguage, path: Path, *, distance: int | None = None
-) -> None:
+def draw_automaton(word: Word, language: Language, path: Path, *, distance: int | None = None) -> None:
     """Draw the word's automaton, on a model its product with it, as `.svg` or `.dot`: for the holder only.
 
     Words of one length are drawn at exactly a distance; for words of different lengths it is the Levenshtein
@@ -40,13 +35,11 @@ def draw_automaton(
     save_diagram(diagram, path)
 
 
-def _automaton_diagram(
-    word: Word, language: FreeLanguage | RunLanguage | OpenLanguage, distance: int | None
-) -> Diagram:
-    if isinstance(language, OpenLanguage):
+def _automaton_diagram(word: Word, language: Language, distance: int | None) -> Diagram:
+    if language.metric == "levenshtein":
         within = _EDITS_DRAWN if distance is None else distance
         return levenshtein_automaton(word, within, alphabet=language.alphabet).to_diagram()
-    if isinstance(language, FreeLanguage):
+    if not isinstance(language, RunLanguage):
         return hamming_automaton(word, alphabet=language.alphabet, exactly=distance).to_diagram()
     if distance is None:
         raise ParameterError("distance", expected="--at-distance with --draw on a model", found=None)
@@ -66,17 +59,14 @@ def diagram_text(diagram: Diagram, path: Path) -> str:
     return drawings[path.suffix.lower()](diagram)
 
 
-def plot_law(explanation: Explanation | EditExplanation, path: Path) -> None:
+def plot_law(explanation: Explanation, path: Path) -> None:
     """Plot the law of the distance as `.png` or `.svg`."""
     law, mechanism = explanation.law, explanation.mechanism
-    unit = "symbols changed"
-    if isinstance(law, EditDistanceLaw):
-        unit = f"edits made (last: {law.label(len(law.distances) - 1)})" if law.measured == "edits" else "edits away"
     draw_bars(
         law.distances,
         law.probabilities,
         title=f"{mechanism.name}, ε = {spelled(mechanism.epsilon)}",
-        x_label=unit,
+        x_label=law.unit,
         y_label="probability",
         mark=law.expected_error,
         mark_label=f"expected {law.expected_error:.4g}",

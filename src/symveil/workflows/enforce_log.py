@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from symveil.enforcement.enforcement import Enforcement
 from symveil.errors import FileError, ParameterError, WordError, either
-from symveil.io.columns import ColumnOptions
 from symveil.io.reading import suffix
-from symveil.io.records import SYMBOLS
-from symveil.io.sequence_files import FORMATS, open_sequences
-from symveil.io.sequences import read_sequences
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.records import SYMBOLS
+from symveil.io.sequences.sequence_files import FORMATS, open_sequences
+from symveil.io.sequences.word_lists import read_sequences
 
 LOG_SUFFIXES = (".csv", ".tsv", ".jsonl")
 """What is written where the log has another format."""

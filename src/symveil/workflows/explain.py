@@ -3,81 +3,82 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import overload
 
-from symveil.languages.free import FreeLanguage
-from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
-from symveil.languages.run_product import ProductSize, product_size
-from symveil.mechanisms.edit_mechanism import EditMechanism
-from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.languages.run_product import AutomatonSize
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Word
 from symveil.numerics.integers import decimal
 from symveil.numerics.rationals import at_least
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.protection import Protection, protection
-from symveil.workflows.explain_edits import EditExplanation, explain_edits
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A mechanism, a word, the law of the distance between the word and its private versions."""
+    """A mechanism, a word, and how far the word's private versions lie from it."""
 
-    mechanism: WordMechanism
+    mechanism: Mechanism
+    length: int
     law: DistanceLaw
-    automaton: HammingAutomaton | ProductSize
+    automaton: AutomatonSize
     protection: Protection | None
-    certificate: CertifiedRate | None
+
+    @property
+    def certificate(self) -> CertifiedRate | None:
+        """The proof behind the mechanism's rate."""
+        return self.mechanism.certified
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
-        mechanism, law = self.mechanism, self.law
+        mechanism, law, size = self.mechanism, self.law, self.mechanism.language.size
         return {
             "mechanism": mechanism.name,
+            "metric": mechanism.metric,
             "epsilon": at_least(mechanism.epsilon),
             "adjacency": mechanism.adjacency,
             "calibration": mechanism.calibration,
-            "length": mechanism.language.length,
-            "language_size": decimal(mechanism.language.size),
+            "length": self.length,
+            "max_length": mechanism.language.max_length,
+            "language_size": None if size is None else decimal(size),
             "guarantee": mechanism.guarantee.document(),
+            "measured": law.measured,
             "distances": law.document(),
             "expected_error": law.expected_error,
             "bounds": law.bounds.document() if law.bounds else None,
             "automaton": {"states": self.automaton.state_count, "edges": self.automaton.edge_count},
             "protection": self.protection.document() if self.protection else None,
             "certificate": self.certificate.document() if self.certificate else None,
+            "parameters": mechanism.parameters_document(),
         }
 
 
-@overload
-def explain_word(word: Word, mechanism: WordMechanism) -> Explanation: ...
-@overload
-def explain_word(word: Word, mechanism: EditMechanism) -> EditExplanation: ...
-@overload
-def explain_word(word: Word, mechanism: WordMechanism | EditMechanism) -> Explanation | EditExplanation: ...
-
-
-def explain_word(word: Word, mechanism: WordMechanism | EditMechanism) -> Explanation | EditExplanation:
+def explain_word(word: Word, mechanism: Mechanism) -> Explanation:
     """What `mechanism` would do to `word`.
+
+    Parameters
+    ----------
+    word
+        A word of the mechanism's language. It is secret, and so is the explanation.
+    mechanism
+        Any mechanism.
 
     >>> import symveil as sv
     >>> explanation = explain_word("abc", sv.Exponential(sv.words("abc", 3), epsilon=5))
     >>> document = explanation.document()
     >>> document["automaton"], document["language_size"]
     ({'states': 10, 'edges': 12}, '27')
+    >>> explanation = explain_word("abc", sv.TruncatedLevenshtein(sv.words_up_to("abc", 4), epsilon=5))
+    >>> [row["words"] for row in explanation.document()["distances"]]
+    ['1', '18', '60', '41', '1']
     """
-    if isinstance(mechanism, EditMechanism):
-        return explain_edits(word, mechanism)
+    length = len(mechanism.language.encode(word))
+    mechanism = mechanism.of_length(length) or mechanism  # where each length has one of its own, that one
     language = mechanism.language
-    law = mechanism.distances(word)
-    if isinstance(language, FreeLanguage):
-        # every word of the free language has all its neighbours: there is nothing to warn about
-        return Explanation(mechanism, law, hamming_automaton(word, alphabet=language.alphabet), None, None)
     return Explanation(
         mechanism=mechanism,
-        law=law,
-        automaton=product_size(language, language.encode(word)),
+        length=length,
+        law=mechanism.distances(word),
+        automaton=mechanism.automaton_size(word),
         protection=protection(language, mechanism.adjacency),
-        certificate=mechanism.certified if isinstance(mechanism, Exponential) else None,
     )

@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from symveil.errors import FileError, InputError, ParameterError, TooLargeError, WordError
-from symveil.io.model_files import load_word_model, save_model
-from symveil.io.sequences import read_sequences
+from symveil.io.models.model_files import load_word_model, save_model
+from symveil.io.sequences.word_lists import read_sequences
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Word

@@ -9,13 +9,13 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError, ParameterError, TooLargeError
-from symveil.io.model_files import load_model
+from symveil.io.models.model_files import load_model
 from symveil.languages.observation import Observed, Progress
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import Number, at_least
-from symveil.verification.opacity.notions import read_threshold
-from symveil.verification.opacity.verify import OpacityVerdict, verify_opacity
-from symveil.verification.opacity.violation import ViolationProbability, read_within, violation_probability
+from symveil.verification.opacity.notions import read_question, read_threshold
+from symveil.verification.opacity.verify import OpacityVerdict, verdict_on
+from symveil.verification.opacity.violation import ViolationProbability, read_within, violation_on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,16 +78,8 @@ def load_system(path: str | Path, *, secret: Sequence[str] = (), notes: list[str
 def _remarks(system: PartiallyObserved, path: str | Path) -> list[str]:
     if not system.secret:
         return [f"{path}: no state is secret, so every notion of opacity holds; name secrets with --secret"]
-    successors: dict[str, list[str]] = defaultdict(list)
-    for source, _, target in system.moves:
-        successors[source].append(target)
-    reached, border = set(system.initial_states), list(system.initial_states)
-    while border:
-        for target in successors[border.pop()]:
-            if target not in reached:
-                reached.add(target)
-                border.append(target)
-    unreached = [state for state in system.secret if state not in reached]
+    observed = Observed(system)
+    unreached = [state for state in system.secret if observed.number[state] not in observed.reachable]
     if not unreached:
         return []
     shown = ", ".join(map(repr, unreached[:5])) + ("" if len(unreached) <= 5 else f" and {len(unreached) - 5} more")
@@ -95,7 +87,7 @@ def _remarks(system: PartiallyObserved, path: str | Path) -> list[str]:
 
 
 def judge_opacity(
-    system: PartiallyObserved,
+    system: PartiallyObserved | Observed,
     k: int | float | str = 0,
     *,
     notion: str = "weak",
@@ -105,7 +97,7 @@ def judge_opacity(
     notes: list[str] | None = None,
     progress: Progress | None = None,
 ) -> OpacityReport:
-    """Verify a system and find the probability of a violation; θ accepts violations less probable than that.
+    """Verify a system and compute the probability of a violation; θ accepts violations less probable than that.
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(
@@ -116,54 +108,47 @@ def judge_opacity(
     (True, False, ViolationProbability(1/4, weak current-state opacity))
     """
     threshold = None if theta is None else read_threshold(theta)
-    if not isinstance(system, StochasticSystem):
-        if threshold is not None or within is not None:
-            raise ModelError(
-                "system",
-                expected="probabilities on every transition for a threshold or a horizon",
-                found="a logical system",
-            )
-        return OpacityReport(
-            verdict=verify_opacity(system, k, notion=notion, progress=progress), violation=None, theta=None
-        )
-    verdict = verify_opacity(system, k, notion=notion, progress=progress)
-    if verdict.holds:
-        none = ViolationProbability(
-            question=verdict.question, lower=Fraction(0), upper=Fraction(0), within=read_within(within)
-        )
-        return OpacityReport(verdict=verdict, violation=none, theta=threshold)
+    observed = system if isinstance(system, Observed) else Observed(system)
+    has_probabilities = isinstance(observed.system, StochasticSystem)
+    if not has_probabilities and (threshold is not None or within is not None):
+        expected = "probabilities on every transition for a threshold or a horizon"
+        raise ModelError("system", expected=expected, found="a logical system")
+    question, limit = read_question(k, notion), observed.limit(progress=progress)
+    verdict = verdict_on(observed, question, limit)
     violation = None
-    try:
-        violation = violation_probability(system, k, notion=notion, within=within, exact=exact, progress=progress)
-    except TooLargeError as error:
-        if threshold is not None or within is not None or exact:
-            raise
-        if notes is not None:
-            notes.append(f"the probability of a violation was not computed: {error}")
-    if within is not None and not _fits(system, verdict.witness or (), within):
-        # what happens later is not asked for; another violation may fit, and the probability tells
+    if has_probabilities:
+        try:
+            horizon = read_within(within)
+            violation = violation_on(observed, question, limit, verdict=verdict, within=horizon, exact=exact)
+        except TooLargeError as error:
+            if threshold is not None or within is not None or exact:
+                raise
+            if notes is not None:
+                notes.append(f"the probability of a violation was not computed: {error}")
+    if within is not None and verdict.witness is not None and not _fits(observed, verdict.witness, within):
+        # what happens later is not asked for; another violation may fit, and the probability says so
         verdict = replace(verdict, witness=None, exposed_after=None, estimate=None)
     return OpacityReport(verdict=verdict, violation=violation, theta=threshold)
 
 
-def _fits(system: StochasticSystem, witness: tuple[str, ...], within: int) -> bool:
+def _fits(observed: Observed, witness: tuple[str, ...], within: int) -> bool:
     """Whether a run can show `witness` in so many events, unobservable ones included."""
-    seen = Observed(system)
+    system = observed.stochastic
     moves: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for source, event, target in system.moves:
         moves[source].append((event, target))
-    places = {(system.initial, 0)}
+    reached = {(system.initial, 0)}
     for _ in range(within + 1):
-        if any(shown == len(witness) for _, shown in places):
+        if any(shown == len(witness) for _, shown in reached):
             return True
-        following = set(places)
-        for state, shown in places:
+        following = set(reached)
+        for state, shown in reached:
             for event, target in moves[state]:
-                if event not in seen.events:
+                if event not in observed.event_number:
                     following.add((target, shown))
                 elif shown < len(witness) and event == witness[shown]:
                     following.add((target, shown + 1))
-        if following == places:
+        if following == reached:
             return False
-        places = following
+        reached = following
     return False

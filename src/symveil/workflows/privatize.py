@@ -3,42 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Unpack
 
 import numpy as np
 
 from symveil.errors import WordError
-from symveil.languages.graph import Model
-from symveil.mechanisms.ragged_edits import mechanism_for_files
+from symveil.languages.graph import NOT_ACCEPTED, Model
+from symveil.languages.language import Language, refusal
+from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Word, decode, encode_many
-from symveil.numerics.rationals import Number
-from symveil.privacy.parameters import Adjacency, read_epsilon
+from symveil.models.word import Codes, Word, decode, encode_many, split_words
 from symveil.randomness import BitSource, system_bits
+from symveil.workflows.releasing.parameters import ChoiceParameters, check_names, described_choice, shows_fields
+from symveil.workflows.releasing.promise import Release
 
 
+@shows_fields(MechanismChoice, types=ChoiceParameters, first=("alphabet", "model", "epsilon"))
 def privatize(
     words: Iterable[Word],
     *,
     alphabet: Alphabet | Iterable[Symbol] | None = None,
     model: Model | None = None,
-    epsilon: Number,
-    mechanism: str = "auto",
-    adjacency: Adjacency = 1,
-    calibration: str = "tight",
-    prior: str = "uniform",
-    utility: str = "distance",
-    offset: Number = 1,
-    public_start: bool = False,
-    metric: str = "hamming",
-    max_length: int | None = None,
-    cutoff: int | None = None,
+    choice: MechanismChoice | None = None,
     bits: BitSource | None = None,
+    **named: Unpack[ChoiceParameters],
 ) -> list[Word]:
     """A private word for each word, in the same order.
 
     With metric "hamming" each word's length is public and kept. With "levenshtein" it is secret, and the
     released word has another one; `max_length` is then a public bound on the lengths (truncated-levenshtein
     needs it, edit does not).
+
+    Parameters
+    ----------
+    words
+        The words, of any mixture of lengths.
+    alphabet, model
+        One of them: the symbols, or the model whose words are released.
+    choice
+        Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
+        utility, offset, public_start, metric, max_length, cutoff.
+    bits
+        Where random bits come from; by default the system.
 
     >>> import symveil as sv
     >>> private = sv.privatize(["ab", "abcab", ""], alphabet="abc", epsilon=2)
@@ -50,34 +56,36 @@ def privatize(
     >>> all("bb" not in word for word in sv.privatize(["abab", "ba"] * 20, model=chain, epsilon=1))
     True
     """
-    family = mechanism_for_files(
-        metric=metric,
-        max_length=max_length,
-        cutoff=cutoff,
-        alphabet=None if alphabet is None else Alphabet.from_symbols(alphabet),
-        model=model,
-        public_start=public_start,
-        epsilon=read_epsilon(epsilon),
-        mechanism=mechanism,
-        adjacency=adjacency,
-        calibration=calibration,
-        prior=prior,
-        utility=utility,
-        offset=offset,
-    )
+    loose = dict(named)
+    check_names("privatize", ChoiceParameters, loose, choice)
+    choice = described_choice(choice, loose)
+    built = Release.of(choice, alphabet=alphabet, model=model).mechanism
+    language = built.language
     sources = words if isinstance(words, str) else list(words)
-    rows = encode_many(sources, family.alphabet)
+    rows = encode_many(sources, language.alphabet, tell_length=choice.metric == "hamming")
     codes = np.concatenate([np.empty(0, dtype=np.int32), *rows])
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    wrong = family.first_refused(codes, lengths)
+    wrong = language.first_refused(codes, lengths)
     if wrong.any():
         number = int(np.argmax(wrong > 0))
-        length = f" of {lengths[number]}" if family.keeps_lengths else ""  # where the length may be told
-        raise WordError(
-            f"word {number + 1}, word: expected a word that the model can produce, found an impossible symbol at "
-            f"position {wrong[number]}{length}",
-            position=int(wrong[number]),
+        raise _refused(number, rows[number], language)
+    released, new_lengths = built.release_checked(codes, lengths, bits or system_bits()) if rows else (codes, lengths)
+    parts = zip(split_words(released, new_lengths), sources, strict=True)
+    return [decode(part, language.alphabet, like=source) for part, source in parts]
+
+
+def _refused(number: int, row: Codes, language: Language) -> WordError:
+    """Why a word cannot be released, without telling a symbol, or a length that is secret."""
+    which, why = f"word {number + 1}, word", refusal(language, row)
+    if why.because == "length":
+        return WordError(
+            f"{which}: expected at most {language.max_length} symbols, which is the public bound, found more"
         )
-    released, new_lengths = family.release(codes, lengths, bits or system_bits())
-    parts = np.split(released, np.cumsum(new_lengths)[:-1]) if len(new_lengths) else []
-    return [decode(part, family.alphabet, like=source) for part, source in zip(parts, sources, strict=True)]
+    if why.because == "end":
+        return WordError(f"{which}: {NOT_ACCEPTED}")
+    length = f" of {len(row)}" if language.metric == "hamming" else ""
+    return WordError(
+        f"{which}: expected a word that the model can produce, found an impossible symbol at position "
+        f"{why.position}{length}",
+        position=why.position,
+    )

@@ -5,30 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Unpack, cast
 
-from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
-from symveil.io.columns import ColumnOptions
+from symveil.io.formulas import Apostrophes
 from symveil.io.manifest import manifest_path
-from symveil.io.model_files import load_word_model
-from symveil.io.reading import MOST_TIMES
-from symveil.io.records import LONGEST
-from symveil.io.sequence_files import open_sequences
+from symveil.io.models.model_files import load_word_model
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.symbols import check_separable
 from symveil.languages.graph import Model
-from symveil.ledger.charging import OverBudget
 from symveil.ledger.store import Database
-from symveil.mechanisms.ragged_edits import EditsOfAnyLength, Family, mechanism_for_files
+from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.numerics.rationals import Number, spelled
-from symveil.privacy.parameters import Adjacency, read_epsilon
+from symveil.numerics.rationals import spelled
 from symveil.workflows.releasing.job import Job, Progress
 from symveil.workflows.releasing.local_job import LocalJob
-from symveil.workflows.releasing.promise import manifest, parameters, price
+from symveil.workflows.releasing.parameters import (
+    FileParameters,
+    RunOptions,
+    check_names,
+    described,
+    described_choice,
+    shows_fields,
+)
+from symveil.workflows.releasing.promise import Release, manifest, parameters, price
 from symveil.workflows.releasing.protocol import Finished, Protocol
-
-_LONGEST_ID = 100
+from symveil.workflows.releasing.settings import Settings, made_by, spelled_columns, worked_out
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,47 +60,41 @@ class FileRelease:
         return told
 
 
+@shows_fields(MechanismChoice, ColumnOptions, RunOptions, types=FileParameters, first=("epsilon", "alphabet", "model"))
 def privatize_file(
     path: str | Path,
     out: str | Path,
     *,
-    epsilon: Number,
     alphabet: Alphabet | Iterable[Symbol] | None = None,
     model: Model | str | Path | None = None,
-    mechanism: str = "auto",
-    adjacency: Adjacency = 1,
-    calibration: str = "tight",
-    prior: str = "uniform",
-    utility: str = "distance",
-    offset: Number = 1,
-    public_start: bool = False,
-    metric: str = "hamming",
-    max_length: int | None = None,
-    cutoff: int | None = None,
-    sequence: str | None = None,
-    separator: str | None = None,
-    identifier: str | None = None,
-    case: str | None = None,
-    order: str | None = None,
-    symbol: str | None = None,
-    person: str | None = None,
-    keep: Iterable[str] = (),
-    on_unknown: OnUnknown = "error",
-    ledger: str | Path | None = None,
-    over_budget: OverBudget = "error",
-    release_id: str | None = None,
-    engine: Literal["local", "spark"] = "local",
-    master: str | None = None,
-    unsafe_report_true_error: bool = False,
-    longest: int = LONGEST,
-    gzip_ratio: int = MOST_TIMES,
+    choice: MechanismChoice | None = None,
+    columns: ColumnOptions | None = None,
+    run: RunOptions | None = None,
     progress: Progress | None = None,
+    **named: Unpack[FileParameters],
 ) -> FileRelease:
     """Privatise a file of sequences (CSV, JSON Lines, Parquet, XES; long or wide; each also gzipped).
 
     The alphabet or the model is public and given; the columns are named, or found where there is only
-    one reading. With a `ledger` (a file, or postgresql://…) every person is charged before anything is
+    one reading. With a ledger every person is charged before anything is
     drawn; a run that was killed goes on under the same charge. docs/files.md tells the rest.
+
+    Parameters
+    ----------
+    path, out
+        The file of sequences, and the private file to write: of the same format and form.
+    alphabet, model
+        One of them: the symbols, or the model (or its file) whose words are released.
+    choice
+        Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
+        utility, offset, public_start, metric, max_length, cutoff.
+    columns
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person, keep.
+    run
+        How it is released; or by name: on_unknown, ledger, over_budget, release_id, engine, master,
+        unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe.
+    progress
+        Called with what is being done, how much of it is done (0 to 1), and how many records that is.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -107,88 +104,54 @@ def privatize_file(
     ...     release.manifest["counts"]["released"], release.manifest["how"]
     (2, 'exact')
     """
+    loose = dict(named)
+    check_names("privatize_file", FileParameters, loose, choice)
+    if "keep" in loose:
+        loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
+    choice = described_choice(choice, loose)
+    columns = described(ColumnOptions, columns, loose, name="columns")
+    run = described(RunOptions, run, loose, name="run")
     notes: list[str] = []
     model_file = Path(model) if isinstance(model, str | Path) else None
     loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
-    family = mechanism_for_files(
-        metric=metric,
-        max_length=max_length,
-        cutoff=cutoff,
-        alphabet=alphabet,
-        model=loaded,
-        public_start=public_start,
-        epsilon=read_epsilon(epsilon),
-        mechanism=mechanism,
-        adjacency=adjacency,
-        calibration=calibration,
-        prior=prior,
-        utility=utility,
-        offset=offset,
-    )
-    if unsafe_report_true_error and not family.keeps_lengths:
-        raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=family.metric)
-    if over_budget not in ("error", "drop"):
-        raise ParameterError("over_budget", expected="error or drop", found=over_budget)
-    if engine != "spark" and master is not None:
-        raise ParameterError("master", expected="engine spark with it", found=engine)
-    for name, value in (("longest", longest), ("gzip_ratio", gzip_ratio)):
-        if value < 1:
-            raise ParameterError(name, expected="a whole number, 1 or more", found=value)
-    _check_release_id(release_id)
-    columns = ColumnOptions(
-        sequence=sequence,
-        separator=separator,
-        identifier=identifier,
-        case=case,
-        order=order,
-        symbol=symbol,
-        person=person,
-        keep=tuple(keep),
-    )
+    release = Release.of(choice, alphabet=alphabet, model=loaded)
+    if run.unsafe_report_true_error and choice.metric == "levenshtein":
+        raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
     source, target = Path(path), Path(out)
-    _check_apart(ledger, source, target)
-    job: Job
-    if engine == "spark":
-        # imported when asked for: it needs pyspark, and starting a JVM takes its time
-        from symveil.workflows.releasing.spark_job import SparkJob  # noqa: PLC0415
-
-        if unsafe_report_true_error:
-            raise ParameterError("unsafe_report_true_error", expected="the local engine", found="spark")
-        job = SparkJob(source, target, columns, family, on_unknown=on_unknown, master=master)
-    elif engine == "local":
-        file = open_sequences(source, columns, longest=longest, most_times=gzip_ratio)
-        if file.separator is not None:
-            check_separable(family.alphabet, file.separator)
-        job = LocalJob(
-            file,
-            target,
-            family,
-            on_unknown=on_unknown,
-            true_error=unsafe_report_true_error,
-            progress=progress or _silent,
-        )
-    else:
-        raise ParameterError("engine", expected="local or spark", found=engine)
+    _check_apart(run.ledger, source, target)
+    job = _job(source, target, release, columns, run, progress or _silent)
     protocol = Protocol(
         job=job,
         target=target,
         manifest_text=lambda name, written: manifest(
-            family, job, name, written, model_file=model_file, charged=ledger is not None
+            release, job, name, written, model_file=model_file, charged=run.ledger is not None
         ).text(),
-        parameters=parameters(family, on_unknown=on_unknown, columns=str(columns), over_budget=over_budget),
-        release_id=release_id,
+        settings=Settings(
+            asked=parameters(
+                release,
+                on_unknown=run.on_unknown,
+                columns=spelled_columns(columns),
+                over_budget=run.over_budget,
+                # only where it is asked for: the parameters of other releases stay what they were
+                **({"spreadsheet_safe": True} if run.spreadsheet_safe else {}),
+            ),
+            made_by=made_by(engine=run.engine, facts=job.facts),
+        ),
+        worked_out=lambda job: worked_out(release.mechanism, job.lengths),
+        release_id=run.release_id,
     )
-    if ledger is not None and not job.has_ids and person is None:
+    if run.ledger is not None and not job.has_ids and columns.person is None:
         notes.append(
             f"each {job.unit} counts as a person of its own, known to the ledger by its number only; name --person "
             "or --id where the same people come again"
         )
-    if isinstance(family, EditsOfAnyLength) and getattr(family.chosen, "tells_nothing", False):
+    if release.mechanism.tells_nothing:
         notes.append(
-            f"at epsilon {spelled(family.epsilon)} the release carries no information: every sequence becomes empty; "
+            f"at epsilon {spelled(choice.epsilon)} the release carries no information: every sequence becomes empty; "
             "use a larger epsilon, or a public bound --max-length where sequences are short"
         )
-    finished = _through(protocol, family, ledger, over_budget)
+    with job.explained():
+        finished = _through(protocol, release, run)
     return FileRelease(
         out=target,
         manifest_file=finished.manifest_file,
@@ -199,12 +162,36 @@ def privatize_file(
     )
 
 
-def _through(protocol: Protocol, family: Family, ledger: str | Path | None, over_budget: OverBudget) -> Finished:
-    if ledger is None:
+def _job(
+    source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
+) -> Job:
+    """The input, the output, and the engine between them."""
+    if run.engine == "spark":
+        # imported when asked for: it needs pyspark, and starting a JVM takes its time
+        from symveil.workflows.releasing.spark_job import SparkJob  # noqa: PLC0415
+
+        return SparkJob(source, target, columns, release.mechanism, on_unknown=run.on_unknown, master=run.master)
+    apostrophes: Apostrophes = "written" if run.spreadsheet_safe else "none"
+    file = open_sequences(source, columns, longest=run.longest, most_times=run.gzip_ratio, apostrophes=apostrophes)
+    if file.separator is not None:
+        check_separable(release.alphabet, file.separator)
+    return LocalJob(
+        file,
+        target,
+        release.mechanism,
+        on_unknown=run.on_unknown,
+        true_error=run.unsafe_report_true_error,
+        progress=progress,
+        spreadsheet_safe=run.spreadsheet_safe,
+    )
+
+
+def _through(protocol: Protocol, release: Release, run: RunOptions) -> Finished:
+    if run.ledger is None:
         return protocol.without_ledger()
-    database = Database(str(ledger))
+    database = Database(str(run.ledger))
     try:
-        return protocol.with_ledger(database, price(family), over_budget)
+        return protocol.with_ledger(database, price(release), run.over_budget)
     finally:
         database.close()
 
@@ -216,17 +203,6 @@ def _check_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
     for other in (source, target, manifest_path(target)):
         if Path(ledger).absolute() == other.absolute():
             raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
-
-
-def _check_release_id(release_id: str | None) -> None:
-    """A release id becomes part of a file's name."""
-    if release_id is None:
-        return
-    plain = all(character.isalnum() or character in "._-" for character in release_id)
-    if not plain or not 0 < len(release_id) <= _LONGEST_ID or release_id.startswith("."):
-        raise ParameterError(
-            "release_id", expected=f"1 to {_LONGEST_ID} letters, digits, dots, dashes or underscores", found=release_id
-        )
 
 
 def _silent(_what: str, _done: float, _records: int) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from symveil.errors import ParameterError
-from symveil.mechanisms.edit_mechanism import EditMechanism
-from symveil.mechanisms.mechanism import WordMechanism
-from symveil.models.word import Word, decode
-from symveil.numerics.rationals import at_least, exact
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.models.word import Word
+from symveil.numerics.rationals import at_least
 from symveil.privacy.guarantee import Guarantee
 
 # Nobody releases more versions of one word: each costs ε.
@@ -34,26 +32,20 @@ class Release:
         }
 
 
-def release_word(word: Word, mechanism: WordMechanism | EditMechanism, *, count: int = 1) -> Release:
+def release_word(word: Word, mechanism: Mechanism, *, count: int = 1) -> Release:
     """`count` private versions of `word`. They are about one person, so their costs add up.
 
     >>> import symveil as sv
     >>> result = release_word("abc", sv.Exponential(sv.words("abc", 3), epsilon="0.1"), count=3)
     >>> len(result.released), result.total_epsilon
     (3, 0.3)
+    >>> release_word("abc", sv.Exponential(sv.words("abc", 3), epsilon="1/3"), count=3).total_epsilon
+    1.0
     """
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_RELEASES:
         raise ParameterError("count", expected=f"a whole number from 1 to {_MOST_RELEASES}", found=count)
-    if isinstance(mechanism, EditMechanism):
-        released = mechanism.release_many([word] * count)
-    else:
-        language = mechanism.language
-        rows = mechanism.release_codes(np.repeat(language.encode(word)[None, :], count, axis=0))
-        released = [decode(row, language.alphabet, like=word) for row in rows]
+    released = mechanism.release_copies(word, count)
     # Basic composition. A mechanism that loses more than its nominal ε is charged what it loses.
-    each = max(mechanism.epsilon, exact(mechanism.guarantee.epsilon))
-    return Release(
-        released=tuple(released),
-        guarantee=mechanism.guarantee,
-        total_epsilon=at_least(each * count),
-    )
+    guarantee = mechanism.guarantee
+    total = math.inf if guarantee.loss is None else at_least(max(mechanism.epsilon, guarantee.loss) * count)
+    return Release(released=tuple(released), guarantee=guarantee, total_epsilon=total)

@@ -11,7 +11,7 @@ from symveil.errors import ModelError, ParameterError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.graph import AnyModel
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Word
 from symveil.workflows.release import release_word
@@ -45,7 +45,7 @@ def broken_turns(chain: MarkovChain, trip: Sequence[object]) -> int:
 
 
 def released_trips(
-    chain: AnyModel, trip: Word, mechanism: WordMechanism, *, count: int
+    chain: AnyModel, trip: Word, mechanism: Mechanism, *, count: int
 ) -> tuple[tuple[ReleasedTrip, ...], ReleasedTrip]:
     """Private trips by a mechanism on the network's language, and one at the same ε that ignores the network.
 

@@ -17,12 +17,11 @@ from symveil.drawing.svg_plots import curves_svg
 from symveil.errors import ParameterError
 from symveil.io.files import write_text
 from symveil.models.labelled_chain import LabelledChain, Pair
+from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.release_chain import ReleaseChain
 from symveil.verification.privacy_verdict import PrivacyVerdict, rounded_down, rounded_up
 from symveil.verification.verify_privacy import read_share, verify_privacy
-
-Progress = Callable[[int, int], None]
 
 CURVE_SUFFIXES = (".png", ".svg", ".json")
 _MOST_POINTS = 1000

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from symveil.models.labelled_chain import LabelledChain
 from symveil.verification.distances import distances as module
-from symveil.verification.distances import policy, simplex
+from symveil.verification.distances import flows, simplex
 from symveil.verification.distances.distances import Distances, skewed_distances
 from symveil.verification.distances.symmetric import symmetric_distances
 from symveil.verification.distances.tables import ChainTable, fraction
@@ -264,8 +264,8 @@ def test_blands_rule_arrives_at_the_same_distances(chain: LabelledChain, alpha: 
 def test_parts_cover_everything_once_and_answers_keep_their_order(
     count: int, worth: int, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(policy, "workers", lambda: workers)
-    parts = policy.parts_of(count, worth=worth)
+    monkeypatch.setattr(flows, "workers", lambda: workers)
+    parts = flows.parts_of(count, worth=worth)
     assert [place for start, end in parts for place in range(start, end)] == list(range(count))
-    assert policy.in_threads(lambda start, end: (start, end), parts) == parts
+    assert flows.in_threads(lambda start, end: (start, end), parts) == parts
     assert len(parts) == 1 or all(end - start >= worth for start, end in parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -21,19 +22,21 @@ from enforcement.plain_observer import (
     quiet_systems,
 )
 from symveil.errors import ParameterError
+from symveil.languages.observation import Observed
 from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.observation_law import Instant, ObservationLaw
-from symveil.verification.opacity.shown_observations import (
-    Shown,
-    ShownObservations,
+from symveil.verification.opacity.run_observations import (
+    RunObservation,
+    RunObservations,
     has_endless_observations,
     read_horizon,
 )
+from symveil.verification.opacity.safe_observations import SafeObservations
 
 
 def instants(system: sv.StochasticSystem, longest: int) -> Iterator[tuple[Observation, Instant]]:
     """Every observation that the law reaches in at most so many events, and what may come next."""
-    law = ObservationLaw(system)
+    law = ObservationLaw(Observed(system))
     waiting = [((), law.start)]
     for observation, spread in waiting:  # it grows while it is read
         instant = law.instant(spread)
@@ -43,11 +46,15 @@ def instants(system: sv.StochasticSystem, longest: int) -> Iterator[tuple[Observ
             waiting += [((*observation, name), after) for name, after in names]
 
 
-def shown(system: sv.StochasticSystem, k: int | str, longest: int | None, kind: str) -> list[Shown]:
-    return list(getattr(ShownObservations(system, read_question(k, "weak"), longest), kind)())
+def shown(system: sv.StochasticSystem, k: int | str, longest: int | None, kind: str) -> list[RunObservation]:
+    return list(observations(system, k, longest).walk(cut=kind == "cut_when_exposed"))
 
 
-def spelled(system: sv.StochasticSystem, each: Shown) -> Observation:
+def observations(system: sv.StochasticSystem, k: int | str, longest: int | None) -> RunObservations:
+    return RunObservations(SafeObservations(Observed(system), read_question(k, "weak"), longest=longest))
+
+
+def spelled(system: sv.StochasticSystem, each: RunObservation) -> Observation:
     return tuple(system.observable[number] for number in each.events)
 
 
@@ -151,6 +158,27 @@ def test_observations_up_to_a_horizon_add_up_to_one_whatever_is_cut(system, k, h
             assert len(word) < limit if each.run_ends else len(word) == limit
 
 
+@settings(max_examples=60)
+@given(looping_systems(most_states=5), ks, st.integers(1, 4))
+def test_what_is_summed_and_tabulated_is_what_is_listed(system, k, horizon):
+    """The probability of a violation without a list, and the observations of complete runs as tables of floats."""
+    runs = observations(system, k, horizon)
+    assert runs.violation == sum((each.probability for each in runs.sensitive.values()), start=Fraction(0))
+    listed = list(runs.walk(cut=False))
+    lengths = Counter(len(each.events) for each in listed)
+    assert {length: count for length, (_, count) in runs.safe.complete_lengths.items()} == lengths
+    tables = runs.complete
+    assert {length: len(table.codes) for length, table in tables.items()} == lengths
+    chances = {
+        tuple(events): tuple(chance)
+        for table in tables.values()
+        for events, chance in zip(table.codes.tolist(), table.chances.tolist(), strict=True)
+    }
+    assert chances.keys() == {each.events for each in listed}
+    for each in listed:
+        assert chances[each.events] == pytest.approx((each.probability, each.secret), rel=1e-13, abs=0)
+
+
 @settings(max_examples=100)
 @given(looping_systems())
 def test_a_horizon_is_asked_for_exactly_where_observations_have_no_bound(system):
@@ -161,16 +189,16 @@ def test_a_horizon_is_asked_for_exactly_where_observations_have_no_bound(system)
         states = {plain.after(now, name) for now in states for name in plain.observable} - {frozenset()}
     endless = bool(states)
     event(f"endless: {endless}")
-    assert has_endless_observations(system) is endless
+    assert has_endless_observations(Observed(system)) is endless
     if endless:
         with pytest.raises(ParameterError, match="^length: expected the largest number of observed events, since"):
-            read_horizon(system, None)
+            read_horizon(Observed(system), None)
     else:
-        assert read_horizon(system, None) is None
+        assert read_horizon(Observed(system), None) is None
 
 
 @pytest.mark.parametrize("length", [0, -1, True, 2.0, "3"])
 def test_a_horizon_is_a_whole_number(length):
     system = sv.StochasticSystem.from_transitions([("0", "a", "1", 1)], initial="0", observable=["a"])
     with pytest.raises(ParameterError, match="^length: expected a whole number"):
-        read_horizon(system, length)
+        read_horizon(Observed(system), length)

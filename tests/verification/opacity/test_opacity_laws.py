@@ -107,7 +107,7 @@ class TestTheLimit:
     @settings(max_examples=40)
     @given(stochastic_systems(most_states=5), st.sampled_from(("weak", "strong")))
     def test_probabilities_within_a_horizon(self, system: System, notion: str) -> None:
-        """Whoever looks back as far as the run is long, looks back to its start."""
+        """Anyone who looks back as far as the run is long, looks back to its start."""
         for within in (0, 3, 9):
             infinite = sv.violation_probability(system, "infinite", notion=notion, within=within)
             assert sv.violation_probability(system, within, notion=notion, within=within).exact == infinite.exact

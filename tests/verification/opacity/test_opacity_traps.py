@@ -75,7 +75,7 @@ class TestWhichStatesAreSecret:
 class TestUnobservableMoves:
     @pytest.mark.parametrize("k", KS)
     def test_the_reach_of_the_states_that_are_not_secret(self, k: int | str) -> None:
-        """After a: {1, 2}, 2 secret. Only 2 can do b, but 1 becomes 2 unobserved: whoever forgets that errs (§9)."""
+        """After a: {1, 2}, 2 secret. Only 2 can do b, but 1 becomes 2 unobserved: anyone who forgets that errs (§9)."""
         system = logical("0a1 1u2 2b3", secrets="2")
         assert sv.verify_opacity(system, k).holds
         assert sv.delayed_estimate(system, "ab", after=1) == ("1", "2")

@@ -36,6 +36,7 @@ _BOX_WORK = 2e9  # multiplications per rate, about 1 ns each
 _PAIR_WORK = 3e9  # entries of pairs of paths per rate and block length; nine in ten are never visited
 _PATH_WORK = 1.5e8  # entries of paths, where pairs are too many
 _LONGEST_LIST = 50_000  # paths from one state
+_MOST_SHARED_OUT = 128  # positions among which blocks are fitted together: cubic work
 _SMALLEST_LOG2 = -600.0  # of any weight of a block: far from underflow
 
 NOT, BY_PATHS, BY_PAIRS = 0, 1, 2
@@ -57,29 +58,41 @@ class BlockBounds:
     def loss(self, rate: Fraction, adjacency: int) -> Fraction:
         """The largest sum of rate·L + bound over blocks that fit into a word, `adjacency` positions in all.
 
-        A block in the middle is followed by a position that agrees, so it needs L + 1 positions.
+        A block in the middle is followed by a position that agrees, so it needs L + 1 positions. Where there are
+        many positions to share out, how the blocks fit is not looked at: each is worth at most what the best of
+        them is worth for each of its positions.
         """
-        best: dict[tuple[int, int], Fraction] = {}
-
-        def fill(differ: int, room: int) -> Fraction:
-            if (differ, room) not in best:
-                worth = Fraction(0)
-                for size in range(1, min(differ, room) + 1):
-                    if (bound := self.inner[size]) is not None and size + 1 <= room:
-                        worth = max(worth, _worth(rate, size, bound) + fill(differ - size, room - size - 1))
-                best[differ, room] = worth
-            return best[differ, room]
-
-        room = min(self.length, 2 * adjacency + 2)
-        most = fill(adjacency, room)
-        for size in range(1, min(adjacency, self.length) + 1):
-            if (bound := self.final[size]) is not None:
-                most = max(most, _worth(rate, size, bound) + fill(adjacency - size, room - size))
-        return most
+        differ = min(adjacency, self.length)
+        inner = [_worth(rate, size, bound) for size, bound in enumerate(self.inner[: differ + 1])]
+        final = [_worth(rate, size, bound) for size, bound in enumerate(self.final[: differ + 1])]
+        if differ > _MOST_SHARED_OUT:
+            each = max((worth / size for size, worth in enumerate(inner) if size), default=Fraction(0))
+            return max(worth + (differ - size) * each for size, worth in enumerate(final))
+        # as whole numbers of one unit: thousands of sums of fractions would take minutes
+        unit = math.lcm(*(worth.denominator for worth in (*inner, *final)))
+        room = min(self.length, 2 * differ + 2)
+        filled = _filled([int(worth * unit) for worth in inner], differ, room)
+        most = max(int(worth * unit) + filled[differ - size][room - size] for size, worth in enumerate(final))
+        return Fraction(most, unit)
 
 
-def _worth(rate: Fraction, size: int, bound: float) -> Fraction:
+def _filled(worth: list[int], differ: int, room: int) -> list[list[int]]:
+    """[d][r]: the most that blocks in the middle are worth with d positions that differ among r positions."""
+    best: list[list[int]] = []
+    for positions in range(differ + 1):
+        row = []
+        for space in range(room + 1):
+            sizes = range(1, min(positions, space - 1, len(worth) - 1) + 1)
+            row.append(max((worth[size] + best[positions - size][space - size - 1] for size in sizes), default=0))
+        best.append(row)
+    return best
+
+
+def _worth(rate: Fraction, size: int, bound: float | None) -> Fraction:
+    """What a block of this length is worth; one that no word has is worth nothing."""
     classic = rate * size
+    if bound is None:
+        return Fraction(0)
     return classic + (classic if bound == UNBOUNDED else min(Fraction(bound), classic))
 
 

@@ -24,9 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError
+from symveil.numerics.balls import STANDARD_PRECISION, precision, upper_bound
 from symveil.numerics.rationals import exact
 from symveil.privacy.calibration import kept
-from symveil.privacy.calibration.edit_channel_loss import NOTHING, ChannelLoss, ChannelParameters, channel_loss
+from symveil.privacy.calibration.edit_channel_loss import (
+    NOTHING,
+    ChannelLoss,
+    ChannelParameters,
+    channel_loss,
+    mean_inserted,
+)
 
 # Beyond this, probabilities of an edit are below 10⁻⁸⁰: nothing is gained by even smaller ones.
 _LARGEST_EPSILON = Fraction(200)
@@ -61,7 +68,7 @@ def best_channel(*, epsilon: Fraction, symbols: int, nominal_length: int) -> Cho
 @lru_cache(maxsize=256)
 def _best_channel(epsilon: Fraction, symbols: int, nominal_length: int) -> ChosenChannel:
     key = hashlib.sha256(f"{_VERSION} {epsilon} {symbols} {nominal_length}".encode()).hexdigest()
-    found = _believable(kept.load(key), epsilon, symbols)
+    found = _believable(kept.load(key), epsilon, symbols, nominal_length)
     if found is None:
         found = _searched(epsilon, symbols, nominal_length)
         names = ("ratio", "power", "deletion", "substitution")
@@ -69,8 +76,12 @@ def _best_channel(epsilon: Fraction, symbols: int, nominal_length: int) -> Chose
     return found
 
 
-def _believable(entry: kept.Entry | None, epsilon: Fraction, symbols: int) -> ChosenChannel | None:
-    """What was kept, if it is a channel and its loss, computed again, is within the budget."""
+def _believable(entry: kept.Entry | None, epsilon: Fraction, symbols: int, nominal_length: int) -> ChosenChannel | None:
+    """What was kept, if it is a channel, its loss, computed again, is within the budget, and it is of some use.
+
+    Of no use, and never found by the search, is one that makes more edits than a word has symbols: with ρ close to
+    1 it inserts millions of them.
+    """
     if entry is None:
         return None
     try:
@@ -81,9 +92,12 @@ def _believable(entry: kept.Entry | None, epsilon: Fraction, symbols: int) -> Ch
             substitution=entry["substitution"],
         )
         loss = channel_loss(parameters, symbols)
+        with precision(STANDARD_PRECISION):
+            changed, inserted = parameters.deletion + parameters.substitution, upper_bound(mean_inserted(parameters))
     except (KeyError, InputError):
         return None
-    return ChosenChannel(parameters, loss) if loss.worst <= epsilon else None
+    useful = parameters == NOTHING or nominal_length * changed + (nominal_length + 1) * inserted < nominal_length
+    return ChosenChannel(parameters, loss) if useful and loss.worst <= epsilon else None
 
 
 def _searched(epsilon: Fraction, symbols: int, nominal_length: int) -> ChosenChannel:

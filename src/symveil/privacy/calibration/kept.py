@@ -2,7 +2,8 @@
 
 The file's name is a digest of public things only: the graph, the length, ε, the adjacency, whether
 a prior is used; never of data. `SYMVEIL_CACHE` names another folder; if it is empty nothing is kept.
-A file that is damaged, foreign or impossible is ignored; failing to write is no error.
+Nothing in it is believed: anyone who loads an entry proves it before it is used (`certify`, `edit_channel_search`). A
+file that is damaged, foreign or impossible is ignored; failing to write is no error.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from symveil.drawing.opening import open_regular
 from symveil.drawing.saving import save
 from symveil.errors import FileError
 from symveil.languages.runs import RunLanguage
@@ -62,15 +64,14 @@ def question_digest(language: str, *, epsilon: Fraction, adjacency: int, with_pr
 
 
 def load(key: str) -> Entry | None:
-    """What is kept under a key, or None."""
+    """What is kept under a key, as somebody wrote it: to be proved before it is used. None where there is nothing."""
     place = folder()
     if place is None:
         return None
     try:
-        path = place / f"{key}.json"
-        if path.stat().st_size > _LARGEST_FILE:
-            return None
-        found = json.loads(path.read_bytes())
+        with open_regular(place / f"{key}.json", follow=False) as file:
+            content = file.read(_LARGEST_FILE + 1)
+        found = json.loads(content) if len(content) <= _LARGEST_FILE else None
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or found.get("format") != FORMAT or found.get("key") != key:

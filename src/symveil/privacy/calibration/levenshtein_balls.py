@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.graph import WordGraph
-from symveil.languages.runs import sum_over_edges
 
 Floats = NDArray[np.float64]
 
@@ -117,7 +116,7 @@ class RunBallBounds:
         gain = np.zeros(self._graph.state_count)
         filled = np.flatnonzero(np.diff(self._graph.first))
         gain[filled] = np.maximum.reduceat(own - changed, self._graph.first[filled])
-        total = sum_over_edges(self._graph, changed) + np.maximum(gain, 0.0) + self._at(length - 1, edits - 1, other)
+        total = self._graph.sum_over_edges(changed) + np.maximum(gain, 0.0) + self._at(length - 1, edits - 1, other)
         return np.asarray(np.minimum(everything, total))
 
 

@@ -12,14 +12,15 @@ The largest η is taken whose proved loss is within ε; it lies between ε/2b an
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from flint import arb
 
-from symveil.languages.bounded import BoundedRuns, BoundedWords
 from symveil.languages.edit_distance import distance_table
+from symveil.languages.open import BoundedLanguage, OpenRuns
 from symveil.numerics.balls import STANDARD_PRECISION, ball, precision, upper_bound
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.levenshtein_balls import BallBounds, RunBallBounds
@@ -32,7 +33,6 @@ _TOLERANCE = Fraction(1, 10_000)
 _EVALUATIONS = 40
 _MOST_ENTRIES = 10**9
 
-Language = BoundedWords | BoundedRuns
 PairsByDistance = dict[int, list[tuple[int, int]]]
 """Distance → the pairs (class of w, class of v) of words that far apart; words of a class have the same counts."""
 
@@ -43,7 +43,9 @@ class _WrittenOut:
     pairs: PairsByDistance
 
 
-def truncated_rate(language: Language, *, epsilon: Fraction, adjacency: int, cutoff: int) -> CertifiedRate | None:
+def truncated_rate(
+    language: BoundedLanguage, *, epsilon: Fraction, adjacency: int, cutoff: int
+) -> CertifiedRate | None:
     """The largest rate found whose proved loss is within ε; None where the classic ε/2b is not beaten."""
     slope = max(min(adjacency, cutoff + 1, language.max_length), 1)
     small = is_small(language)
@@ -78,7 +80,7 @@ def truncated_rate(language: Language, *, epsilon: Fraction, adjacency: int, cut
     )
 
 
-def is_small(language: Language) -> bool:
+def is_small(language: BoundedLanguage) -> bool:
     """Whether all pairs of words can be looked at in a second or two."""
     return language.has_at_most(MOST_WORDS) and (language.size * (language.max_length + 1)) ** 2 <= _MOST_ENTRIES
 
@@ -86,8 +88,8 @@ def is_small(language: Language) -> bool:
 # --- small languages: every pair --------------------------------------------------------------------
 
 
-def _written_out(language: Language, *, adjacency: int, cutoff: int) -> _WrittenOut:
-    by_length = language.enumerate_codes(at_most=MOST_WORDS)
+def _written_out(language: BoundedLanguage, *, adjacency: int, cutoff: int) -> _WrittenOut:
+    by_length = language.by_length(at_most=MOST_WORDS)
     table = distance_table(by_length)
     counts = np.stack([(table == distance).sum(axis=1) for distance in range(cutoff + 1)], axis=1)
     classes, class_of = np.unique(counts, axis=0, return_inverse=True)
@@ -127,11 +129,11 @@ class _BallSizes:
     most: list[list[int]]
 
 
-def _ball_sizes(language: Language, cutoff: int) -> _BallSizes:
+def _ball_sizes(language: BoundedLanguage, cutoff: int) -> _BallSizes:
     longest = language.max_length
     lengths, edits = range(longest + 1), range(cutoff + 1)
     near = [[range(max(0, length - e), min(longest, length + e) + 1) for e in edits] for length in lengths]
-    if isinstance(language, BoundedRuns):
+    if isinstance(language, OpenRuns):
         runs = RunBallBounds(language.graph, language.ways, within=cutoff, longest=longest)
         of_length = language.sizes
         return _BallSizes(
@@ -146,7 +148,9 @@ def _ball_sizes(language: Language, cutoff: int) -> _BallSizes:
     )
 
 
-def _certified_loss(sizes: _BallSizes, language: Language, *, rate: Fraction, adjacency: int, slope: int) -> Fraction:
+def _certified_loss(
+    sizes: _BallSizes, language: BoundedLanguage, *, rate: Fraction, adjacency: int, slope: int
+) -> Fraction:
     with precision(STANDARD_PRECISION):
         steps = len(sizes.most[0])
         falling = [(-ball(rate * distance)).exp() for distance in range(steps + 1)]
@@ -158,10 +162,23 @@ def _certified_loss(sizes: _BallSizes, language: Language, *, rate: Fraction, ad
 
         lowest = [upper_bound(-weight(counts).log()) for counts in sizes.fewest]
         highest = [upper_bound(weight(counts).log()) for counts in sizes.most]
-    spread = max(
-        highest[other] + low
-        for length, low in enumerate(lowest)
-        for other in range(max(0, length - adjacency), min(len(lowest) - 1, length + adjacency) + 1)
-    )
+    spread = max(low + high for low, high in zip(lowest, _largest_near(highest, adjacency), strict=True))
     # both words of a pair may play either part, so the spread is that of ln Z(v)/Z(w) in both directions
     return rate * slope + min(max(spread, Fraction(0)), rate * slope)
+
+
+def _largest_near(values: list[Fraction], reach: int) -> list[Fraction]:
+    """For each place the largest of the values at most `reach` places away, in time that does not grow with `reach`."""
+    found: list[Fraction] = []
+    falling: deque[int] = deque()  # places of values that no later one in reach has surpassed yet
+    following = 0
+    for place in range(len(values)):
+        while following < min(len(values), place + reach + 1):
+            while falling and values[falling[-1]] <= values[following]:
+                falling.pop()
+            falling.append(following)
+            following += 1
+        if falling[0] < place - reach:
+            falling.popleft()
+        found.append(values[falling[0]])
+    return found

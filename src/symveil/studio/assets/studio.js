@@ -18,7 +18,7 @@ window.studio = (() => {
       if ("public" in field.dataset && !field.closest("[hidden]")) told.set(field.name, valueOf(field));
     }
     const query = told.toString();
-    return `/${panel}${query ? `?${query}` : ""}`;
+    return `${panel}${query ? `?${query}` : ""}`;
   };
 
   const showFields = (panel) => {
@@ -78,10 +78,14 @@ window.studio = (() => {
   const upload = async (input, file) => {
     if (!file) return;
     const panel = panelOf(input), name = $(`${input.id}-name`), before = name.textContent;
+    if (!window.socket?.connected) {
+      wrong(panel, $(`${input.id}-handle`).name, "the studio has ended, or is not there yet: reload the page");
+      return;
+    }
     name.textContent = `Reading ${file.name} …`;
     let answer;
     try {
-      const response = await fetch("/upload", {
+      const response = await fetch("upload", {
         method: "POST",
         body: file,
         headers: { "X-File-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream" },
@@ -184,7 +188,7 @@ window.studio = (() => {
     if (remember) history.pushState(null, "", address(panel));
     emitEvent("studio_open", { panel });
   };
-  addEventListener("popstate", () => open(location.pathname.slice(1) || "release", false));
+  addEventListener("popstate", () => open(location.pathname.split("/").pop() || "release", false));
 
   const save = (content, name) => {
     const link = document.createElement("a");
@@ -223,7 +227,7 @@ window.studio = (() => {
     } else if (at("[data-save]")) {
       picture(at("[data-save]"));
     } else if (at("[data-link]")) {
-      const button = at("[data-link]"), link = location.origin + address(button.dataset.link);
+      const button = at("[data-link]"), link = new URL(address(button.dataset.link), location.href).href;
       const done = (told) => { button.textContent = told; setTimeout(() => { button.textContent = "Copy link"; }, 1500); };
       navigator.clipboard.writeText(link).then(() => done("Copied"), () => prompt("The link:", link));
     } else if (at("[data-act]")) {
@@ -235,8 +239,21 @@ window.studio = (() => {
     }
   });
 
+  // --- the end ----------------------------------------------------------------------------------------
+  // When the studio has ended, anybody may listen at its port. So a page that has lost its socket does not try again:
+  // it would send what is typed to a stranger, and run what it is told from there.
+
+  const end = () => {
+    window.socket.io.reconnection(false);
+    window.socket.disconnect();
+    const notice = $("popup");
+    notice.setAttribute("role", "alert");
+    notice.textContent = "The studio has ended, or the connection is lost. Nothing is sent any more: start it again, or reload the page.";
+  };
+
   const start = () => {
-    if (!$("main")) { requestAnimationFrame(start); return; }
+    if (!$("main") || !window.socket) { requestAnimationFrame(start); return; }
+    window.socket.on("disconnect", end);
     for (const section of document.querySelectorAll("section.panel")) showFields(section.id.replace("panel-", ""));
   };
   start();

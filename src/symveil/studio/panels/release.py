@@ -7,6 +7,7 @@ from typing import ClassVar
 from nicegui import background_tasks
 
 from symveil.errors import SymveilError
+from symveil.mechanisms.registry import AUTO, REGISTERED, names
 from symveil.numerics.rationals import exact
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
@@ -16,14 +17,10 @@ from symveil.studio.worker import BrokenError, StoppedError, Task, Worker
 EPSILON = Scale.of("0.1", "10", "0.1")
 
 MECHANISMS = (
-    ("auto", "the best for these numbers"),
-    ("exponential", "exponential"),
-    ("permute-and-flip", "permute-and-flip"),
-    ("staircase", "staircase"),
-    ("online", "online (symbol by symbol)"),
-    ("edit", "edit channel (hides the length)"),
-    ("truncated-levenshtein", "truncated Levenshtein (hides the length)"),
+    (AUTO, "the best for these numbers"),
+    *((kind.name, kind.label) for kind in REGISTERED if kind.private),
 )
+_OF_ONE_LENGTH, _OF_SECRET_LENGTHS = ("|".join(names(metric)) for metric in ("hamming", "levenshtein"))
 
 
 # On a large model each proof takes long: preparing all of them would keep the worker from other panels for an hour.
@@ -70,7 +67,7 @@ class ReleasePanel(SubjectPanel):
                     "max_length",
                     "Longest word",
                     hint="A public bound: no word has more symbols.",
-                    when="mechanism=edit|truncated-levenshtein",
+                    when=f"mechanism={_OF_SECRET_LENGTHS}".replace(f"{AUTO}|", ""),
                     public=True,
                 ),
                 form.choice(
@@ -82,7 +79,7 @@ class ReleasePanel(SubjectPanel):
                     "distance",
                     "Automaton at distance",
                     (("auto", "the likeliest"), *((str(each), str(each)) for each in range(1, 13))),
-                    when="mechanism=auto|exponential|permute-and-flip|staircase|online",
+                    when=f"mechanism={_OF_ONE_LENGTH}",
                 ),
             )
         )
@@ -112,10 +109,12 @@ class ReleasePanel(SubjectPanel):
         return (*(values[name] for name in ("source", "model", "adjacency", "mechanism", "calibration")), str(length))
 
     async def _prepare(self, key: tuple[str, ...]) -> None:
-        here = exact(self.values["epsilon"])
+        try:
+            here, question = exact(self.values["epsilon"]), self._question()
+        except SymveilError:
+            return  # the form has changed meanwhile, and its own answer tells what is wrong with it
         steps = int((EPSILON.high - EPSILON.low) / EPSILON.step) + 1
         grid = sorted((EPSILON.low + EPSILON.step * step for step in range(steps)), key=lambda each: abs(each - here))
-        question = self._question()
         slow = 0
         for number, epsilon in enumerate(grid):
             if key != self._key() or not self.client.has_socket_connection or slow > _SLOW_STEPS:

@@ -10,7 +10,6 @@ from symveil.drawing.curves import Curve
 from symveil.drawing.svg_plots import curves_svg
 from symveil.errors import ParameterError
 from symveil.io.page import table
-from symveil.languages.free import FreeLanguage
 from symveil.privacy.parameters import read_epsilon
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import Subject, read_subject, read_whole
@@ -53,7 +52,7 @@ def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
             (epsilon, *(curve.errors[index] for curve in curves)) for index, epsilon in enumerate(curves[0].epsilons)
         ),
         marks=(("epsilon", values["epsilon"]), ("curves", str(len(curves)))),
-        secret=not isinstance(subject.language, FreeLanguage) and not subject.typical,
+        secret=not subject.language.homogeneous and not subject.typical,
     )
 
 
@@ -62,7 +61,7 @@ _kept: dict[tuple[object, ...], tuple[ErrorCurve, ...]] = {}
 
 
 def _curves(subject: Subject, adjacency: int, progress: Progress) -> tuple[ErrorCurve, ...]:
-    word = None if isinstance(subject.language, FreeLanguage) else subject.word
+    word = None if subject.language.homogeneous else subject.word
     key = (subject.language, word, adjacency)
     if key not in _kept:
         found = error_curves(

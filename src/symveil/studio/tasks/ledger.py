@@ -7,11 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from symveil.io.page import table
-from symveil.ledger.accounts import Account, Entry, Totals
+from symveil.ledger.statements import Account, Entry, Totals
+from symveil.ledger.units import shown_unit
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.worker import Progress
-from symveil.workflows.budgets import ledger_accounts, ledger_history, ledger_status, person_status
+from symveil.workflows.budgets import (
+    ledger_accounts,
+    ledger_history,
+    ledger_status,
+    person_status,
+    spent_in_units,
+)
 
 MOST_PERSONS, MOST_ENTRIES = 100, 50
 
@@ -38,8 +45,8 @@ def answer_ledger(values: Mapping[str, str], progress: Progress) -> Answer:
             "accounts": [each.document() for each in accounts],
             "entries": [entry.document() for entry in entries[-MOST_ENTRIES:]],
         },
-        columns=("person", "granted", "spent", "left"),
-        rows=tuple((each.person, each.granted, each.spent, each.left) for each in accounts),
+        columns=("person", "granted", "spent", "left", "units"),
+        rows=tuple((each.person, each.granted, each.spent, each.left, spent_in_units(each)) for each in accounts),
         marks=(("persons", str(totals.persons)), ("spent", totals.most_spent), ("left", totals.least_left)),
         secret=True,
     )
@@ -61,12 +68,17 @@ def _none() -> Answer:
 
 
 def _plain(ledger: str) -> str:
-    """A name for the page: no folder, and no password."""
-    return ledger.rpartition("@")[2] if "://" in ledger else Path(ledger).name
+    """A name for the page: no folder, and no password, which may also stand behind a question mark.
+
+    >>> _plain("postgresql://ada:secret@host/budgets?sslpassword=secret"), _plain("/home/ada/budgets.db")
+    ('host/budgets', 'budgets.db')
+    """
+    return ledger.rpartition("@")[2].partition("?")[0] if "://" in ledger else Path(ledger).name
 
 
 def _totals(totals: Totals, name: str) -> Section:
     pending = f", {totals.pending} of them not finished" if totals.pending else ""
+    pending += f", {totals.abandoned} abandoned" if totals.abandoned else ""
     body = '<div class="pair"><div>'
     body += large(
         f"{totals.persons:,}",
@@ -78,7 +90,17 @@ def _totals(totals: Totals, name: str) -> Section:
     rows = [("everybody may spend", f"ε = {totals.allowance}, and what was granted by name")]
     if float(totals.delta) > 0:
         rows.append(("losses compose with", f"δ = {totals.delta}"))
-    return Section(heading="The ledger", body=body + facts(rows), wide=True)
+    if totals.unit is not None:
+        rows.append(("budgets are for", f"{totals.unit}; charges that promise less are refused"))
+    rows += [
+        (
+            "charged in",
+            f"{html.escape(shown_unit(each.unit))}: {each.releases:,} release{'' if each.releases == 1 else 's'}",
+        )
+        for each in totals.units
+    ]
+    note = "" if totals.note is None else f'<p class="quiet">{html.escape(totals.note.capitalize())}.</p>'
+    return Section(heading="The ledger", body=body + facts(rows), after=note, wide=True)
 
 
 def _accounts(accounts: list[Account], totals: Totals, person: str) -> Section:
@@ -89,10 +111,11 @@ def _accounts(accounts: list[Account], totals: Totals, person: str) -> Section:
             each.spent,
             each.granted,
             each.left + (f" (composed {each.composed_epsilon:.4g})" if each.composed_epsilon is not None else ""),
+            html.escape(spent_in_units(each)),
         )
         for each in accounts
     ]
-    body = table(("person", "used", "spent ε", "granted ε", "left ε"), rows)
+    body = table(("person", "used", "spent ε", "granted ε", "left ε", "in which unit"), rows)
     more = totals.persons - len(accounts)
     after = ""
     if not person and more > 0:
@@ -118,10 +141,11 @@ def _history(entries: list[Entry], person: str) -> Section:
             f"ε = {entry.amount}" + ("" if entry.kind == "grant" or person else " a sequence"),
             html.escape(entry.person or "")
             or (f"{entry.persons:,} persons" if entry.persons is not None else f"{entry.sequences or 0:,} sequences"),
+            html.escape(", ".join(filter(None, (entry.unit, entry.mechanism)))),
         )
         for entry in shown
     ]
-    body = table(("when", "what", "how much", "who"), rows) if rows else "<p>Nothing has happened yet.</p>"
+    body = table(("when", "what", "how much", "who", "unit"), rows) if rows else "<p>Nothing has happened yet.</p>"
     more = len(entries) - len(shown)
     after = f'<p class="quiet">The newest first; {more:,} earlier ones.</p>' if more > 0 else ""
     return Section(heading="What happened", body=body, after=after, wide=True)

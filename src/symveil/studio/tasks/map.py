@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from symveil.drawing.road_map import Road, road_map_svg
 from symveil.errors import ModelError
-from symveil.io.coordinates import read_coordinates
+from symveil.io.models.coordinates import read_coordinates
 from symveil.io.page import table
 from symveil.numerics.rationals import spelled
 from symveil.studio.answer import Answer, Section, large
@@ -28,7 +28,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     file = source_file(values)
     model = model_in(file)[0]
     roads = _roads(file, values["coordinates"])
-    mechanism = read_mechanism(values, subject.language)
+    mechanism = read_mechanism(values, subject)
     progress(0, 0, PROVING)
     count = max(1, min(MOST_SAMPLES, read_whole("samples", values["samples"])))
     released, ignorant = released_trips(model, subject.word, mechanism, count=count)

@@ -10,48 +10,53 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from symveil.drawing.svg import to_svg
-from symveil.enforcement.enforce import POLICIES, enforce_opacity
+from symveil.enforcement.enforce import POLICIES, enforce_policy, observations_of
 from symveil.enforcement.enforcement import Enforcement
 from symveil.errors import ModelError, ParameterError, SymveilError, TooLargeError
 from symveil.io.page import table
-from symveil.languages.observation import delayed_estimate
-from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
+from symveil.languages.observation import Observed
+from symveil.models.stochastic_system import StochasticSystem
 from symveil.studio.answer import Answer, Section, large
 from symveil.studio.tasks.subject import read_whole
 from symveil.studio.tasks.words import shown_epsilon
 from symveil.studio.worker import Progress
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.verify import OpacityVerdict
-from symveil.workflows.enforce import enforcement_document
+from symveil.workflows.enforce import enforcement_document, read_probability
 from symveil.workflows.opacity import OpacityReport, judge_opacity, load_system
 from symveil.workflows.reproduce.zhao2025_systems import example_3, example_4, medical
 
 EXAMPLES = {"medical": medical, "example-3": example_3, "example-4": example_4}
 _MOST_STRINGS, _MOST_SUBSTITUTES = 6, 3
 
+Source = tuple[str, int]
+"""An example or a file, and when that was written: a file that was written again is read again."""
+
+PolicyDocument = dict[str, Any]
+"""The JSON form of what a policy achieves."""
+
 
 def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
-    """The Opacity panel."""
+    """The Opacity panel. Everything is kept for the next answer that needs it: moving ε builds nothing but rates."""
     progress(0, 0, "Exploring what an observer can conclude")
-    name, notes = _source(values)
-    system = _system(name, *_changed(name))[0]
-    report = _report(name, *_changed(name), values["k"], values["notion"])
-    observed = read_observed(values["observed"])
-    policies = _policies(system, values)
+    source = _source(values)
+    observed, notes = _loaded(source)
+    report = _report(source, values["k"], values["notion"])
+    observation = read_observed(values["observed"])
+    policies = _policies(source, values)
     document: dict[str, object] = {
         "opacity": report.document(),
-        "enforce": {
-            policy: enforcement_document(found) if isinstance(found, Enforcement) else {"error": found}
-            for policy, found in policies.items()
-        },
+        "enforce": {policy: {"error": each} if isinstance(each, str) else each for policy, each in policies.items()},
     }
     return Answer(
         title=f"symveil: {report.verdict.property_name}",
         sections=(
             _verdict(report, notes),
-            _stepping(system, observed, values),
+            _stepping(observed, observation, values),
             _enforced(policies, values),
             _shown(policies),
         ),
@@ -61,7 +66,7 @@ def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
         marks=(
             ("holds", str(report.holds)),
             ("violation", "" if report.violation is None else str(report.violation.upper)),
-            ("estimate", ",".join(delayed_estimate(system, observed))),
+            ("estimate", ",".join(observed.delayed_estimate(observation))),
         ),
         secret=True,
     )
@@ -82,34 +87,47 @@ def read_observed(text: str) -> tuple[str, ...]:
     return tuple(events)
 
 
-def _source(values: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+def _source(values: Mapping[str, str]) -> Source:
     source = values["source"]
     if source in EXAMPLES:
-        return source, ()
+        return source, 0
     if source != "file":
         raise ParameterError("source", expected=f"file or one of {', '.join(EXAMPLES)}", found=source)
     if not values["model"]:
         raise ModelError("model", expected="a system: drop a file here", found="none yet")
-    return values["model"], _system(values["model"], *_changed(values["model"]))[1]
-
-
-def _changed(name: str) -> tuple[int]:
-    return (0 if name in EXAMPLES else Path(name).stat().st_mtime_ns,)
+    return values["model"], Path(values["model"]).stat().st_mtime_ns
 
 
 @lru_cache(maxsize=8)
-def _system(name: str, changed: int) -> tuple[PartiallyObserved, tuple[str, ...]]:
-    del changed  # part of the key: a file that was written again is read again
+def _loaded(source: Source) -> tuple[Observed, tuple[str, ...]]:
+    name, _ = source
     if name in EXAMPLES:
-        return EXAMPLES[name](), ()
+        return Observed(EXAMPLES[name]()), ()
     notes: list[str] = []
     system = load_system(name, notes=notes)
-    return system, tuple(note.replace(name, Path(name).name) for note in notes)
+    return Observed(system), tuple(note.replace(name, Path(name).name) for note in notes)
 
 
 @lru_cache(maxsize=32)
-def _report(name: str, changed: int, k: str, notion: str) -> OpacityReport:
-    return judge_opacity(_system(name, changed)[0], k, notion=notion)
+def _report(source: Source, k: str, notion: str) -> OpacityReport:
+    return judge_opacity(_loaded(source)[0], k, notion=notion)
+
+
+@lru_cache(maxsize=8)
+def _runs(source: Source, k: str, length: int | None) -> RunObservations:
+    return observations_of(_loaded(source)[0], k, length=length)
+
+
+@lru_cache(maxsize=8)
+def _private(source: Source, k: str, length: int | None) -> Enforcement:
+    """With any ε: `with_epsilon` shares all that does not depend on it."""
+    return enforce_policy(_runs(source, k, length), policy="private", epsilon=1)
+
+
+@lru_cache(maxsize=32)
+def _replacing(source: Source, k: str, length: int | None, policy: str, omega: int) -> PolicyDocument:
+    """A policy without an ε."""
+    return enforcement_document(enforce_policy(_runs(source, k, length), policy=policy, omega=omega))
 
 
 # --- the verdict -----------------------------------------------------------------------------------
@@ -122,11 +140,11 @@ def _verdict(report: OpacityReport, notes: Sequence[str]) -> Section:
         body = large("No secret is given away", f"{name[:1].upper()}{name[1:]} holds.", badge="holds")
     else:
         witness = " ".join(map(html.escape, verdict.witness or ())) or "nothing at all"
-        told = f"{name[:1].upper()}{name[1:]} is violated. Whoever observes <b>{witness}</b> is sure: {_why(verdict)}."
+        text = f"{name[:1].upper()}{name[1:]} is violated. Who observes <b>{witness}</b> is sure: {_why(verdict)}."
         chance = "A secret can be given away"
         if violation is not None:
             chance = f"{_percent(violation.upper)} of all runs give a secret away"
-        body = large(chance, told, badge="violated")
+        body = large(chance, text, badge="violated")
         if violation is not None:
             exact = "Exactly" if violation.is_exact else "At most, proved:"
             fraction = str(violation.upper)
@@ -151,29 +169,29 @@ def _percent(share: Fraction) -> str:
 # --- stepping through an observation ----------------------------------------------------------------
 
 
-def _stepping(system: PartiallyObserved, observed: tuple[str, ...], values: Mapping[str, str]) -> Section:
-    estimate = delayed_estimate(system, observed)
+def _stepping(observed: Observed, observation: tuple[str, ...], values: Mapping[str, str]) -> Section:
+    system, estimate = observed.system, observed.delayed_estimate(observation)
     if not estimate:
         raise ParameterError("observed", expected="an observation that the system can show", found="another")
     secret = set(system.secret)
     sure = set(estimate) <= secret
-    buttons = "".join(_event_button(system, observed, event) for event in system.observable)
-    back = "" if observed else " disabled"
+    buttons = "".join(_event_button(observed, observation, event) for event in system.observable)
+    back = "" if observation else " disabled"
     body = (
         "<p>Play the observer: choose what is seen next. The states where the system may be now have a blue halo; "
         "secret ones are yellow.</p>"
         f'<div class="events" role="group" aria-label="Observe an event">{buttons}'
         f'<button type="button" data-act="back" data-panel="opacity"{back}>← one back</button>'
         f'<button type="button" data-act="again" data-panel="opacity"{back}>start again</button></div>'
-        f'<p>Observed: <b class="observed">{" ".join(map(html.escape, observed)) or "nothing yet"}</b>. It may be in '
-        f"{{{', '.join(map(html.escape, estimate))}}}"
+        f'<p>Observed: <b class="observed">{" ".join(map(html.escape, observation)) or "nothing yet"}</b>. '
+        f"It may be in {{{', '.join(map(html.escape, estimate))}}}"
         + (
             ": <b>the observer is sure of a secret.</b></p>"
             if sure
             else ": a state that is not secret is possible.</p>"
         )
     )
-    body += _looking_back(system, observed, values["k"], secret)
+    body += _looking_back(observed, observation, values["k"], secret)
     try:
         diagram = system.to_diagram()
     except TooLargeError as error:
@@ -185,8 +203,8 @@ def _stepping(system: PartiallyObserved, observed: tuple[str, ...], values: Mapp
     return Section(heading="Step through an observation", body=body, svg=svg, picture="system", wide=True, large=True)
 
 
-def _event_button(system: PartiallyObserved, observed: tuple[str, ...], event: str) -> str:
-    possible = bool(delayed_estimate(system, (*observed, event)))
+def _event_button(observed: Observed, observation: tuple[str, ...], event: str) -> str:
+    possible = bool(observed.delayed_estimate((*observation, event)))
     name = html.escape(event, quote=True).replace("\r", "&#13;").replace("\n", "&#10;")  # a browser would join them
     return (
         f'<button type="button" data-act="observe" data-panel="opacity" data-value="{name}"'
@@ -194,57 +212,51 @@ def _event_button(system: PartiallyObserved, observed: tuple[str, ...], event: s
     )
 
 
-def _looking_back(system: PartiallyObserved, observed: tuple[str, ...], k: str, secret: set[str]) -> str:
+def _looking_back(observed: Observed, observation: tuple[str, ...], k: str, secret: set[str]) -> str:
     """What is known now about earlier instants, as far as k looks back."""
-    steps = len(observed) if k == "infinite" else min(len(observed), read_whole("k", k))
+    steps = len(observation) if k == "infinite" else min(len(observation), read_whole("k", k))
     rows = []
     for back in range(1, steps + 1):
-        instant = len(observed) - back
-        past = delayed_estimate(system, observed, after=instant)
-        told = "<b>all secret</b>" if past and set(past) <= secret else "not sure"
+        instant = len(observation) - back
+        past = observed.delayed_estimate(observation, after=instant)
+        conclusion = "<b>all secret</b>" if past and set(past) <= secret else "not sure"
         shown = "{" + ", ".join(map(html.escape, past)) + "}"
-        rows.append((f"{back} before", f"after {instant} event{'' if instant == 1 else 's'}", shown, told))
+        rows.append((f"{back} before", f"after {instant} event{'' if instant == 1 else 's'}", shown, conclusion))
     return table(("looking back", "instant", "the system was in", "the observer is"), rows) if rows else ""
 
 
 # --- the policies ----------------------------------------------------------------------------------
 
 
-def _policies(system: PartiallyObserved, values: Mapping[str, str]) -> dict[str, Enforcement | str]:
-    found: dict[str, Enforcement | str] = {}
-    if not isinstance(system, StochasticSystem):
+def _policies(source: Source, values: Mapping[str, str]) -> dict[str, PolicyDocument | str]:
+    """What each policy achieves, or why it cannot be used here."""
+    if not isinstance(_loaded(source)[0].system, StochasticSystem):
         return dict.fromkeys(POLICIES, "this system has no probabilities: it can be verified, not enforced")
     length = read_whole("length", values["length"]) if values["length"].strip() else None
     if length is not None and length < 0:
         raise ParameterError("length", expected="a whole number, 0 or more, or nothing", found=length)
     omega = read_whole("omega", values["omega"])
+    documents: dict[str, PolicyDocument | str] = {}
     for policy in POLICIES:
-        private = policy == "private"
         try:
-            enforced = enforce_opacity(
-                system,
-                values["k"],
-                policy=policy,
-                epsilon=values["epsilon"] if private else None,
-                omega=None if private else omega,
-                length=length,
-            )
-            enforced.enforceable  # noqa: B018 - worked out here, so that a refusal stays with its policy
-            found[policy] = enforced
+            if policy == "private":
+                enforced = _private(source, values["k"], length).with_epsilon(values["epsilon"])
+                documents[policy] = enforcement_document(enforced)
+            else:
+                documents[policy] = _replacing(source, values["k"], length, policy, omega)
         except SymveilError as error:
-            found[policy] = str(error)
-    return found
+            documents[policy] = str(error)
+    return documents
 
 
-_TOLD = {
+_DESCRIPTIONS = {
     "private": "every observation is replaced by a random safe one near it",
     "safe": "only sensitive ones are replaced, by safe ones at distance ω",
     "substitution": "only sensitive ones are replaced, by anything at distance ω",
 }
 
 
-def _enforced(policies: Mapping[str, Enforcement | str], values: Mapping[str, str]) -> Section:
-    rows: list[tuple[str, ...]] = []
+def _enforced(policies: Mapping[str, PolicyDocument | str], values: Mapping[str, str]) -> Section:
     names = (
         "what it does",
         "violation before",
@@ -253,9 +265,8 @@ def _enforced(policies: Mapping[str, Enforcement | str], values: Mapping[str, st
         "events changed on average",
         "surest guess of a secret",
     )
-    columns = [_column(policy, found) for policy, found in policies.items()]
-    for index, name in enumerate(names):
-        rows.append((name, *(column[index] for column in columns)))
+    columns = [_column(policy, document) for policy, document in policies.items()]
+    rows = [(name, *(column[index] for column in columns)) for index, name in enumerate(names)]
     body = table(("policy", *policies), rows)
     enforced = read_question(values["k"], "weak").property_name
     after = f'<p class="quiet">The policies enforce {enforced}, and both rows of violations are about that.</p>'
@@ -268,50 +279,62 @@ def _enforced(policies: Mapping[str, Enforcement | str], values: Mapping[str, st
     return Section(heading="Three policies, side by side", body=body, after=after, wide=True)
 
 
-def _column(policy: str, found: Enforcement | str) -> tuple[str, ...]:
-    told = _TOLD[policy]
-    if isinstance(found, str):
-        return told, f"not possible here: {html.escape(found)}", "—", "—", "—", "—"
-    if not found.enforceable:
-        stuck = " ".join(map(html.escape, found.unenforceable or ()))
-        return told, _percent(found.violation_before), f"cannot be enforced: nothing to show for {stuck}", "—", "—", "—"
-    guarantee = found.guarantee
-    epsilon = "unknown" if guarantee is None else shown_epsilon(guarantee.epsilon)
-    how = "" if guarantee is None or math.isinf(guarantee.epsilon) else f" ({guarantee.how})"
+def _column(policy: str, document: PolicyDocument | str) -> tuple[str, ...]:
+    text, nothing = _DESCRIPTIONS[policy], "—"
+    if isinstance(document, str):
+        return text, f"not possible here: {html.escape(document)}", nothing, nothing, nothing, nothing
+    before = _percent(read_probability(document["violation_before"]))
+    if not document["enforceable"]:
+        stuck = " ".join(map(html.escape, document["unenforceable"]))
+        return text, before, f"cannot be enforced: nothing to show for {stuck}", nothing, nothing, nothing
+    after, epsilon = document["violation_after"], document["epsilon"]
+    distance, posterior = document["expected_distance"], document["posterior_of_secret"]
     return (
-        told,
-        _percent(found.violation_before),
-        "—" if found.violation_after is None else _percent(found.violation_after),
-        epsilon + how,
-        f"{found.expected_distance or 0:.4g}",
-        f"{100 * float(found.posterior_of_secret or 0):.3g} %",
+        text,
+        before,
+        nothing if after is None else _percent(read_probability(after)),
+        "unknown" if epsilon is None else _loss(float(epsilon), document["how"]),
+        nothing if distance is None else f"{distance:.4g}",
+        nothing if posterior is None else f"{100 * posterior:.3g} %",
     )
 
 
-def _shown(policies: Mapping[str, Enforcement | str]) -> Section:
-    rows = []
-    for policy, found in policies.items():
-        if isinstance(found, str) or not found.enforceable:
+def _loss(epsilon: float, how: str) -> str:
+    return shown_epsilon(epsilon) + ("" if math.isinf(epsilon) else f" ({how})")
+
+
+def _shown(policies: Mapping[str, PolicyDocument | str]) -> Section:
+    rows, unlisted = [], []
+    for policy, document in policies.items():
+        if isinstance(document, str) or not document["enforceable"]:
             continue
-        for each in found.sensitive[:_MOST_STRINGS]:
+        if document["sensitive"] is None:
+            unlisted.append(f'<p class="quiet">{policy}: too many sensitive strings to list.</p>')
+        for each in (document["sensitive"] or [])[:_MOST_STRINGS]:
             shown = "; ".join(
-                f"{' '.join(map(html.escape, other.observation))} ({100 * float(other.given):.3g} %)"
-                for other in each.substitutes[:_MOST_SUBSTITUTES]
+                f"{' '.join(map(html.escape, other['observation']))} ({100 * float(Fraction(other['given'])):.3g} %)"
+                for other in each["substitutes"][:_MOST_SUBSTITUTES]
             )
-            more = len(each.substitutes) - _MOST_SUBSTITUTES
-            observed = " ".join(map(html.escape, each.observation))
-            rows.append((policy, observed, _percent(each.probability), shown + (f"; {more} more" if more > 0 else "")))
-    body = (
-        table(("policy", "observed", "probability", "shown instead"), rows) if rows else "<p>Nothing is sensitive.</p>"
-    )
-    return Section(heading="What is shown instead", body=body, wide=True)
+            more = each["substitute_count"] - _MOST_SUBSTITUTES
+            observed = " ".join(map(html.escape, each["observation"]))
+            share = _percent(read_probability(each["probability"]))
+            rows.append((policy, observed, share, shown + (f"; {more} more" if more > 0 else "")))
+    body = table(("policy", "observed", "probability", "shown instead"), rows) if rows else ""
+    body += "".join(unlisted)
+    return Section(heading="What is shown instead", body=body or "<p>Nothing is sensitive.</p>", wide=True)
 
 
-def _rows(policies: Mapping[str, Enforcement | str]) -> list[tuple[object, ...]]:
+def _rows(policies: Mapping[str, PolicyDocument | str]) -> list[tuple[object, ...]]:
     return [
-        (policy, " ".join(each.observation), str(each.probability), " ".join(other.observation), str(other.given))
-        for policy, found in policies.items()
-        if isinstance(found, Enforcement) and found.enforceable
-        for each in found.sensitive
-        for other in each.substitutes[:1000]
+        (
+            policy,
+            " ".join(each["observation"]),
+            each["probability"],
+            " ".join(other["observation"]),
+            str(other["given"]),
+        )
+        for policy, document in policies.items()
+        if not isinstance(document, str) and document["enforceable"]
+        for each in document["sensitive"] or ()
+        for other in each["substitutes"]
     ]

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from symveil.errors import ModelError, ParameterError
-from symveil.io.model_files import load_labelled_chain
+from symveil.io.models.model_files import load_labelled_chain
 from symveil.io.page import table
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numerics.rationals import exact

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import operator
 import time
 from collections.abc import Mapping
 
@@ -10,33 +11,31 @@ import numpy as np
 
 from symveil.errors import TooLargeError
 from symveil.io.page import table
-from symveil.languages.free import FreeLanguage
+from symveil.languages.language import Metric
+from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.numerics.integers import decimal
 from symveil.numerics.rationals import spelled
 from symveil.privacy.law import DistanceLaw
 from symveil.studio.answer import Answer, Section, facts, large
-from symveil.studio.tasks.release_edits import EDIT_MECHANISMS, answer_edits
 from symveil.studio.tasks.subject import Subject, read_mechanism, read_subject, read_whole
-from symveil.studio.tasks.trellis import grid_svg, trellis_svg
-from symveil.studio.tasks.words import counted, marked_word, promise, shown_epsilon
+from symveil.studio.tasks.trellis import MOST_STATES, grid_svg, trellis_svg
+from symveil.studio.tasks.words import counted, marked_edits, marked_word, promise, shown_epsilon
 from symveil.studio.worker import Progress
 from symveil.workflows.explain import Explanation, explain_word
 from symveil.workflows.release import Release, release_word
 
 SHOWN_WORDS = 10
 PROVING = "Proving the guarantee; the first time on a machine this takes up to a minute"
+_EDITS_DRAWN = 1
 _LONG_WORD = 30  # characters: a longer word gets the whole width
 
 
 def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Release panel."""
     subject = read_subject(values)
-    if values["mechanism"] in EDIT_MECHANISMS:
-        progress(0, 0, PROVING)
-        return answer_edits(values, subject, SHOWN_WORDS)
-    mechanism = read_mechanism(values, subject.language)
-    if not isinstance(subject.language, FreeLanguage):
+    mechanism = read_mechanism(values, subject)
+    if not mechanism.language.homogeneous:
         progress(0, 0, PROVING)
     explanation = explain_word(subject.word, mechanism)
     released = release_word(subject.word, mechanism, count=SHOWN_WORDS)
@@ -47,13 +46,13 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
             _guarantee(explanation, subject),
             _law(law),
             *_facts_and_words(explanation, subject, released),
-            _trellis(subject, explanation, values["distance"]),
+            *_automaton(subject, explanation, values["distance"]),
         ),
         document={"explain": explanation.document(), "release": released.document()},
-        columns=("distance", "words", "probability"),
+        columns=("distance" if mechanism.metric == "hamming" else law.unit, "words", "probability"),
         rows=tuple(
-            (int(distance), decimal(count), float(probability))
-            for distance, count, probability in zip(law.distances, law.counts, law.probabilities, strict=True)
+            (law.label(index), "" if count is None else decimal(count), float(law.probabilities[index]))
+            for index, count in enumerate(law.counts)
         ),
         marks=(
             ("epsilon", values["epsilon"]),
@@ -70,7 +69,7 @@ def prepare_release(values: Mapping[str, str], progress: Progress) -> float:
     """Prove the guarantee for one more ε, so that the slider finds it ready; how many seconds that took."""
     del progress
     began = time.monotonic()
-    read_mechanism(values, read_subject(values).language).guarantee  # noqa: B018 - kept where the other worker finds it
+    read_mechanism(values, read_subject(values)).guarantee  # noqa: B018 - kept where the other worker finds it
     return time.monotonic() - began
 
 
@@ -81,16 +80,25 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
     unchanged = float(law.probabilities[0]) if len(law.distances) and law.distances[0] == 0 else 0.0
     asked = shown_epsilon(float(mechanism.epsilon))
     loss = shown_epsilon(guarantee.epsilon)
+    hides_lengths = mechanism.metric == "levenshtein"
+    promised = promise(guarantee, mechanism.adjacency, noun, symbol="edit" if hides_lengths else "symbol")
     body = '<div class="pair"><div>' + large(
-        f"ε = {loss}",
-        promise(guarantee, mechanism.adjacency, noun) + (f" You asked for {asked}." if loss != asked else ""),
-        badge=guarantee.how,
+        f"ε = {loss}", promised + (f" You asked for {asked}." if loss != asked else ""), badge=guarantee.how
     )
-    body += "</div><div>" + large(
-        f"{law.expected_error:.3g} of {law.length}",
-        f"symbols are changed on average; nothing at all is changed with probability {unchanged:.3g}.",
-    )
-    body += "</div></div>"
+    if hides_lengths:
+        cost = large(
+            f"{law.expected_error:.3g} {'edits made' if law.measured == 'edits' else law.unit}",
+            "on average. An edit inserts, deletes or replaces a symbol; the length, here "
+            f"{explanation.length}, is hidden as well.",
+        )
+    else:
+        cost = large(
+            f"{law.expected_error:.3g} of {law.length}",
+            f"symbols are changed on average; nothing at all is changed with probability {unchanged:.3g}.",
+        )
+    body += f"</div><div>{cost}</div></div>"
+    if mechanism.tells_nothing:
+        body += '<p class="warning">At this ε everything is deleted: the release says nothing. Use a larger one.</p>'
     if explanation.protection is not None and explanation.protection.thin:
         near = explanation.protection.neighbours_within_adjacency
         body += (
@@ -103,9 +111,10 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
 def _law(law: DistanceLaw) -> Section:
     bounds = ""
     if law.bounds:
+        why = " (Benvenuti 2026, Theorem 2)" if law.metric == "hamming" else ": far words are not told apart"
         bounds = (
             f'<p class="quiet">Proved beforehand: the expected error lies between {law.bounds.lower:.4g} and '
-            f"{law.bounds.upper:.4g} (Benvenuti 2026, Theorem 2).</p>"
+            f"{law.bounds.upper:.4g}{why}.</p>"
         )
     return Section(
         heading="How far the private word lies from the true one", svg=law.to_svg(), picture="law", after=bounds
@@ -114,27 +123,48 @@ def _law(law: DistanceLaw) -> Section:
 
 def _facts_and_words(explanation: Explanation, subject: Subject, released: Release) -> tuple[Section, Section]:
     """Short words stand beside the law and the facts, long ones below both."""
-    told, words = _facts(explanation, subject), _words(subject, released)
-    return (told, words) if words.wide else (words, told)
+    numbers, words = _facts(explanation, subject), _words(subject, released, explanation.mechanism.metric)
+    return (numbers, words) if words.wide else (words, numbers)
 
 
-def _words(subject: Subject, released: Release) -> Section:
+def _words(subject: Subject, released: Release, metric: Metric) -> Section:
     separator = subject.shown_separator
-    rows = []
-    for word in released.released:
-        changed = sum(old != new for old, new in zip(subject.word, word, strict=True))
-        rows.append((marked_word(subject.word, word, separator), str(changed)))
+    if metric == "hamming":
+        heading = ("private version (changed symbols underlined)", "changed")
+        rows = [
+            (marked_word(subject.word, word, separator), str(sum(map(operator.ne, subject.word, word))))
+            for word in released.released
+        ]
+    else:
+        heading = ("private version (new symbols underlined, · where some are gone)", "length")
+        rows = [(marked_edits(subject.word, word, separator), str(len(word))) for word in released.released]
     true = marked_word(subject.word, subject.word, separator)
     what = "A typical word of the public model" if subject.typical else "Your word"
-    body = f'<p class="quiet">{what}:</p><p class="word true">{true}</p>' + table(
-        ("private version (changed symbols underlined)", "changed"), rows, word_columns=(0,)
-    )
+    body = f'<p class="quiet">{what}:</p><p class="word true">{true}</p>' + table(heading, rows, word_columns=(0,))
     after = (
         f'<p class="quiet">For your eyes only: publish one of them. All {SHOWN_WORDS} together would cost '
         f"ε = {shown_epsilon(released.total_epsilon)}.</p>"
     )
     long = sum(len(str(symbol)) + len(separator) for symbol in subject.word) > _LONG_WORD
     return Section(heading="Ten private versions", body=body, after=after, tall=not long, wide=long)
+
+
+def _automaton(subject: Subject, explanation: Explanation, wanted: str) -> tuple[Section, ...]:
+    if explanation.mechanism.metric == "hamming":
+        return (_trellis(subject, explanation, wanted),)
+    automaton = levenshtein_automaton(subject.word, _EDITS_DRAWN, alphabet=subject.language.alphabet)
+    if automaton.state_count > MOST_STATES or len(subject.language.alphabet) > MOST_STATES:
+        return ()
+    return (
+        Section(
+            heading="The words one edit away",
+            body="<p>The Levenshtein automaton of the word: a state has read some symbols and made some edits.</p>",
+            svg=automaton.to_svg(),
+            picture="automaton",
+            wide=True,
+            large=True,
+        ),
+    )
 
 
 def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section:
@@ -195,10 +225,10 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
 
 def _facts(explanation: Explanation, subject: Subject) -> Section:
     mechanism, automaton = explanation.mechanism, explanation.automaton
-    size = decimal(mechanism.language.size)
+    which = "words of this length" if mechanism.metric == "hamming" else "words within the public bound"
     rows = [
         ("mechanism", html.escape(f"{mechanism.name}, {mechanism.calibration} calibration")),
-        ("words of this length", size if len(size) <= 12 else f"{size[0]}.{size[1:3]} × 10<sup>{len(size) - 1}</sup>"),
+        (which, _size(mechanism.language.size)),
         ("automaton", f"{automaton.state_count:,} states, {automaton.edge_count:,} edges"),
     ]
     if explanation.certificate is not None:
@@ -207,5 +237,18 @@ def _facts(explanation: Explanation, subject: Subject) -> Section:
     if explanation.protection is not None:
         near = explanation.protection.neighbours_within_adjacency
         rows.append(("within b of a typical word", counted(near, "feasible word")))
+    rows += [
+        (html.escape(name.replace("_", " ")), html.escape(str(value)))
+        for name, value in mechanism.parameters_document().items()
+        if name != "tells_nothing"  # said above, where it matters
+    ]
     rows += [("note", html.escape(note)) for note in subject.notes]
-    return Section(heading="Facts", body=facts(rows))
+    return Section(heading="Facts", body=facts(rows), wide=mechanism.metric == "levenshtein")
+
+
+def _size(words: int | None) -> str:
+    """A number of words as HTML."""
+    if words is None:
+        return "without end"
+    digits = decimal(words)
+    return digits if len(digits) <= 12 else f"{digits[0]}.{digits[1:3]} × 10<sup>{len(digits) - 1}</sup>"

@@ -8,15 +8,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from symveil.errors import InputError, ModelError, ParameterError
-from symveil.io.model_files import load_model
+from symveil.io.models.model_files import load_model
 from symveil.io.symbols import read_alphabet, split_word
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.graph import AnyModel
 from symveil.languages.runs import RunLanguage, runs
-from symveil.mechanisms.mechanism import WordMechanism
-from symveil.mechanisms.selection import select_mechanism
+from symveil.mechanisms.choice import read_choice
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.registry import BY_NAME
+from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Word, decode
-from symveil.privacy.parameters import read_epsilon
 from symveil.privacy.protection import typical_words
 from symveil.workflows.reproduce.road_network import TRIP, road_network
 
@@ -128,15 +129,23 @@ def _typical_language(file: File) -> RunLanguage:
     raise AssertionError("the last length either returns or raises")
 
 
-def read_mechanism(values: Mapping[str, str], language: FreeLanguage | RunLanguage) -> WordMechanism:
-    """The mechanism that a form asks for."""
-    return select_mechanism(
-        language,
-        epsilon=read_epsilon(values["epsilon"]),
+def read_mechanism(values: Mapping[str, str], subject: Subject) -> Mechanism:
+    """The mechanism that a form asks for: refused where the command line would refuse it."""
+    kind = BY_NAME.get(values["mechanism"])
+    hides_lengths = kind is not None and kind.metric == "levenshtein"
+    choice = read_choice(
+        values["epsilon"],
         mechanism=values["mechanism"],
         adjacency=read_whole("adjacency", values["adjacency"]),
-        calibration="tight" if values["mechanism"] == "online" else values["calibration"],
+        calibration=values["calibration"],
+        metric="levenshtein" if hides_lengths else "hamming",
+        max_length=read_whole("max_length", values["max_length"]) if hides_lengths else None,
     )
+    if not hides_lengths:
+        return choose_mechanism(choice, subject.language)
+    if subject.language.graph is None:
+        return choose_mechanism(choice, choice.language(alphabet=subject.language.alphabet))
+    return choose_mechanism(choice, choice.language(model=model_in(source_file(values))[0]))
 
 
 def read_whole(name: str, text: str) -> int:

@@ -33,7 +33,7 @@ def trellis_svg(language: Language, codes: tuple[int, ...], distance: int) -> st
 @lru_cache(maxsize=64)
 def _trellis_svg(language: Language, codes: tuple[int, ...], distance: int) -> str | None:
     row = np.array(codes, dtype=np.int32)
-    if isinstance(language, FreeLanguage):
+    if not isinstance(language, RunLanguage):
         automaton = hamming_automaton(
             decode(row, language.alphabet, like=()), alphabet=language.alphabet, exactly=distance
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import html
 import math
 
@@ -37,8 +38,8 @@ def promise(guarantee: Guarantee, adjacency: int, noun: str, *, symbol: str = "s
     """What a guarantee promises, as HTML."""
     differ = f"one {symbol}" if adjacency == 1 else f"up to {adjacency} {symbol}s"
     return (
-        f"Whoever sees the private {noun} can prefer one {noun} to another that differs in {differ} by a factor of at "
-        f"most <b>{factor(guarantee.epsilon)}</b>. {HOW[guarantee.how]}"
+        f"Anyone who sees the private {noun} can prefer one {noun} to another that differs in {differ} by a factor of "
+        f"at most <b>{factor(guarantee.epsilon)}</b>. {HOW[guarantee.how]}"
     )
 
 
@@ -54,6 +55,18 @@ def marked_word(word: Word, released: Word, separator: str) -> str:
         shown = html.escape("␣" if new == " " else str(new))
         pieces.append(shown if new == old else f"<b>{shown}</b>")
     return (html.escape(separator) if separator.strip() else separator or "").join(pieces)
+
+
+def marked_edits(word: Word, released: Word, separator: str) -> str:
+    """A released word of another length as HTML, laid against the true one."""
+    pieces = []
+    for kind, _, _, first, last in difflib.SequenceMatcher(None, word, released, autojunk=False).get_opcodes():
+        shown = [html.escape("␣" if symbol == " " else str(symbol)) for symbol in released[first:last]]
+        if kind == "equal":
+            pieces += shown
+        else:
+            pieces += [f"<b>{symbol}</b>" for symbol in shown] or ["<b>·</b>"]
+    return (html.escape(separator) or "").join(pieces)
 
 
 def counted(count: float, noun: str) -> str:

@@ -24,10 +24,8 @@ use the larger one and the upper bounds the smaller one, which is where their d 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -35,12 +33,12 @@ from flint import fmpq, fmpq_mat
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from symveil.numerics.once import computed_once
+from symveil.numerics.progress import Progress
 from symveil.verification.distances.bisimulation import bisimulation
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
 from symveil.verification.distances.tables import ChainTable, Sparse, fraction, rational
 from symveil.verification.distances.upper_bounds import CompiledBound, ExactBound
-
-Progress = Callable[[int, int], None]
 
 DEFAULT_WIDTH = Fraction(1, 10**4)
 DEFAULT_NODES = 20_000
@@ -118,7 +116,7 @@ class Bracketing:
         self._alpha_above = rational(above)
         self._bisimilar, self._fraction_above = classes, above
 
-    @cached_property
+    @computed_once
     def _rounded(self) -> RoundedSearch | None:
         """The search in floats; on small chains made when it is needed, because its loops take a while to load."""
         bound = self._bound.in_floats() if isinstance(self._bound, ExactBound) else self._bound

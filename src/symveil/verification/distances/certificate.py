@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from symveil.errors import SymveilError
+from symveil.verification.distances.flows import Flows, evaluate, in_threads, parts_of
 from symveil.verification.distances.late import sweeps
-from symveil.verification.distances.policy import Policy, evaluate, in_threads, parts_of
 from symveil.verification.distances.tables import ChainTable, Floats, Integers
 
 # With a large α a rounding error at a full sink weighs α times as much as one at a source. So a little less is
@@ -38,10 +38,10 @@ class Certificate:
 
     alpha: float
     distance: Floats
-    flows: Policy
+    flows: Flows
 
 
-def certify(table: ChainTable, alpha: float, distance: Floats, flows: Policy, *, mirrored: bool = False) -> Certificate:
+def certify(table: ChainTable, alpha: float, distance: Floats, flows: Flows, *, mirrored: bool = False) -> Certificate:
     """Push `distance` outwards until one sweep proves it.
 
     With `mirrored`, d(t,s) is d(s,t), and `flows` has a row for each of the two directions.
@@ -61,7 +61,7 @@ def certify(table: ChainTable, alpha: float, distance: Floats, flows: Policy, *,
     )
 
 
-def _settling(flows: Policy, distance: Floats, *, mirrored: bool) -> Floats:
+def _settling(flows: Flows, distance: Floats, *, mirrored: bool) -> Floats:
     """h with A h + 1 ≤ h, nearly: about how many steps a pair takes to settle; 0 where nothing is pushed."""
     patience = np.zeros_like(distance)
     if not len(flows.pairs):
@@ -71,7 +71,7 @@ def _settling(flows: Policy, distance: Floats, *, mirrored: bool) -> Floats:
         value = evaluate(steps, steps.constant, distance, mirrored=False, goal=_GOOD_ENOUGH)
         patience[flows.pairs[:, 0], flows.pairs[:, 1]] = np.maximum(value, 1.0)
         return patience
-    # of the two directions of a pair, the one that takes longer counts: found like a policy, from below
+    # of the two directions of a pair, the one that takes longer counts: computed like the flows, from below
     forward = np.flatnonzero(flows.pairs[:, 0] < flows.pairs[:, 1])
     turned = {pair: row for row, pair in enumerate(map(tuple, flows.pairs.tolist()))}
     backward = np.array([turned[t, s] for s, t in flows.pairs[forward].tolist()], dtype=np.int64)
@@ -89,27 +89,27 @@ def _settling(flows: Policy, distance: Floats, *, mirrored: bool) -> Floats:
     return patience
 
 
-def _one_step(flows: Policy, patience: Floats) -> Floats:
+def _one_step(flows: Flows, patience: Floats) -> Floats:
     """A h + 1 for every row."""
     sums = np.concatenate([[0.0], np.cumsum(flows.amount * patience.reshape(-1)[flows.arc])])
     return np.asarray(sums[flows.start[1:]] - sums[flows.start[:-1]] + 1.0)
 
 
-def _rows(policy: Policy, rows: Integers) -> Policy:
-    """The policy of some of its rows."""
-    lengths = np.diff(policy.start)[rows]
+def _rows(flows: Flows, rows: Integers) -> Flows:
+    """The flows of some of the pairs."""
+    lengths = np.diff(flows.start)[rows]
     start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    places = np.repeat(policy.start[rows] - start[:-1], lengths) + np.arange(int(start[-1]))
-    return Policy(
-        pairs=policy.pairs[rows],
+    indices = np.repeat(flows.start[rows] - start[:-1], lengths) + np.arange(int(start[-1]))
+    return Flows(
+        pairs=flows.pairs[rows],
         start=start,
-        arc=policy.arc[places],
-        amount=policy.amount[places],
-        constant=policy.constant[rows],
+        arc=flows.arc[indices],
+        amount=flows.amount[indices],
+        constant=flows.constant[rows],
     )
 
 
-def shortfalls(table: ChainTable, alpha: float, distance: Floats, flows: Policy) -> Floats:
+def shortfalls(table: ChainTable, alpha: float, distance: Floats, flows: Flows) -> Floats:
     """Γ(d) − d as far as the flows prove it, rounded upwards, for every row of them."""
     loops = sweeps()
     parts = in_threads(

@@ -16,10 +16,11 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from symveil.numerics.progress import Progress
 from symveil.verification.distances.certificate import Certificate, certify
 from symveil.verification.distances.exact import ExactLifting, Pair, policy_iteration
+from symveil.verification.distances.flows import iterate, largest_component
 from symveil.verification.distances.kernel import Relation, large_kernel, small_kernel
-from symveil.verification.distances.policy import Progress, iterate, largest_component
 from symveil.verification.distances.tables import ChainTable, Floats, Integers, dyadic, exact_matrix, fraction
 
 # Up to here, rationals from the start are quicker than loading compiled loops.
@@ -84,10 +85,10 @@ def skewed_distances(
     pairs_left = every[~kernel[every[:, 0], every[:, 1]]]
     distance = np.where(kernel, 0.0, 1.0)
     reached = iterate(table, float(alpha), pairs_left, distance, relays=relays, progress=progress)
-    certificate = certify(table, float(alpha), reached.distance, reached.policy)
+    certificate = certify(table, float(alpha), reached.distance, reached.flows)
     found = None
     wanted = exactness == "auto" and worth_exact(table, len(pairs_left), alpha)
-    if wanted and largest_component(reached.policy, table.size) <= _LARGEST_SYSTEM:
+    if wanted and largest_component(reached.flows, table.size) <= _LARGEST_SYSTEM:
         found = _exact_from(table, rational, kernel, pairs_left, reached.distance, relays=relays)
     return Distances(
         table=table,

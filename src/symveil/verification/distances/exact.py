@@ -6,7 +6,7 @@ found into exact values, and checks that they are the fixed point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,6 @@ from symveil.verification.distances.tables import ChainTable, exact_matrix
 
 Pair = tuple[int, int]
 Needs = Mapping[int, Mapping[int, fmpq]]
-Progress = Callable[[int, int], None]
 
 _ZERO, _ONE = fmpq(0), fmpq(1)
 

@@ -9,7 +9,6 @@ the digits of floats would show, there is no rounded answer, and rationals give 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.numerics.progress import Progress
 from symveil.verification.distances.late import search_loops
 from symveil.verification.distances.tables import TINY, ChainTable, Floats, Integers
 from symveil.verification.distances.upper_bounds import CompiledBound
-
-Progress = Callable[[int, int], None]
 
 FINEST = Fraction(1, 10**9)  # the narrowest bracket that is left to floats
 _SHORT = 64  # nodes: rationals take milliseconds for these

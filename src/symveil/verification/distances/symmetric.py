@@ -17,11 +17,12 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq
 
+from symveil.numerics.progress import Progress
 from symveil.verification.distances.certificate import certify
 from symveil.verification.distances.distances import Distances, is_small, rounded_up
 from symveil.verification.distances.exact import ExactLifting, Pair, Shipment, policy_iteration
+from symveil.verification.distances.flows import Flows, improved_flows, iterate
 from symveil.verification.distances.kernel import large_kernel, small_kernel
-from symveil.verification.distances.policy import Policy, Progress, improved_policy, iterate
 from symveil.verification.distances.tables import ChainTable, Floats, Integers, exact_matrix
 
 _MOST_CHOICES = 60
@@ -89,19 +90,19 @@ def _both_in_kernel(table: ChainTable, alpha: fmpq, pairs: Integers) -> np.ndarr
     return large_kernel(table, alpha, np.ascontiguousarray(both), mirrored=True)
 
 
-def _cheapest(table: ChainTable, alpha: float, pairs: Integers, distance: Floats) -> Policy:
+def _cheapest(table: ChainTable, alpha: float, pairs: Integers, distance: Floats) -> Flows:
     """A cheapest flow for each of these ordered pairs under `distance`."""
     count = len(pairs)
-    nothing = Policy(
+    nothing = Flows(
         pairs=np.ascontiguousarray(pairs),
         start=np.zeros(count + 1, dtype=np.int64),
         arc=np.empty(0, dtype=np.int64),
         amount=np.empty(0),
         constant=np.full(count, np.inf),
     )
-    return improved_policy(table, alpha, nothing, np.full(count, np.inf), distance)[0]
+    return improved_flows(table, alpha, nothing, np.full(count, np.inf), distance)[0]
 
 
-def _cost(flows: Policy, distance: Floats) -> Floats:
+def _cost(flows: Flows, distance: Floats) -> Floats:
     sums = np.concatenate([[0.0], np.cumsum(flows.amount * distance.reshape(-1)[flows.arc])])
     return np.asarray(flows.constant + sums[flows.start[1:]] - sums[flows.start[:-1]])

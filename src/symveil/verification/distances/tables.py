@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from symveil.models.labelled_chain import LabelledChain
+from symveil.numerics.once import computed_once
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -55,24 +55,24 @@ class ChainTable:
         """n."""
         return len(self.label)
 
-    @cached_property
+    @computed_once
     def chance(self) -> Floats:
         """Probabilities as the nearest floats."""
         return np.array([int(chance.p) / int(chance.q) for chance in self.exact_chance])
 
-    @cached_property
+    @computed_once
     def has_tiny_chances(self) -> NDArray[np.bool_]:
         """The states with a probability too small for floats to be trusted with."""
         tiny = np.zeros(self.size, dtype=np.bool_)
         tiny[np.repeat(np.arange(self.size), np.diff(self.first))[self.chance < TINY]] = True
         return tiny
 
-    @cached_property
+    @computed_once
     def members(self) -> list[Integers]:
         """The states of each label."""
         return [np.flatnonzero(self.label == code) for code in range(int(self.label.max()) + 1)]
 
-    @cached_property
+    @computed_once
     def same_label_pairs(self) -> Integers:
         """All ordered pairs of different states with one label, as rows (s, t)."""
         pairs = [np.stack(np.meshgrid(group, group, indexing="ij"), axis=-1).reshape(-1, 2) for group in self.members]

@@ -8,8 +8,8 @@ from flint import fmpq
 from symveil.verification.distances.certificate import LESS, STEEP
 from symveil.verification.distances.distances import Distances
 from symveil.verification.distances.exact import ExactLifting
+from symveil.verification.distances.flows import find_relays
 from symveil.verification.distances.late import sweeps
-from symveil.verification.distances.policy import find_relays
 from symveil.verification.distances.tables import TINY, Sparse, dyadic, needs_by_label, rational
 
 _LONGEST = 400  # bits: beyond, a rounded distance is quicker to work with and nearly as good

@@ -122,7 +122,7 @@ def _solve_in_balls(chain: ViolationChain) -> Enclosure:
                 right[source][0] += ball(probability)
             else:
                 matrix[source][target] -= ball(probability)
-        with contextlib.suppress(ZeroDivisionError):  # not even so many digits tell it from a singular one
+        with contextlib.suppress(ZeroDivisionError):  # singular, as far as so many digits show
             value = arb_mat(matrix).solve(arb_mat(right))[chain.start, 0]
         if value is None:
             return Enclosure(Fraction(0), Fraction(1))

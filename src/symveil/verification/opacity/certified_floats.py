@@ -5,7 +5,7 @@ With p = A·p + b, an approximate p̃ with residual r, and any h > 0 with g = (I
     |p − p̃|  ≤  (I − A)⁻¹|r|  ≤  max(|r|/g) · h,
 
 because (I − A)⁻¹ = Σ Aⁿ has no negative entry. Both sides are evaluated with bounds on every
-rounding, so how h and p̃ were found does not matter.
+rounding, so it does not matter how h and p̃ were computed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.numerics.once import computed_once
 from symveil.verification.opacity.exploration import SINK
 from symveil.verification.opacity.violation_chain import ViolationChain
 
@@ -44,7 +44,7 @@ class Enclosure:
 
     @property
     def is_close(self) -> bool:
-        """Whether the bounds are as close as anybody needs them."""
+        """Whether the bounds are close enough to be reported."""
         return self.upper - self.lower <= _WIDEST_BOUNDS * min(Fraction(1), 10**3 * self.upper)
 
     @classmethod
@@ -102,13 +102,13 @@ class _FloatSystem:
         return np.nan_to_num(solution)
 
     def factored(self, right: Floats) -> Floats:
-        """The same by factors, which may be very many; 0 where they cannot be found."""
+        """The same by an LU factorisation, which may be large; 0 where there is none."""
         try:
             return np.asarray(self._factors.solve(right), dtype=np.float64)
         except RuntimeError:  # singular, as floats
             return np.zeros(self.size)
 
-    @cached_property
+    @computed_once
     def _factors(self) -> Any:
         from scipy.sparse import eye_array  # noqa: PLC0415
         from scipy.sparse.linalg import splu  # noqa: PLC0415
@@ -120,7 +120,7 @@ def solve_in_floats(chain: ViolationChain) -> Enclosure:
     """By iterations; where they do not get close, by factors. Both are proved afterwards in the same way."""
     system = _FloatSystem(chain)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # whatever is thought of a solution, it is checked
+        warnings.simplefilter("ignore")  # every solution is checked afterwards
         enclosed = _proved(system, chain.start, system.iterated)
         if not enclosed.is_close and system.size <= _LARGEST_DIRECT_SOLVE:
             enclosed = min(
@@ -136,7 +136,7 @@ def _proved(system: _FloatSystem, start: int, solve: Callable[[Floats], Floats])
     ahead = system.matrix @ slack
     gain = slack - ahead - system.roundings * _ROUNDING * (np.abs(slack) + np.abs(ahead)) - _UNDERFLOW * slack.max()
     if not (np.isfinite(slack).all() and (slack > 0).all() and (gain > 0).all()):
-        return Enclosure(Fraction(0), Fraction(1))  # nothing could be proved: say so by bounds that say nothing
+        return Enclosure(Fraction(0), Fraction(1))  # nothing could be proved
     inflow = system.matrix @ guess + system.right
     residual = np.abs(inflow - guess) + system.roundings * _ROUNDING * (inflow + guess) + _UNDERFLOW
     error = float((residual / gain).max() * slack[start]) * (1 + 8 * _ROUNDING)

@@ -32,13 +32,15 @@ class Estimator(Protocol):
         """How many sets of states it holds: what it costs to keep."""
 
 
-def estimator(seen: Observed, question: Question) -> Estimator:
-    """The estimator of a notion."""
+def estimator(observed: Observed, question: Question | None) -> Estimator:
+    """The estimator of a notion; without a question, one that notices nothing and follows the observer."""
+    if question is None:
+        return _Weak(observed, 0, secret=0)
     if question.notion == "weak":
-        return _Weak(seen, question.k)
+        return _Weak(observed, question.k, observed.secret)
     if question.notion == "strong":
-        return _Strong(seen, question.k)
-    return _Initial(seen)
+        return _Strong(observed, question.k)
+    return _Initial(observed)
 
 
 class _Weak:
@@ -49,14 +51,14 @@ class _Weak:
     matter and all are 0.
     """
 
-    def __init__(self, seen: Observed, k: int | None) -> None:
-        self._seen, self._k = seen, k
+    def __init__(self, observed: Observed, k: int | None, secret: StateSet) -> None:
+        self._observed, self._k, self._secret = observed, k, secret
 
     def start(self) -> State:
-        return self._state(self._seen.start, [])
+        return self._state(self._observed.start, [])
 
     def step(self, state: State, event: int) -> State:
-        step = self._seen.steps[event]
+        step = self._observed.steps[event]
         now = step(state[0])
         if not now:
             return IMPOSSIBLE
@@ -72,7 +74,7 @@ class _Weak:
         return self._state(now, aged)
 
     def _state(self, now: StateSet, aged: list[tuple[int, StateSet]]) -> State:
-        clean = self._seen.reach(now & ~self._seen.secret)
+        clean = self._observed.reach(now & ~self._secret)
         if not clean:
             return VIOLATION
         if not aged:
@@ -94,20 +96,20 @@ class _Strong:
     that is clean in k+1 instants: a violation. With k = ∞ only "clean since the start" is kept.
     """
 
-    def __init__(self, seen: Observed, k: int | None) -> None:
-        self._seen = seen
+    def __init__(self, observed: Observed, k: int | None) -> None:
+        self._observed = observed
         self._instants = None if k is None else k + 1
 
     def start(self) -> State:
-        clean = self._seen.clean_reach(self._seen.initial)
+        clean = self._observed.clean_reach(self._observed.initial)
         # nothing secret can have happened before the start
-        return (self._seen.start, ((clean, self._instants or 1),)) if clean else VIOLATION
+        return (self._observed.start, ((clean, self._instants or 1),)) if clean else VIOLATION
 
     def step(self, state: State, event: int) -> State:
-        now = self._seen.steps[event](state[0])
+        now = self._observed.steps[event](state[0])
         if not now:
             return IMPOSSIBLE
-        step = self._seen.clean_steps[event]
+        step = self._observed.clean_steps[event]
         if self._instants is None:
             following = [(step(state[1][0][0]), 1)]
         else:
@@ -132,15 +134,15 @@ def _append(runs: list[tuple[StateSet, int]], states: StateSet, count: int) -> N
 class _Initial:
     """(X, C): C holds the states that a run which did not start in a secret may be in now."""
 
-    def __init__(self, seen: Observed) -> None:
-        self._seen = seen
+    def __init__(self, observed: Observed) -> None:
+        self._observed = observed
 
     def start(self) -> State:
-        clean = self._seen.reach(self._seen.initial & ~self._seen.secret)
-        return (self._seen.start, clean) if clean else VIOLATION
+        clean = self._observed.reach(self._observed.initial & ~self._observed.secret)
+        return (self._observed.start, clean) if clean else VIOLATION
 
     def step(self, state: State, event: int) -> State:
-        step = self._seen.steps[event]
+        step = self._observed.steps[event]
         now = step(state[0])
         if not now:
             return IMPOSSIBLE

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.observation import Observed, Progress, too_many_estimates
+from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, Estimator, State
 
 Numbers = NDArray[np.int64]
@@ -16,7 +16,7 @@ Numbers = NDArray[np.int64]
 NOWHERE: Final = -1
 SINK: Final = -2
 
-# whoever follows a system beside its estimator keeps one byte for each pair of their states
+# following a system beside its estimator takes one byte for each pair of their states
 _MOST_PAIRS = 2 * 10**9
 # so many entries of a row take as much memory as an estimate
 _EVENTS_LIKE_A_SET = 10
@@ -35,30 +35,21 @@ class Explored:
     table: Numbers = field(repr=False)
 
 
-def explore(
-    seen: Observed,
-    machine: Estimator,
-    *,
-    within: int | None = None,
-    most_states: int | None = None,
-    progress: Progress | None = None,
-) -> Explored:
+def explore(observed: Observed, machine: Estimator, limit: ExplorationLimit, *, within: int | None = None) -> Explored:
     """Every state that some observation without a violation leads to, or one of at most `within` events."""
     begin = machine.start()
     if begin is VIOLATION:
-        return Explored(seen.occurring, (), np.empty((0, len(seen.occurring)), dtype=np.int64))
+        return Explored(observed.occurring, (), np.empty((0, len(observed.occurring)), dtype=np.int64))
     number = {begin: 0}
     layer = [begin]
     rows: list[list[int]] = []
     sets, length = machine.sets(begin), 0
-    allowed = seen.most_estimates(most_states)
     while layer:
         following = []
-        if progress:
-            progress(len(number))
+        limit.report(len(number))
         for state in layer:
-            row = [NOWHERE] * len(seen.occurring)
-            for column, event in enumerate(seen.occurring if within is None or length < within else ()):
+            row = [NOWHERE] * len(observed.occurring)
+            for column, event in enumerate(observed.occurring if within is None or length < within else ()):
                 after = machine.step(state, event)
                 if after is VIOLATION:
                     row[column] = SINK
@@ -70,13 +61,14 @@ def explore(
                     row[column] = number[after]
             rows.append(row)
             if (
-                max(sets, len(number) * len(seen.occurring) // _EVENTS_LIKE_A_SET) > allowed
-                or len(number) * len(seen.system.states) > _MOST_PAIRS
+                max(sets, len(number) * len(observed.occurring) // _EVENTS_LIKE_A_SET) > limit.estimates
+                or len(number) * len(observed.system.states) > _MOST_PAIRS
             ):
-                raise too_many_estimates(min(allowed, _MOST_PAIRS // len(seen.system.states)), longest=length)
+                allowed = min(limit.estimates, _MOST_PAIRS // len(observed.system.states))
+                raise replace(limit, estimates=allowed).exceeded(longest=length)
         layer = following
         length += 1
-    return Explored(seen.occurring, tuple(number), np.array(rows, dtype=np.int64).reshape(len(number), -1))
+    return Explored(observed.occurring, tuple(number), np.array(rows, dtype=np.int64).reshape(len(number), -1))
 
 
 def can_reach_sink(columns: list[Numbers], size: int) -> NDArray[np.bool_]:

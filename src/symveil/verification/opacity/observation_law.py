@@ -8,24 +8,24 @@ system, solved exactly along the strongly connected parts of the unobservable mo
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from heapq import heappop, heappush
 
 from flint import fmpq, fmpq_mat
 
 from symveil.languages.observation import Observed
 from symveil.languages.strong_components import strong_components
-from symveil.models.stochastic_system import StochasticSystem
+from symveil.numerics.once import computed_once
 
-Node = tuple[int, bool]
-"""(system state, whether a secret state has been met)."""
+Node = int
+"""2·(number of a state) + (1 if a secret state has been met)."""
 
 Spread = Mapping[Node, fmpq]
 """The probability of each node, jointly with the observation so far."""
+
+_ZERO = fmpq(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,40 +46,43 @@ class Instant:
 class ObservationLaw:
     """The law of the observations of one system."""
 
-    def __init__(self, system: StochasticSystem) -> None:
-        self._seen = Observed(system)
-        self._moves: dict[int, list[tuple[int | None, int, fmpq]]] = defaultdict(list)
-        event_number = {event: index for index, event in enumerate(system.observable)}
-        number = self._seen.number
-        for source, event, target, chance in system.transitions:
-            move = (event_number.get(event), number[target], fmpq(chance.numerator, chance.denominator))
-            self._moves[number[source]].append(move)
+    def __init__(self, observed: Observed) -> None:
+        system, number = observed.stochastic, observed.number
+        is_secret = [bool(observed.secret >> state & 1) for state in range(len(system.states))]
+        self.nodes = range(2 * len(is_secret))
+        self._shown: list[list[tuple[int, Node, fmpq]]] = [[] for _ in self.nodes]
+        self._silent: list[list[tuple[Node, fmpq]]] = [[] for _ in self.nodes]
+        for source, event, target, probability in system.transitions:
+            chance = fmpq(probability.numerator, probability.denominator)
+            for met in (False, True):
+                node, after = 2 * number[source] + met, 2 * number[target] + (met or is_secret[number[target]])
+                if event in observed.event_number:
+                    self._shown[node].append((observed.event_number[event], after, chance))
+                else:
+                    self._silent[node].append((after, chance))
         initial = number[system.initial]
-        self.start: Spread = {(initial, self._is_secret(initial)): fmpq(1)}
+        self.start: Spread = {2 * initial + is_secret[initial]: fmpq(1)}
 
     def instant(self, spread: Spread) -> Instant:
         """What may happen between the last observation and the next one."""
         visits, resting = self._flow(spread)
         following: dict[int, dict[Node, fmpq]] = {}
-        secret = sum((chance for (_, met), chance in spread.items() if met), start=fmpq(0))
-        for (state, met), passed in visits.items():
-            for event, target, chance in self._moves[state]:
-                if event is not None:
-                    node = (target, met or self._is_secret(target))
-                    after = following.setdefault(event, {})
-                    after[node] = after.get(node, fmpq(0)) + passed * chance
-                elif not met and self._is_secret(target):
-                    secret += passed * chance
+        secret = sum((chance for node, chance in spread.items() if node & 1), start=_ZERO)
+        for node, passed in visits.items():
+            for event, target, chance in self._shown[node]:
+                after = following.setdefault(event, {})
+                after[target] = after.get(target, _ZERO) + passed * chance
+            if not node & 1:
+                for target, chance in self._silent[node]:
+                    if target & 1:
+                        secret += passed * chance
         return Instant(
             following=dict(sorted(following.items())),
             probability=mass(spread),
             secret=_as_fraction(secret),
             ends=mass(resting),
-            ends_secret=mass({node: chance for node, chance in resting.items() if node[1]}),
+            ends_secret=mass({node: chance for node, chance in resting.items() if node & 1}),
         )
-
-    def _is_secret(self, state: int) -> bool:
-        return bool(self._seen.secret >> state & 1)
 
     # --- unobservable moves --------------------------------------------------------------------
 
@@ -88,76 +91,68 @@ class ObservationLaw:
 
         A run ends in a state without transitions, or where it moves unobservably for ever.
         """
-        entering = dict(spread)
         visits: dict[Node, fmpq] = {}
         resting: dict[Node, fmpq] = {}
-        waiting = sorted({self._part_of[node] for node in entering})
+        entering: dict[Node, fmpq] = {}
+        waiting: list[int] = []
+
+        def enter(node: Node, chance: fmpq) -> None:
+            if self._silent[node]:
+                entering[node] = entering.get(node, _ZERO) + chance
+                heappush(waiting, self._part_of[node])
+                return
+            visits[node] = visits.get(node, _ZERO) + chance
+            if not self._shown[node]:
+                resting[node] = visits[node]
+
+        for node, chance in spread.items():
+            enter(node, chance)
         while waiting:
             number = heappop(waiting)
             while waiting and waiting[0] == number:
                 heappop(waiting)
-            part = self._parts[number]
-            if part.inverse is None:
-                resting.update({node: entering[node] for node in part.nodes if node in entering})
+            nodes, inverse = self._parts[number]
+            inflow = [entering.get(node, _ZERO) for node in nodes]
+            if inverse is None:
+                resting.update(zip(nodes, inflow, strict=True))
                 continue
-            inflow = [entering.get(node, fmpq(0)) for node in part.nodes]
-            passed = fmpq_mat(1, len(inflow), inflow) * part.inverse
-            for position, node in enumerate(part.nodes):
+            passed = fmpq_mat(1, len(inflow), inflow) * inverse
+            for position, node in enumerate(nodes):
                 visits[node] = passed[0, position]
-                if not self._moves[node[0]]:
-                    resting[node] = visits[node]
-                for target, chance in self._silent(node):
+                for target, chance in self._silent[node]:
                     if self._part_of[target] != number:
-                        entering[target] = entering.get(target, fmpq(0)) + visits[node] * chance
-                        heappush(waiting, self._part_of[target])
+                        enter(target, visits[node] * chance)
         return visits, resting
 
-    def _silent(self, node: Node) -> list[tuple[Node, fmpq]]:
-        state, met = node
-        return [
-            ((target, met or self._is_secret(target)), chance)
-            for event, target, chance in self._moves[state]
-            if event is None
-        ]
+    @computed_once
+    def _parts(self) -> list[tuple[list[Node], fmpq_mat | None]]:
+        """The strongly connected parts of the unobservable moves, each before those it leads to.
 
-    @cached_property
-    def _parts(self) -> list[_Part]:
-        """The strongly connected parts of the unobservable moves, each before those it leads to."""
-        nodes = [(state, met) for state in range(len(self._seen.system.states)) for met in (False, True)]
-        number = {node: index for index, node in enumerate(nodes)}
-        components = strong_components([[number[target] for target, _ in self._silent(node)] for node in nodes])
-        return [self._part([nodes[index] for index in component]) for component in reversed(components)]
+        With each part the matrix (I − A)⁻¹ of the moves inside it; None where it is never left.
+        """
+        components = strong_components([[target for target, _ in moves] for moves in self._silent])
+        return [(nodes, self._inverse(nodes)) for nodes in reversed(components)]
 
-    @cached_property
+    @computed_once
     def _part_of(self) -> dict[Node, int]:
-        return {node: number for number, part in enumerate(self._parts) for node in part.nodes}
+        return {node: number for number, (nodes, _) in enumerate(self._parts) for node in nodes}
 
-    def _part(self, nodes: list[Node]) -> _Part:
-        place = {node: index for index, node in enumerate(nodes)}
+    def _inverse(self, nodes: list[Node]) -> fmpq_mat | None:
+        index = {node: position for position, node in enumerate(nodes)}
         matrix = [[fmpq(int(row == column)) for column in range(len(nodes))] for row in range(len(nodes))]
-        is_left = False
+        is_left = any(self._shown[node] or not self._silent[node] for node in nodes)
         for node in nodes:
-            moves = self._moves[node[0]]
-            is_left |= not moves or any(event is not None for event, _, _ in moves)
-            for target, chance in self._silent(node):
-                if target in place:
-                    matrix[place[node]][place[target]] -= chance
+            for target, chance in self._silent[node]:
+                if target in index:
+                    matrix[index[node]][index[target]] -= chance
                 else:
                     is_left = True
-        return _Part(nodes, fmpq_mat(matrix).inv() if is_left else None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Nodes that lead back to each other, and (I − A)⁻¹ of the moves among them; None where they are never left."""
-
-    nodes: list[Node]
-    inverse: fmpq_mat | None
+        return fmpq_mat(matrix).inv() if is_left else None
 
 
 def mass(spread: Spread) -> Fraction:
     """Pr(observation so far)."""
-    return _as_fraction(sum(spread.values(), start=fmpq(0)))
+    return _as_fraction(sum(spread.values(), start=_ZERO))
 
 
 def _as_fraction(value: fmpq) -> Fraction:

@@ -11,9 +11,11 @@ from fractions import Fraction
 from itertools import islice
 
 from symveil.errors import TooLargeError
+from symveil.languages.observation import Observed
 from symveil.models.stochastic_system import StochasticSystem
 from symveil.verification.opacity.notions import read_question
-from symveil.verification.opacity.shown_observations import ShownObservations, read_horizon
+from symveil.verification.opacity.run_observations import RunObservations, read_horizon
+from symveil.verification.opacity.safe_observations import SafeObservations
 
 MOST_STRINGS = 100_000
 
@@ -47,18 +49,20 @@ def sensitive_strings(
     >>> [("".join(each.observation), str(each.probability)) for each in sv.sensitive_strings(system, k=1)]
     [('ac', '1/3')]
     """
-    shown = ShownObservations(system, read_question(k, "weak"), read_horizon(system, length)).sensitive()
-    found = tuple(
+    observed = Observed(system)
+    observed.stochastic  # noqa: B018  # refuses a system without probabilities
+    safe = SafeObservations(observed, read_question(k, "weak"), longest=read_horizon(observed, length))
+    strings = tuple(
         SensitiveString(
-            observation=tuple(system.observable[event] for event in each.events),
+            observation=observed.spelled(each.events),
             probability=each.probability,
             violates_after=len(each.events) if each.violates_after is None else each.violates_after,
             run_ends=each.run_ends,
         )
-        for each in islice(shown, MOST_STRINGS + 1)
+        for each in islice(RunObservations(safe).walk(cut=True, only_violating=True), MOST_STRINGS + 1)
     )
-    if len(found) > MOST_STRINGS:
+    if len(strings) > MOST_STRINGS:
         raise TooLargeError(
             f"sensitive strings: expected at most {MOST_STRINGS}, found more; use a smaller length or k"
         )
-    return found
+    return strings

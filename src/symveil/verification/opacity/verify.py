@@ -6,12 +6,11 @@ import html
 from collections import deque
 from dataclasses import dataclass, field
 
-from symveil.languages.observation import Observed, Progress, looking_back, too_many_estimates
-from symveil.languages.state_sets import StateSet
+from symveil.languages.observation import ExplorationLimit, Observed, Progress
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, State, estimator
 from symveil.verification.opacity.notions import Question, read_question
-from symveil.verification.opacity.weak_search import Search, WeakSearch
+from symveil.verification.opacity.weak_search import Searched, Violation, WeakSearch, path_to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,91 +77,77 @@ def verify_opacity(
     >>> sv.verify_opacity(system.with_secret([]), k="infinite").holds
     True
     """
-    question = read_question(k, notion)
-    seen = Observed(system)
+    observed = Observed(system)
+    return verdict_on(observed, read_question(k, notion), observed.limit(most_states, progress))
+
+
+def verdict_on(observed: Observed, question: Question, limit: ExplorationLimit) -> OpacityVerdict:
+    """The verdict on a system that is already prepared for its observer."""
     if question.notion == "weak":
-        search = WeakSearch(seen, question.k, most_states=most_states, progress=progress).run()
+        violation, explored = WeakSearch(observed, question.k, limit).run()
     elif question.notion == "strong" and question.k is not None:
-        search = _strong_search(seen, question.k, most_states=most_states, progress=progress)
+        violation, explored = _strong_search(observed, question.k, limit)
     else:
-        search = _search(seen, question, most_states=most_states, progress=progress)
+        violation, explored = _search(observed, question, limit)
     return OpacityVerdict(
         question=question,
-        holds=search.observation is None,
-        witness=None if search.observation is None else seen.spelled(search.observation),
-        exposed_after=search.exposed_after,
-        estimate=None if search.observation is None else seen.names(search.estimate),
-        estimator_states=search.estimator_states,
-        system_states=len(system.states),
+        holds=violation is None,
+        witness=None if violation is None else observed.spelled(violation.observation),
+        exposed_after=None if violation is None else violation.exposed_after,
+        estimate=None if violation is None else observed.names(violation.estimate),
+        estimator_states=explored,
+        system_states=len(observed.system.states),
     )
 
 
-def _strong_search(seen: Observed, k: int, *, most_states: int | None, progress: Progress | None) -> Search:
+def _strong_search(observed: Observed, k: int, limit: ExplorationLimit) -> Searched:
     """Strong k-step opacity, without counting to k where k does not matter.
 
-    Whoever is sure of a secret in the last k+1 instants is sure of one ever; and in an observation of
-    at most k events there are no more instants than that. So a system without any violation of the
+    An observer who is sure of a secret in the last k+1 instants is sure of one ever; and in an observation
+    of at most k events there are no more instants than that. So a system without any violation of the
     infinite notion has none here, and a shortest one of at most k events is a shortest one here too.
     """
-    ever = _search(seen, Question("strong", None), most_states=most_states, progress=progress)
-    if ever.observation is None or len(ever.observation) <= k:
-        return ever
-    return _search(seen, Question("strong", k), most_states=most_states, progress=progress)
+    violation, explored = _search(observed, Question("strong", None), limit)
+    if violation is None or len(violation.observation) <= k:
+        return violation, explored
+    return _search(observed, Question("strong", k), limit)
 
 
-def _search(seen: Observed, question: Question, *, most_states: int | None, progress: Progress | None) -> Search:
+def _search(observed: Observed, question: Question, limit: ExplorationLimit) -> Searched:
     """Breadth first over the states of the estimator."""
-    machine = estimator(seen, question)
+    machine = estimator(observed, question)
     begin = machine.start()
     if begin is VIOLATION:
-        return _found(seen, question, (), explored=1)
+        return _violation(observed, question, ()), 1
     parents: dict[State, tuple[State, int] | None] = {begin: None}
     queue = deque([(begin, 0)])
-    sets, allowed = machine.sets(begin), seen.most_estimates(most_states)
+    sets = machine.sets(begin)
     reported = 0
     while queue:
         state, length = queue.popleft()
-        if progress and length > reported:
+        if length > reported:
             reported = length
-            progress(len(parents))
-        for event in seen.occurring:
+            limit.report(len(parents))
+        for event in observed.occurring:
             after = machine.step(state, event)
             if after is IMPOSSIBLE:
                 continue
             if after is VIOLATION:
-                return _found(seen, question, (*_path_to(state, parents), event), explored=len(parents))
+                return _violation(observed, question, (*path_to(state, parents), event)), len(parents)
             if after not in parents:
                 parents[after] = (state, event)
                 sets += machine.sets(after)
                 queue.append((after, length + 1))
-        if sets > allowed:
-            raise too_many_estimates(allowed, longest=length)
-    return Search(observation=None, estimator_states=len(parents))
+        if sets > limit.estimates:
+            raise limit.exceeded(longest=length)
+    return None, len(parents)
 
 
-def _path_to(state: State, parents: dict[State, tuple[State, int] | None]) -> tuple[int, ...]:
-    events = []
-    parent = parents[state]
-    while parent is not None:
-        state, event = parent
-        events.append(event)
-        parent = parents[state]
-    return tuple(reversed(events))
-
-
-def _found(seen: Observed, question: Question, observation: tuple[int, ...], *, explored: int) -> Search:
-    """The estimate that a violation leaves: of the initial state, or of the current one."""
+def _violation(observed: Observed, question: Question, observation: tuple[int, ...]) -> Violation:
+    """A violation with the estimate that it leaves: of the initial state, or of the current one."""
     if question.notion == "initial":
-        exposed, estimate = 0, _initial_estimate(seen, observation)
-    else:
-        exposed = len(observation)
-        estimate = looking_back(seen, observation, exposed)
-    return Search(observation=observation, exposed_after=exposed, estimate=estimate, estimator_states=explored)
-
-
-def _initial_estimate(seen: Observed, observation: tuple[int, ...]) -> StateSet:
-    """The initial states from which the observation is possible."""
-    return looking_back(seen, observation, 0) & seen.initial
+        return Violation(observation, 0, observed.delayed(observation, 0) & observed.initial)
+    return Violation(observation, len(observation), observed.delayed(observation, len(observation)))
 
 
 def _spelled(observation: tuple[str, ...]) -> str:

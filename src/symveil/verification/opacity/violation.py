@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.languages.observation import Observed, Progress
-from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
+from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.observation import ExplorationLimit, Observed, Progress
+from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numerics.rationals import Number
 from symveil.verification.opacity.absorption import reaching_probability, reaching_probability_within
 from symveil.verification.opacity.certified_floats import Enclosure
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.notions import Question, read_question, read_threshold
-from symveil.verification.opacity.verify import verify_opacity
+from symveil.verification.opacity.verify import OpacityVerdict, verdict_on
 from symveil.verification.opacity.violation_chain import violation_chain
 
 # The estimator of a large k remembers long ages and may be large, where a small k often gives the same answer.
@@ -92,15 +92,10 @@ def violation_probability(
     ViolationProbability(3/8 within 2 events, weak 1-step opacity)
     """
     question = read_question(k, notion)
-    if not isinstance(system, StochasticSystem):
-        raise ModelError(
-            "system", expected="probabilities on every transition", found="a logical system, which can only be verified"
-        )
-    read_within(within)
-    if exact is not None and not isinstance(exact, bool):
-        raise ParameterError("exact", expected="True, False or None", found=exact)
-    enclosed = _enclosed(system, question, within=within, exact=exact, most_states=most_states, progress=progress)
-    return ViolationProbability(question=question, lower=enclosed.lower, upper=enclosed.upper, within=within)
+    observed = Observed(system)
+    observed.stochastic  # noqa: B018  # refuses a system without probabilities
+    limit = observed.limit(most_states, progress)
+    return violation_on(observed, question, limit, within=read_within(within), exact=exact)
 
 
 def read_within(within: int | None) -> int | None:
@@ -110,81 +105,70 @@ def read_within(within: int | None) -> int | None:
     return within
 
 
-def _enclosed(
-    system: StochasticSystem,
+def violation_on(
+    observed: Observed,
     question: Question,
+    limit: ExplorationLimit,
     *,
-    within: int | None,
-    exact: bool | None,
-    most_states: int | None,
-    progress: Progress | None,
-) -> Enclosure:
-    if question.notion == "weak" and within is None:
-        verdict = verify_opacity(system, question.shown_k or 0, most_states=most_states, progress=progress)
-        if verdict.holds:
-            # much quicker to find out than the estimator is to build
-            return Enclosure(Fraction(0), Fraction(0))
-        delay = len(verdict.witness or ()) - (verdict.exposed_after or 0)
-        found = _by_small_ks(system, question, delay, exact=exact, most_states=most_states, progress=progress)
-        if found is not None:
-            return found
-    return _by_estimator(system, question, within=within, exact=exact, most_states=most_states, progress=progress)
+    verdict: OpacityVerdict | None = None,
+    within: int | None = None,
+    exact: bool | None = None,
+) -> ViolationProbability:
+    """The probability for a system that is already prepared for its observer; `verdict` saves searching for one."""
+    if exact is not None and not isinstance(exact, bool):
+        raise ParameterError("exact", expected="True, False or None", found=exact)
+    is_weak = question.notion == "weak" and within is None
+    if verdict is None and is_weak:
+        # much quicker than to build the estimator, which is not needed where there is no violation
+        verdict = verdict_on(observed, question, limit)
+    if verdict is not None and verdict.holds:
+        enclosed: Enclosure | None = Enclosure(Fraction(0), Fraction(0))
+    else:
+        enclosed = _by_small_ks(observed, verdict, limit, exact=exact) if verdict and is_weak else None
+    enclosed = enclosed or _by_estimator(observed, question, limit, within=within, exact=exact)
+    return ViolationProbability(question=question, lower=enclosed.lower, upper=enclosed.upper, within=within)
 
 
 def _by_estimator(
-    system: StochasticSystem,
-    question: Question,
-    *,
-    within: int | None = None,
-    exact: bool | None,
-    most_states: int | None,
-    progress: Progress | None,
+    observed: Observed, question: Question, limit: ExplorationLimit, *, within: int | None = None, exact: bool | None
 ) -> Enclosure:
-    seen = Observed(system)
-    chain = violation_chain(
-        system, estimator(seen, question), seen, within=within, most_states=most_states, progress=progress
-    )
+    chain = violation_chain(observed, estimator(observed, question), limit, within=within)
     if within is not None:
         return reaching_probability_within(chain, within, exact=exact)
     return reaching_probability(chain, exact=exact)
 
 
 def _by_small_ks(
-    system: StochasticSystem,
-    question: Question,
-    delay: int,
-    *,
-    exact: bool | None,
-    most_states: int | None,
-    progress: Progress | None,
+    observed: Observed, verdict: OpacityVerdict, limit: ExplorationLimit, *, exact: bool | None
 ) -> Enclosure | None:
     """An answer for a large k without its estimator, which remembers long ages; None where there is none.
 
-    Whoever is sure within k observations is so within more, hence p grows with k: from a small k to ∞. A witness
-    that looks `delay` observations back is a violation for k = delay; where p is 1 for that k, it is 1. Else the
-    estimator itself is tried, if it is small; else bounds have to do.
+    An observer who is sure within k observations is so within more, hence p grows with k: from a small k to ∞. A
+    witness that looks `delay` observations back is a violation for k = delay; where p is 1 for that k, it is 1. Else
+    the estimator itself is tried, if it is small; else bounds have to do.
     """
-    allowed = Observed(system).most_estimates(most_states)
+    question = verdict.question
+    delay = len(verdict.witness or ()) - (verdict.exposed_after or 0)
 
-    def found(k: int | None, at_most: int) -> Enclosure | None:
-        asked = Question(question.notion, k)
+    def enclosed(k: int | None, at_most: int) -> Enclosure | None:
+        lower_limit = replace(limit, estimates=min(at_most, limit.estimates))
         try:
-            return _by_estimator(system, asked, exact=exact, most_states=min(at_most, allowed), progress=progress)
+            return _by_estimator(observed, Question(question.notion, k), lower_limit, exact=exact)
         except TooLargeError:
             return None
 
     if question.k is None or delay < question.k:
-        least = found(delay, _ESTIMATES_OF_THE_SMALLEST_K)
+        least = enclosed(delay, _ESTIMATES_OF_THE_SMALLEST_K)
         if least is not None and least.lower == 1:
             return least
     if question.k is None or question.k <= min(_WIDEST_BETWEEN):
         return None
-    own = found(question.k, _ESTIMATES_OF_A_LARGE_K)
+    own = enclosed(question.k, _ESTIMATES_OF_A_LARGE_K)
     if own is not None or exact:
         return own
-    infinite = found(None, allowed)
+    infinite = enclosed(None, limit.estimates)
     for small, widest in _WIDEST_BETWEEN.items():
-        least = found(small, _ESTIMATES_OF_A_SMALL_K) if infinite is not None and small < question.k else None
+        least = enclosed(small, _ESTIMATES_OF_A_SMALL_K) if infinite is not None and small < question.k else None
         if least is not None and infinite is not None and infinite.upper - least.lower <= widest:
             return Enclosure(least.lower, infinite.upper)
     return None

@@ -15,8 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.errors import TooLargeError
-from symveil.languages.observation import Observed, Progress
-from symveil.models.stochastic_system import StochasticSystem
+from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.verification.opacity.estimators import Estimator
 from symveil.verification.opacity.exploration import NOWHERE, SINK, Numbers, can_reach_sink, explore
 
@@ -48,21 +47,15 @@ class ViolationChain:
 
 
 def violation_chain(
-    system: StochasticSystem,
-    machine: Estimator,
-    seen: Observed,
-    *,
-    within: int | None = None,
-    most_states: int | None = None,
-    progress: Progress | None = None,
+    observed: Observed, machine: Estimator, limit: ExplorationLimit, *, within: int | None = None
 ) -> ViolationChain:
     """The chain of a stochastic system and an estimator; with `within`, right for the first so many events only."""
-    explored = explore(seen, machine, within=within, most_states=most_states, progress=progress)
+    explored = explore(observed, machine, limit, within=within)
     if not explored.states:
         return ViolationChain(start=SINK)
     if not (explored.table == SINK).any():
         return ViolationChain(start=NOWHERE)
-    pairs = _Pairs(system, seen, explored.table)
+    pairs = _Pairs(observed, explored.table)
     if pairs.start == NOWHERE:
         return ViolationChain(start=NOWHERE)
     if within is None:
@@ -73,11 +66,12 @@ def violation_chain(
 class _Pairs:
     """The reachable pairs (estimator state, system state) that can reach the sink, as successor columns."""
 
-    def __init__(self, system: StochasticSystem, seen: Observed, table: Numbers) -> None:
+    def __init__(self, observed: Observed, table: Numbers) -> None:
+        system = observed.stochastic
         self._size = len(system.states)
         self._table = _live_only(table)
-        self._by_label = _successors_by_event(system, seen)
-        initial = seen.number[system.initial]
+        self._by_label = _successors_by_event(observed)
+        initial = observed.number[system.initial]
         reached = self._reached(initial)
         columns = [_renumbered(after, reached) for after in self._after(reached)]
         can = can_reach_sink(columns, len(reached))
@@ -142,14 +136,14 @@ class _Pairs:
         visited = np.zeros(len(self._table) * self._size, dtype=np.bool_)
         visited[initial] = True
         border = np.array([initial], dtype=np.int64)
-        found = 1
+        count = 1
         while len(border):
             after = np.concatenate(self._after(border))
             after = after[after >= 0]
             border = np.unique(after[~visited[after]])
             visited[border] = True
-            found += len(border)
-            if found > _MOST_PAIRS:
+            count += len(border)
+            if count > _MOST_PAIRS:
                 raise TooLargeError(
                     f"violation probability: expected at most {_MOST_PAIRS} pairs of a state and an estimate, found "
                     "more; try a smaller k or a bounded number of steps (within)"
@@ -158,24 +152,22 @@ class _Pairs:
 
 
 def _renumbered(keys: Numbers, kept: Numbers) -> Numbers:
-    """The place of each key in the sorted `kept`, NOWHERE where it is not there; what is negative stays."""
-    place = np.minimum(np.searchsorted(kept, keys), max(len(kept) - 1, 0))
-    known = (keys >= 0) & (len(kept) > 0)
-    found = known & (kept[place] == keys) if len(kept) else known
-    return np.where(found, place, np.where(keys < 0, keys, NOWHERE))
+    """The index of each key in the sorted `kept`, NOWHERE where it is missing; negative keys stay."""
+    index = np.minimum(np.searchsorted(kept, keys), max(len(kept) - 1, 0))
+    known = (keys >= 0) & (kept[index] == keys) if len(kept) else np.zeros(len(keys), dtype=np.bool_)
+    return np.where(known, index, np.where(keys < 0, keys, NOWHERE))
 
 
-def _successors_by_event(
-    system: StochasticSystem, seen: Observed
-) -> list[tuple[int | None, Numbers, dict[int, Fraction]]]:
+def _successors_by_event(observed: Observed) -> list[tuple[int | None, Numbers, dict[int, Fraction]]]:
     """For each event of the system: its column if it is observable, each state's successor, and the probabilities."""
-    column = {seen.events[event]: place for place, event in enumerate(seen.occurring)}
+    system, number = observed.stochastic, observed.number
+    column = {observed.events[event]: index for index, event in enumerate(observed.occurring)}
     labels: dict[str, tuple[int | None, Numbers, dict[int, Fraction]]] = {}
     for source, event, target, probability in system.transitions:
         if event not in labels:
             labels[event] = (column.get(event), np.full(len(system.states), NOWHERE), {})
-        labels[event][1][seen.number[source]] = seen.number[target]
-        labels[event][2][seen.number[source]] = probability
+        labels[event][1][number[source]] = number[target]
+        labels[event][2][number[source]] = probability
     return list(labels.values())
 
 
@@ -188,7 +180,7 @@ def _live_only(table: Numbers) -> Numbers:
 def lumped(chain: ViolationChain, *, at_most: int | None = None) -> ViolationChain | None:
     """The same chain with states of the same future made one; None where more than `at_most` would be left.
 
-    Partition refinement: two states are told apart when one has a move, of some probability, into a
+    Partition refinement: two states are distinguished when one has a move, of some probability, into a
     class that the other has not. (Sums of several moves into one class are not compared: finer than
     need be, and right.)
     """

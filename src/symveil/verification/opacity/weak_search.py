@@ -1,48 +1,48 @@
 """The shortest observation that violates weak opacity, without k in the exponent (docs/opacity.md).
 
-A secret instant is found out when every run that was *not* secret in it has died. So for an
+A secret instant is exposed when every run that was *not* secret in it has died. So for an
 estimate X with secret states, follow two things along all further observations, for at most k of
 them: B, where the runs that were not secret may be now, and y, where one that was secret may be. A
 pair (y, ∅) is a violation. Only y and B matter, so there are at most |Q|·2^|Q| pairs whatever k is;
 a pair with y ∈ B can never become one with B empty, and is dropped. All y with one B are stepped together.
 
-Observations are explored by their length, so the first violation found is a shortest one.
+Observations are explored by their length, so the first violation is a shortest one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
-from symveil.languages.observation import Observed, Progress, looking_back, too_many_estimates
+from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.languages.state_sets import StateSet, members
+
+Estimate = TypeVar("Estimate")
 
 Followed = tuple[StateSet, int]
 """(B, age): the runs that were not secret, and how many observations ago that was; with k = ∞ ages are 0."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """What a search found: the violating observation, if any, and how many observations before its end is exposed.
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An observation, and what it exposes: the states possible after so many of its events, all of them secret."""
 
-    `estimator_states` counts the estimates explored: the observer's, and the sets B that were followed.
-    """
+    observation: tuple[int, ...]
+    exposed_after: int
+    estimate: StateSet
 
-    observation: tuple[int, ...] | None
-    exposed_after: int | None = None
-    estimate: StateSet = 0
-    estimator_states: int
+
+Searched = tuple[Violation | None, int]
+"""A shortest violation, where there is one, and how many states of the estimator were explored."""
 
 
 class WeakSearch:
     """One search; `run` it once."""
 
-    def __init__(
-        self, seen: Observed, k: int | None, *, most_states: int | None = None, progress: Progress | None = None
-    ) -> None:
-        self._seen, self._k = seen, k
-        self._allowed = seen.most_estimates(most_states)
-        self._progress = progress or _silent
-        self._parents: dict[StateSet, tuple[StateSet, int] | None] = {seen.start: None}
+    def __init__(self, observed: Observed, k: int | None, limit: ExplorationLimit) -> None:
+        self._observed, self._k, self._limit = observed, k, limit
+        self._parents: dict[StateSet, tuple[StateSet, int] | None] = {observed.start: None}
         # for each B and age, the y that were already followed with it
         self._covered: dict[StateSet, dict[int, StateSet]] = {}
         # layers[n]: what is followed after n observations, with all y it is followed for
@@ -51,49 +51,50 @@ class WeakSearch:
         # seeds[n]: the estimates after n observations in which following a B began
         self._seeds: list[dict[StateSet, list[StateSet]]] = []
 
-    def run(self) -> Search:
+    def run(self) -> Searched:
         """Explore by length until a violation, or until there is nothing new."""
-        layer = [self._seen.start]
+        layer = [self._observed.start]
         followed: dict[Followed, StateSet] = {}
         while layer or followed:
             self._layers.append(followed)
-            self._progress(self._explored)
+            self._limit.report(self._explored)
             exposed = self._begin_following(layer, followed)
             if exposed is not None:
-                return self._found(self._path_to(exposed), ())
+                return self._violation(path_to(exposed, self._parents), ())
             following: dict[Followed, StateSet] = {}
             for (clean, age), secret in followed.items():
                 if self._k is not None and age >= self._k:
                     continue
-                for event in self._seen.occurring:
-                    step = self._seen.steps[event]
+                for event in self._observed.occurring:
+                    step = self._observed.steps[event]
                     after = step(secret)
                     if not after:
                         continue
                     still_clean = step(clean)
                     if not still_clean:
-                        return self._found(*self._trace(clean, age, event))
+                        return self._violation(*self._trace(clean, age, event))
                     self._follow(following, still_clean, age + 1, after & ~still_clean)
             layer = self._next_estimates(layer)
             followed = following
-        return Search(observation=None, estimator_states=self._explored)
+        return None, self._explored
 
     @property
     def _explored(self) -> int:
+        """The estimates explored: the observer's, and the sets B that were followed."""
         return len(self._parents) + len(self._covered)
 
     def _require_few(self) -> None:
-        if max(self._explored, self._followed) > self._allowed:
-            raise too_many_estimates(self._allowed, longest=len(self._layers) - 1)
+        if max(self._explored, self._followed) > self._limit.estimates:
+            raise self._limit.exceeded(longest=len(self._layers) - 1)
 
     def _begin_following(self, layer: list[StateSet], followed: dict[Followed, StateSet]) -> StateSet | None:
         """Seed the pairs of each new estimate; returns one that is secret altogether."""
         seeds: dict[StateSet, list[StateSet]] = {}
         self._seeds.append(seeds)
         for estimate in layer:
-            secret = estimate & self._seen.secret
+            secret = estimate & self._observed.secret
             if secret:
-                clean = self._seen.reach(estimate & ~secret)
+                clean = self._observed.reach(estimate & ~secret)
                 if not clean:
                     return estimate
                 if self._k != 0 and secret & ~clean:
@@ -120,8 +121,8 @@ class WeakSearch:
     def _next_estimates(self, layer: list[StateSet]) -> list[StateSet]:
         following = []
         for estimate in layer:
-            for event in self._seen.occurring:
-                after = self._seen.steps[event](estimate)
+            for event in self._observed.occurring:
+                after = self._observed.steps[event](estimate)
                 if after and after not in self._parents:
                     self._parents[after] = (estimate, event)
                     following.append(after)
@@ -129,16 +130,6 @@ class WeakSearch:
         return following
 
     # --- the way back --------------------------------------------------------------------------
-
-    def _path_to(self, estimate: StateSet) -> tuple[int, ...]:
-        """A shortest observation with this estimate."""
-        events = []
-        parent = self._parents[estimate]
-        while parent is not None:
-            estimate, event = parent
-            events.append(event)
-            parent = self._parents[estimate]
-        return tuple(reversed(events))
 
     def _trace(self, clean: StateSet, age: int, event: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The observation up to the exposed instant and after it, for (clean, age) of the last layer and one event."""
@@ -148,14 +139,14 @@ class WeakSearch:
         while True:
             seed = self._seed(clean, age, secret, length)
             if seed:
-                return self._path_to(seed), tuple(reversed(after))
+                return path_to(seed, self._parents), tuple(reversed(after))
             length -= 1
             clean, age, event, secret = self._before(clean, age, secret, length)
             after.append(event)
 
     def _survivors(self, secret: StateSet, event: int) -> StateSet:
         """Those of `secret` that can produce the event."""
-        step = self._seen.steps[event]
+        step = self._observed.steps[event]
         return sum(1 << state for state in members(secret) if step(1 << state))
 
     def _seed(self, clean: StateSet, age: int, secret: StateSet, length: int) -> StateSet | None:
@@ -163,7 +154,7 @@ class WeakSearch:
         if age and self._k is not None:
             return None
         for estimate in self._seeds[length].get(clean, ()):
-            if estimate & self._seen.secret & secret:
+            if estimate & self._observed.secret & secret:
                 return estimate
         return None
 
@@ -172,23 +163,26 @@ class WeakSearch:
         for (earlier_clean, earlier_age), earlier in self._layers[length].items():
             if self._k is not None and earlier_age + 1 != age:
                 continue
-            for event in self._seen.occurring:
-                step = self._seen.steps[event]
+            for event in self._observed.occurring:
+                step = self._observed.steps[event]
                 if step(earlier_clean) == clean:
                     origin = sum(1 << state for state in members(earlier) if step(1 << state) & secret)
                     if origin:
                         return earlier_clean, earlier_age, event, origin
         raise AssertionError("every pair was seeded or stepped to")
 
-    def _found(self, before: tuple[int, ...], after: tuple[int, ...]) -> Search:
+    def _violation(self, before: tuple[int, ...], after: tuple[int, ...]) -> Searched:
         observation = before + after
-        return Search(
-            observation=observation,
-            exposed_after=len(before),
-            estimate=looking_back(self._seen, observation, len(before)),
-            estimator_states=self._explored,
-        )
+        estimate = self._observed.delayed(observation, len(before))
+        return Violation(observation, len(before), estimate), self._explored
 
 
-def _silent(explored: int) -> None:
-    del explored
+def path_to(estimate: Estimate, parents: Mapping[Estimate, tuple[Estimate, int] | None]) -> tuple[int, ...]:
+    """A shortest observation that leads to an estimate, from the parents of a breadth-first search."""
+    events = []
+    parent = parents[estimate]
+    while parent is not None:
+        estimate, event = parent
+        events.append(event)
+        parent = parents[estimate]
+    return tuple(reversed(events))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,6 +30,8 @@ class Written:
     symbols: int
     lengths: NDArray[np.int64] = field(repr=False)
     """Which lengths occur: lengths are public."""
+    drawn: str | None = None
+    """A digest of the released records that is the same for the same words; None: `digest` is."""
     true_error: dict[str, float] | None = field(default=None, repr=False)
     """From the secret words: never into a manifest."""
 
@@ -63,6 +65,15 @@ class Job(ABC):
     has_ids: bool
     facts: dict[str, object]
     """Public facts about the output, for the manifest: file, format, form, columns."""
+    lengths: NDArray[np.int64] | None = None
+    """Which lengths occur, after the survey; None where they are secret, or known only when something is drawn."""
+
+    @property
+    def record(self) -> str:
+        """What one sequence is in the file."""
+        if self.facts["format"] == "XES":
+            return "trace"
+        return "row" if self.facts["form"] == "wide" else "case"
 
     @abstractmethod
     def plan(self, release_id: str, key: bytes) -> ReleasePlan:
@@ -85,6 +96,10 @@ class Job(ABC):
         """Whether the output in its place can have come from this input, as far as public things tell: how many
         records there were, which of them are in the output, and, where lengths are public, how long each is.
         """
+
+    def explained(self) -> AbstractContextManager[None]:
+        """A block in which what the engine says is wrong becomes one line of ours, without a value."""
+        return nullcontext()
 
     @abstractmethod
     def digest_in_place(self) -> str | None:

@@ -15,15 +15,19 @@ from numpy.typing import NDArray
 
 from symveil.engines.batch import OnUnknown, ReleasePlan, check_batch
 from symveil.engines.local import release_batches
-from symveil.errors import FileError, ParameterError
+from symveil.errors import FileError, ParameterError, only_our_errors
 from symveil.io.aside import AsideFile, digest_of
-from symveil.io.columns import ColumnOptions
-from symveil.io.duplicates import SeenNames
+from symveil.io.formulas import Apostrophes
 from symveil.io.reading import suffix, wrong_suffix
-from symveil.io.records import ID, PLACE, SYMBOLS, as_text
-from symveil.io.sequence_files import FORMATS, SequenceFile, open_sequences
-from symveil.mechanisms.ragged import RaggedMechanism
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.duplicates import SeenNames
+from symveil.io.sequences.records import ID, NUMBER, PLACE, SYMBOLS, as_text
+from symveil.io.sequences.sequence_files import FORMATS, SequenceFile, open_sequences
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.workflows.releasing.job import Ask, Job, Output, Progress, Written
+
+_STEP = 10_000
+"""Records between two reports of progress."""
 
 
 class LocalJob(Job):
@@ -33,14 +37,15 @@ class LocalJob(Job):
         self,
         file: SequenceFile,
         target: Path,
-        mechanism: RaggedMechanism,
+        mechanism: Mechanism,
         *,
         on_unknown: OnUnknown,
         true_error: bool,
         progress: Progress,
+        spreadsheet_safe: bool = False,
     ) -> None:
         _check_target(file.file, target)
-        if not mechanism.keeps_lengths:
+        if mechanism.metric == "levenshtein":
             file.check_lengths_may_change()
         self._file, self._target, self._mechanism = file, target, mechanism
         self._on_unknown, self._true_error, self._progress = on_unknown, true_error, progress
@@ -51,9 +56,13 @@ class LocalJob(Job):
             "form": file.form,
             "columns": file.names(),
         }
+        self._apostrophes: Apostrophes = "read" if spreadsheet_safe else "none"
+        if spreadsheet_safe:
+            self.facts["spreadsheet_safe"] = True
 
     def plan(self, release_id: str, key: bytes) -> ReleasePlan:
         """How this release is drawn."""
+        hides_lengths = self._mechanism.metric == "levenshtein"
         return ReleasePlan(
             mechanism=self._mechanism,
             release_id=release_id,
@@ -61,6 +70,8 @@ class LocalJob(Job):
             sequence=SYMBOLS,
             identifier=ID if self.has_ids else None,
             place=PLACE,
+            number=None if self.has_ids else NUMBER,
+            released_type=self._file.released_type(self._mechanism.alphabet) if hides_lengths else None,
             on_unknown=self._on_unknown,
             unit=f"{self._file.file}: {self.unit}",
         )
@@ -71,15 +82,31 @@ class LocalJob(Job):
 
     def survey(self, plan: ReleasePlan, ask: Ask) -> None:
         """Read the file once: what is wrong with it, and whose it is."""
-        ids, records = _Ids(self._file, plan), 0
-        for batch in self._file.records():
-            check_batch(batch, plan)
+        ids, steps = _Ids(self._file, plan), _Steps("charging", self._file, self._progress)
+        # of records that are left out the lengths decide nothing; who they are is found when the others are drawn
+        public = self._mechanism.metric == "hamming" and self._on_unknown == "error"
+        seen = np.empty(0, dtype=np.int64) if public else None
+        for batch in self._records():
+            with only_our_errors():
+                check_batch(batch, plan)
+            seen = None if seen is None else np.union1d(seen, _lengths(batch))
             ids.add(batch)
             counted = self._file.persons(batch).value_counts()
             ask(counted.field(0).to_pylist(), counted.field(1).to_pylist())
-            records += len(batch)
-            self._progress("charging", self._file.done(), records)
+            steps.add(len(batch))
+        steps.end()
         ids.check()
+        self.lengths = seen
+
+    def _records(self) -> Iterator[pa.RecordBatch]:
+        """The file's records, numbered where their numbers name them. Their lines would not do: a line break in a
+        symbol moves all that follow.
+        """
+        before = 0
+        for batch in self._file.records():
+            numbers = pa.array(np.arange(before + 1, before + 1 + len(batch)))
+            before += len(batch)
+            yield batch if self.has_ids else batch.append_column(NUMBER, numbers)
 
     @contextmanager
     def output(self, tag: str) -> Iterator[Output]:
@@ -91,7 +118,8 @@ class LocalJob(Job):
         """Record by record: what is in the output stands in the input, in this order, and nothing but what was left
         out stands between.
         """
-        made = self._outline(open_sequences(self._target, ColumnOptions(**self._file.options())))
+        options = ColumnOptions(**self._file.options())
+        made = self._outline(open_sequences(self._target, options, apostrophes=self._apostrophes))
         awaited = next(made, None)
         records = 0
         for record in self._outline(self._file):
@@ -105,7 +133,7 @@ class LocalJob(Job):
         for batch in file.records():
             ids = as_text(batch.column(ID)).to_pylist() if self.has_ids else [None] * len(batch)
             lengths = pc.list_value_length(batch.column(SYMBOLS)).to_pylist()
-            yield from zip(ids, lengths if self._mechanism.keeps_lengths else [None] * len(batch), strict=True)
+            yield from zip(ids, lengths if self._mechanism.metric == "hamming" else [None] * len(batch), strict=True)
 
     def digest_in_place(self) -> str | None:
         """The digest of the file in the output's place."""
@@ -114,11 +142,11 @@ class LocalJob(Job):
     def write(self, aside: AsideFile, plan: ReleasePlan, left_out: list[str]) -> Written:
         """Everything through the core and into the file."""
         file, told = self._file, _Told(self._true_error)
-        ids = _Ids(file, plan)
+        ids, steps = _Ids(file, plan), _Steps("releasing", file, self._progress)
         outside = pa.array(left_out, type=pa.string())
 
         def admitted() -> Iterator[pa.RecordBatch]:
-            for batch in file.records():
+            for batch in self._records():
                 ids.add(batch)
                 stays = batch
                 if len(outside):
@@ -132,8 +160,9 @@ class LocalJob(Job):
             told.add(source, released)
             if len(released):
                 writer.write(released)
-            self._progress("releasing", file.done(), told.sequences)
+            steps.add(len(source))
         writer.close()
+        steps.end()
         ids.check()
         return told.written(aside.finish())
 
@@ -171,6 +200,31 @@ class _Ids:
             )
 
 
+class _Steps:
+    """Tells progress by steps of so many records, and not by batches: how large those are depends on secret words."""
+
+    def __init__(self, what: str, file: SequenceFile, progress: Progress) -> None:
+        self._what, self._file, self._progress = what, file, progress
+        self._records = self._told = 0
+
+    def add(self, records: int) -> None:
+        """Some more are done. Each step is told, and before that the last one again, so that anyone who wants to
+        interrupt can do so after each batch.
+        """
+        self._tell(self._told)
+        self._records += records
+        while self._records - self._told >= _STEP:
+            self._told += _STEP
+            self._tell(self._told)
+
+    def end(self) -> None:
+        """All are done."""
+        self._tell(self._records)
+
+    def _tell(self, records: int) -> None:
+        self._progress(self._what, self._file.done(), records)
+
+
 class _Told:
     """What is counted on the way."""
 
@@ -182,7 +236,7 @@ class _Told:
         self._changed = self._compared = 0
 
     def add(self, source: pa.RecordBatch, released: pa.RecordBatch) -> None:
-        lengths = pc.list_value_length(released.column(SYMBOLS)).to_numpy(zero_copy_only=False).astype(np.int64)
+        lengths = _lengths(released)
         self._released += len(released)
         self._symbols += int(lengths.sum())
         self._lengths = np.union1d(self._lengths, lengths)
@@ -212,6 +266,12 @@ class _Told:
             if self._true_error
             else None,
         )
+
+
+def _lengths(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    """How long each record is."""
+    lengths = pc.list_value_length(batch.column(SYMBOLS)).to_numpy(zero_copy_only=False)
+    return np.asarray(lengths, dtype=np.int64)
 
 
 def _values(batch: pa.RecordBatch) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil import __version__
+from symveil.errors import ParameterError
 from symveil.io.manifest import FORMAT, Manifest, alphabet_digest, model_digest
-from symveil.languages.runs import RunLanguage
+from symveil.languages.any_length import AnyLength
+from symveil.languages.graph import Model
 from symveil.ledger.amounts import charged_units, shown_units
 from symveil.ledger.composition import pure_loss, symbol_loss
-from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.ragged import LengthClass
-from symveil.mechanisms.ragged_edits import Family
+from symveil.ledger.units import Unit
+from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.mechanism import LengthClass, Mechanism
+from symveil.mechanisms.registry import BY_NAME
+from symveil.mechanisms.selection import choose_mechanism
+from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import at_least, spelled
+from symveil.privacy.parameters import require_spellable
 from symveil.privacy.protection import Protection, protection
 from symveil.workflows.releasing.job import Job, Written
 from symveil.workflows.releasing.protocol import Price
@@ -27,49 +35,62 @@ _LONGEST_FOR_PROTECTION = 500
 _WEAKNESS = {"exact": 0, "certified": 1, "classic": 2}
 
 
-def price(family: Family) -> Price:
-    """ε for each sequence; the loss itself where it is known exactly for words of every length."""
-    epsilon = family.epsilon
-    loss = pure_loss(epsilon)
-    if family.model is None and family.adjacency == 1 and len(family.alphabet) > 1:
-        chosen = family.of_length(1)
-        if isinstance(chosen, Exponential) and chosen.utility == "distance":
-            loss = symbol_loss(chosen.rate, len(family.alphabet), 1)
-    return Price(charge=charged_units(epsilon), loss=loss)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Release:
+    """What is released by what: a choice, and the mechanism that it means on the words of a file."""
+
+    choice: MechanismChoice
+    mechanism: Mechanism
+
+    @classmethod
+    def of(
+        cls, choice: MechanismChoice, *, alphabet: Alphabet | Iterable[Symbol] | None, model: Model | None
+    ) -> Release:
+        """The words over an alphabet, or of a model, released as a choice says."""
+        if choice.mechanism in BY_NAME and not BY_NAME[choice.mechanism].private:
+            raise ParameterError("mechanism", expected="one that is private", found=choice.mechanism)
+        # a manifest has to say them, and the check to read them
+        require_spellable(choice.epsilon, "epsilon")
+        require_spellable(choice.offset, "offset")
+        mechanism = choose_mechanism(choice, choice.language(alphabet=alphabet, model=model))
+        return cls(choice=replace(choice, mechanism=mechanism.name), mechanism=mechanism)
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The symbols, in the order of their codes."""
+        return self.mechanism.alphabet
+
+    @property
+    def model(self) -> Model | None:
+        """The model of the words; None where every word over the alphabet is one."""
+        return self.mechanism.language.model
 
 
-def parameters(family: Family, **others: object) -> dict[str, Any]:
-    """Everything public that decides what is released."""
+def price(release: Release) -> Price:
+    """ε for each sequence and what it is an ε of; the loss itself where it is known for words of every length."""
+    epsilon = release.choice.epsilon
+    rate = release.mechanism.symbol_rate()
+    loss = pure_loss(epsilon) if rate is None else symbol_loss(rate, len(release.alphabet), 1)
+    choice = release.choice
+    unit = Unit(adjacency=choice.adjacency, metric=choice.metric, public_start=choice.public_start)
+    return Price(charge=charged_units(epsilon), loss=loss, unit=unit)
+
+
+def parameters(release: Release, **others: object) -> dict[str, Any]:
+    """The public parameters as they were asked for: what makes two runs the same command."""
     return {
-        "epsilon": spelled(family.epsilon),
-        "adjacency": family.adjacency,
-        **_choices(family),
-        "alphabet": alphabet_digest(family.alphabet),
-        "model": None if family.model is None else model_digest(family.model),
+        **release.choice.document(),
+        "alphabet": alphabet_digest(release.alphabet),
+        "model": None if release.model is None else model_digest(release.model),
         **others,
     }
 
 
-def _choices(family: Family) -> dict[str, Any]:
-    """What was chosen besides a budget, an adjacency and the words."""
-    return {
-        "mechanism": family.mechanism,
-        "calibration": family.calibration,
-        "prior": family.prior,
-        "utility": family.utility,
-        "offset": str(family.offset),
-        "public_start": family.public_start,
-        "metric": family.metric,
-        "max_length": family.max_length,
-        "cutoff": family.cutoff,
-    }
-
-
 def manifest(
-    family: Family, job: Job, release_id: str, written: Written, *, model_file: Path | None, charged: bool
+    release: Release, job: Job, release_id: str, written: Written, *, model_file: Path | None, charged: bool
 ) -> Manifest:
     """The manifest of a release. Averages in it are over the public model, never over the data."""
-    promise = promised(family, written.lengths, charged=charged)
+    promise = promised(release, written.lengths, charged=charged)
     told_first = ("mechanism", "epsilon", "epsilon_exact", "eta", "b", "how", "guarantee")
     return Manifest(
         {
@@ -77,13 +98,13 @@ def manifest(
             "version": __version__,
             "release_id": release_id,
             **{key: promise[key] for key in told_first},
-            "parameters": _choices(family),
+            "parameters": release.choice.document(),
             "classes": promise["classes"],
-            "alphabet": [str(symbol) for symbol in family.alphabet.symbols] if family.model is None else None,
-            "model": None if family.model is None else {"kind": family.model.kind, "file": _name(model_file)},
+            "alphabet": [str(symbol) for symbol in release.alphabet.symbols] if release.model is None else None,
+            "model": None if release.model is None else {"kind": release.model.kind, "file": _name(model_file)},
             "digests": {
-                "model": None if family.model is None else model_digest(family.model),
-                "alphabet": alphabet_digest(family.alphabet),
+                "model": None if release.model is None else model_digest(release.model),
+                "alphabet": alphabet_digest(release.alphabet),
                 "output": written.digest,
             },
             "output": job.facts,
@@ -94,23 +115,23 @@ def manifest(
     )
 
 
-def promised(family: Family, lengths: NDArray[np.int64], *, charged: bool) -> dict[str, Any]:
-    """What follows from the mechanism and the public lengths: said in the manifest, worked out anew by the check."""
-    classes = family.classes(lengths)
+def promised(release: Release, lengths: NDArray[np.int64], *, charged: bool) -> dict[str, Any]:
+    """What follows from the mechanism and the public lengths: said in the manifest, computed again by the check."""
+    classes = release.mechanism.classes(lengths)
     rates = {each.rate for each in classes}
     names = {each.mechanism for each in classes}
     how = max((each.guarantee.how for each in classes), key=_WEAKNESS.__getitem__, default="exact")
     return {
-        "mechanism": names.pop() if len(names) == 1 else family.mechanism,
-        "epsilon": at_least(family.epsilon),
-        "epsilon_exact": spelled(family.epsilon),
+        "mechanism": names.pop() if len(names) == 1 else release.choice.mechanism,
+        "epsilon": at_least(release.choice.epsilon),
+        "epsilon_exact": spelled(release.choice.epsilon),
         "eta": spelled(min(rate for rate in rates if rate is not None)) if rates - {None} else None,
-        "b": family.adjacency,
+        "b": release.choice.adjacency,
         "how": how,
         "guarantee": {"epsilon": max((each.guarantee.epsilon for each in classes), default=0.0), "how": how},
         "classes": [_class_document(each) for each in classes],
-        "protection": _protection(family, lengths),
-        "charged": shown_units(charged_units(family.epsilon)) if charged else None,
+        "protection": _protection(release, lengths),
+        "charged": shown_units(charged_units(release.choice.epsilon)) if charged else None,
     }
 
 
@@ -124,24 +145,25 @@ def _class_document(found: LengthClass) -> dict[str, object]:
 
 
 def _name(path: Path | None) -> str | None:
-    return None if path is None else str(path)
+    """Its plain name: which folders its holder has is nobody's business, and the check looks beside the manifest."""
+    return None if path is None else path.name
 
 
-def _protection(family: Family, lengths: NDArray[np.int64]) -> dict[str, object] | None:
-    found = middle_protection(family, lengths)
+def _protection(release: Release, lengths: NDArray[np.int64]) -> dict[str, object] | None:
+    found = middle_protection(release, lengths)
     return None if found is None else found.document()
 
 
-def middle_protection(family: Family, lengths: NDArray[np.int64]) -> Protection | None:
+def middle_protection(release: Release, lengths: NDArray[np.int64]) -> Protection | None:
     """How many feasible words lie near a typical word of the middle one of the lengths that occur."""
     positive = lengths[lengths > 0]
-    if family.model is None or not len(positive):
+    if release.model is None or not len(positive):
         return None
     length = int(positive[len(positive) // 2])
-    mechanism = family.of_length(length)
-    if mechanism is None or not isinstance(mechanism.language, RunLanguage):
+    of_any_length = release.mechanism.language
+    language = of_any_length.of_length(length) if isinstance(of_any_length, AnyLength) else None
+    if language is None or language.graph is None or length > _LONGEST_FOR_PROTECTION:
         return None
-    too_large = length * mechanism.language.graph.edge_count > _LARGEST_FOR_PROTECTION
-    if too_large or length > _LONGEST_FOR_PROTECTION:
+    if length * language.graph.edge_count > _LARGEST_FOR_PROTECTION:
         return None
-    return protection(mechanism.language, mechanism.adjacency)
+    return protection(language, release.mechanism.adjacency)

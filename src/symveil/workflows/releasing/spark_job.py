@@ -13,13 +13,19 @@ from typing import Any
 import numpy as np
 
 from symveil.engines.batch import OnUnknown, ReleasePlan
-from symveil.engines.spark import check_frame, release_frame
-from symveil.errors import FileError, ParameterError
-from symveil.io.aside import AsideFile, aside_of, sync_folder
-from symveil.io.columns import ColumnOptions, LongColumns, WideColumns, choose_columns, secret_lengths_in_long_form
+from symveil.engines.spark import check_frame, digest_of_frame, laid_out, release_frame
+from symveil.errors import FileError, InternalError, ParameterError, reason
+from symveil.io.aside import AsideFile, aside_of, make_own_folder, sync_folder
 from symveil.io.folder_digest import digest_of_folder
+from symveil.io.sequences.columns import (
+    ColumnOptions,
+    LongColumns,
+    WideColumns,
+    choose_columns,
+    secret_lengths_in_long_form,
+)
 from symveil.io.symbols import check_separable
-from symveil.mechanisms.ragged import RaggedMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.workflows.releasing.job import Ask, Job, Output, Written
 
 TABLE = "table:"
@@ -39,7 +45,7 @@ class SparkJob(Job):
         source: Path,
         target: Path,
         columns: ColumnOptions,
-        mechanism: RaggedMechanism,
+        mechanism: Mechanism,
         *,
         on_unknown: OnUnknown,
         master: str | None,
@@ -64,7 +70,7 @@ class SparkJob(Job):
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - as everybody calls it; needs pyspark
         from pyspark.sql.types import ArrayType  # noqa: PLC0415
 
-        frame = self._frame(self._source)
+        self._input = frame = self._frame(self._source)
         self._without_order = frame.limit(0)
         lists = [field.name for field in frame.schema.fields if isinstance(field.dataType, ArrayType)]
         self._columns = columns = choose_columns(Path(self._source), options, frame.columns, lists)
@@ -85,7 +91,7 @@ class SparkJob(Job):
             person = F.col(_quoted(columns.person or columns.identifier)).cast("string").alias(_PERSON)
             self._records = frame.select(*map(_quoted, chosen), person)
             return
-        if not self._mechanism.keeps_lengths:
+        if self._mechanism.metric == "levenshtein":
             raise secret_lengths_in_long_form()
         if columns.order is None or columns.keep:
             raise FileError(
@@ -143,19 +149,20 @@ class SparkJob(Job):
             sequence=self._sequence,
             identifier=self._id,
             on_unknown=self._on_unknown,
-            unit=f"{self._source}: row of a batch",
+            unit=f"{self._source}: a row",
+            has_rows_in_order=False,
         )
 
     def fingerprint(self) -> bytes:
-        """A sum over all rows, whatever their order: a changed input is noticed."""
-        return repr(self._sum(self._records)).encode()
+        """All rows as a digest, whatever their order: a changed input is noticed. The ledger's stamp is keyed."""
+        with _plain_errors():
+            return digest_of_frame(self._records)
 
     def survey(self, plan: ReleasePlan, ask: Ask) -> None:
         """Every row once: what is wrong with it, whether its id is its own, and whose it is."""
         with _plain_errors():
             self._refuse_repeated()
-            self._refuse_unnamed()
-            check_frame(self._records.drop(_PERSON), plan, separator=self._separator)
+            self._refuse_first(plan)
             names: list[str] = []
             counts: list[int] = []
             for row in self._records.groupBy(_PERSON).count().toLocalIterator():
@@ -172,6 +179,23 @@ class SparkJob(Job):
                     ask(names, counts)
                     names, counts = [], []
             ask(names, counts)
+
+    def _refuse_first(self, plan: ReleasePlan) -> None:
+        """Refuse what would be refused while drawing. Which task meets it first does not show."""
+        self._refuse_unnamed()
+        check_frame(self._records.drop(_PERSON), plan, separator=self._separator)
+
+    @contextmanager
+    def drawing(self, plan: ReleasePlan) -> Iterator[None]:
+        """While tasks draw: where one of them fails, all rows are looked through for the fault that is told."""
+        from py4j.protocol import Py4JJavaError  # noqa: PLC0415
+        from pyspark.errors import PySparkException  # noqa: PLC0415
+
+        try:
+            yield
+        except (PySparkException, Py4JJavaError):
+            self._refuse_first(plan)
+            raise
 
     def _refuse_repeated(self) -> None:
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
@@ -230,6 +254,7 @@ class SparkJob(Job):
             outside = self._session.createDataFrame([(name,) for name in left_out], f"{_PERSON} string")
             records = records.join(outside, on=_PERSON, how="left_anti")
         private = release_frame(records.drop(_PERSON), plan, separator=self._separator)
+        private = laid_out(private, _quoted(self._id), self._input.count())
         if isinstance(self._columns, WideColumns):
             return private
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
@@ -266,17 +291,21 @@ class SparkJob(Job):
             over_budget=over,
             symbols=sum(length * count for length, count in lengths.items()),
             lengths=np.array(sorted(lengths), dtype=np.int64),
+            drawn=self._rows_digest(frame),  # files are cut and named anew by every run; the rows are the same
         )
 
     def table_digest(self, name: str) -> str:
-        """A table's rows as a sum that does not depend on their order."""
-        return "rows:" + ":".join(map(str, self._sum(self._session.table(name))))
+        """A table's rows as a digest that does not depend on their order."""
+        return self._rows_digest(self._session.table(name))
 
-    def _sum(self, frame: Any) -> tuple[Any, ...]:
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+    def _rows_digest(self, frame: Any) -> str:
+        return f"rows-sha256:{digest_of_frame(frame).hex()}"
 
-        row_hash = F.xxhash64(*map(_quoted, frame.columns)).cast("decimal(38,0)")
-        return tuple(frame.agg(F.count("*"), F.sum(row_hash), F.sum(row_hash % 1_000_003)).collect()[0])
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """What Spark says is wrong, as one line."""
+        with _plain_errors():
+            yield
 
     @property
     def session(self) -> Any:
@@ -291,10 +320,11 @@ class _FolderOutput(Output):
         self._job, self._target = job, target
         self._aside = aside_of(target, tag)
         try:
-            self._aside.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._aside.chmod(0o700)
+            make_own_folder(self._aside)
         except OSError as error:
-            raise FileError(str(target), expected="a place to write to", found=error.strerror or "none") from None
+            raise FileError(
+                str(target), expected="a place to write to", found=reason(error, otherwise="none")
+            ) from None
         # the lock of the release: dropped by the system when this process ends
         self._lock = AsideFile(self._aside / "lock", tag)
         self._data = self._aside / "data"
@@ -302,7 +332,8 @@ class _FolderOutput(Output):
             shutil.rmtree(self._data)
 
     def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
-        self._job.released(plan, left_out).write.mode("error").parquet(str(self._data))
+        with self._job.drawing(plan):
+            self._job.released(plan, left_out).write.mode("error").parquet(str(self._data))
         for file in self._data.rglob("*"):
             number = os.open(file, os.O_RDONLY)
             os.fsync(number)
@@ -330,7 +361,8 @@ class _TableOutput(Output):
 
     def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
         self._job.session.sql(f"DROP TABLE IF EXISTS {self._aside}")
-        self._job.released(plan, left_out).write.mode("error").saveAsTable(self._aside)
+        with self._job.drawing(plan):
+            self._job.released(plan, left_out).write.mode("error").saveAsTable(self._aside)
         frame = self._job.session.table(self._aside)
         return self._job.written(frame, self._job.table_digest(self._aside), left_out)
 
@@ -391,10 +423,11 @@ def _plain_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        text = str(error)
-        ours = [line for line in text.splitlines() if line.strip().startswith("symveil.errors.")]
-        found = ours[0].partition(": ")[2].strip() if ours else type(error).__name__
-        raise ParameterError("spark", expected="every task to end well", found=found) from None
+        ours = [line.strip() for line in str(error).splitlines() if line.strip().startswith("symveil.errors.")]
+        kind, _, message = ours[0].partition(": ") if ours else ("", "", type(error).__name__)
+        if kind.endswith(f".{InternalError.__name__}"):
+            raise InternalError(message) from None
+        raise ParameterError("spark", expected="every task to end well", found=message) from None
 
 
 def _array_type() -> type:

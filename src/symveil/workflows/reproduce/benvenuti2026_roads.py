@@ -11,7 +11,7 @@ import numpy as np
 
 from symveil.languages.runs import RunLanguage, runs
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.models.markov_chain import MarkovChain
 from symveil.numerics.rationals import spelled
@@ -57,7 +57,7 @@ def experiment(language: RunLanguage, epsilon: Fraction) -> Point:
     )
 
 
-def _mean_error(mechanism: WordMechanism, language: RunLanguage) -> float:
+def _mean_error(mechanism: Mechanism, language: RunLanguage) -> float:
     codes = np.repeat(language.encode(TRIP)[None, :], SAMPLES, axis=0)
     return float(np.count_nonzero(mechanism.release_codes(codes) != codes, axis=1).mean())
 

@@ -14,7 +14,7 @@ from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
-from symveil.mechanisms.mechanism import WordMechanism
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.numerics.rationals import spelled
 from symveil.workflows.reproduce.rows import Row
 
@@ -116,7 +116,7 @@ def _case_study(language: FreeLanguage, epsilon: Fraction) -> Iterator[Row]:
         yield _our_samples(at, law, mechanism)
 
 
-def _printed_samples(at: str, epsilon: Fraction, printed: WordMechanism, right: WordMechanism) -> Iterator[Row]:
+def _printed_samples(at: str, epsilon: Fraction, printed: Mechanism, right: Mechanism) -> Iterator[Row]:
     """How likely a law makes distances at least as small as those of the paper's own samples."""
     samples = PRINTED_SAMPLES[epsilon]
     distances = [sum(a != b for a, b in zip(SENTENCE, sample, strict=True)) for sample in samples]
@@ -134,7 +134,7 @@ def _printed_samples(at: str, epsilon: Fraction, printed: WordMechanism, right: 
         )
 
 
-def _our_samples(at: str, law: str, mechanism: WordMechanism) -> Row:
+def _our_samples(at: str, law: str, mechanism: Mechanism) -> Row:
     samples = [str(sample) for sample in mechanism.release_many([SENTENCE] * SAMPLES)]
     well_formed = all(len(sample) == len(SENTENCE) and set(sample) <= set(SENTENCE) for sample in samples)
     return Row(

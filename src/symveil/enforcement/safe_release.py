@@ -1,0 +1,129 @@
+"""The mechanism behind the policy `private`: the exponential mechanism from all observations to the safe ones.
+
+One common support for all inputs: ε-differentially private in the ordinary sense, and nothing that
+gives a secret away is ever shown (docs/mechanisms/opacity-policies.md). The inputs may be unsafe, hence outside the
+language of the outputs, so the certificates for models, which compare words of one language, do not
+apply. The rate is ε/2b, which holds for any inputs, or larger where the exact loss over *all*
+observations of the length is known, by listing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar, Final
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from symveil.enforcement.losses import EnumeratedLoss
+from symveil.languages.run_draws_exact import total_weight
+from symveil.languages.run_weights import RunWeights
+from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.distance_weighted import DistanceWeighted
+from symveil.mechanisms.run_release import release_runs
+from symveil.mechanisms.trellis_chain import trellis_moves
+from symveil.models.word import Codes, Word
+from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.once import computed_once
+from symveil.numerics.rationals import Number, spelled
+from symveil.privacy.calibration.search import largest_rate
+from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.law import DistanceLaw
+from symveil.privacy.parameters import Adjacency
+from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.randomness import BitSource
+
+_LARGEST_RATE = Fraction(64)
+_TOLERANCE, _EVALUATIONS = Fraction(1, 10**6), 40
+
+
+class SafeRelease(DistanceWeighted):
+    """P(w'|w) = e^{−ηd(w,w')}/Z(w) over the safe observations w' of one length, for every observation w of that length.
+
+    `loss` is the loss for each rate; None where the observations are too many to list.
+    """
+
+    name = "private"
+    label: ClassVar[str] = "safe observations only"
+    takes: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(
+        self,
+        possible: RunLanguage,
+        safe: RunLanguage,
+        *,
+        epsilon: Number,
+        adjacency: Adjacency = 1,
+        loss: EnumeratedLoss | None,
+    ) -> None:
+        super().__init__(possible, epsilon=epsilon, adjacency=adjacency)
+        self.safe: Final = safe
+        self.rate: Final = self._largest_rate(loss)
+        spent = None if loss is None else loss(self.rate)
+        exact = spent is not None and spent <= self.epsilon  # larger by rounding only: 2bη bounds it
+        self._guarantee = Guarantee.of_loss(
+            spent if spent is not None and exact else self.epsilon, "exact" if exact else "classic"
+        )
+
+    def _largest_rate(self, loss: EnumeratedLoss | None) -> Fraction:
+        reach = max(self.reach, 1)
+        classic = self.epsilon / (2 * reach)
+        best = loss and largest_rate(
+            loss,
+            epsilon=self.epsilon,
+            safe=classic,
+            slope=reach,
+            limit=_LARGEST_RATE,
+            tolerance=_TOLERANCE,
+            evaluations=_EVALUATIONS,
+        )
+        return best.rate if best else classic
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Over all pairs of adjacent observations, safe or not."""
+        return self._guarantee
+
+    def parameters_document(self) -> dict[str, object]:
+        """The rate."""
+        return {"rate": spelled(self.rate)}
+
+    def outputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
+        """The safe observations."""
+        return self.safe.by_length(at_most=at_most, longest=length)
+
+    def _encode_released(self, released: Word) -> Codes:
+        return self.safe.encode(released)
+
+    @computed_once
+    def _weights(self) -> RunWeights:
+        return RunWeights(language=self.safe, rate=self.rate)
+
+    def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
+        """r(0), r(1), …"""
+        return [(-ball(self.rate * distance)).exp() for distance in range(len(counts))]
+
+    def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
+        return release_runs(self._weights, rows, bits)
+
+    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+        """ln P(row | word) = −ηd − ln Z(word); −∞ for what is never shown."""
+        with precision(STANDARD_PRECISION):
+            log_total = total_weight(self._weights, word).log()
+            eta = ball(self.rate)
+            by_distance = np.array([nearest_float(-eta * distance - log_total) for distance in range(self._length + 1)])
+        is_safe = self.safe.first_impossible(released) == 0
+        return np.where(is_safe, by_distance[self.distance(word, released)], -np.inf)
+
+    def _law(self, codes: Codes | None) -> DistanceLaw:
+        assert codes is not None  # noqa: S101 - `distances` asks for a word, because they do not look alike
+        return self._law_around(self.safe.around(codes))
+
+    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
+        del shown
+        with precision(WEIGHT_PRECISION):
+            mismatch, error = rounded_weight((-ball(self.rate)).exp())
+        weights = [mismatch**distance for distance in range(self._length + 1)]
+        return *trellis_moves(self.safe, codes, weights), 2 * self._length * error

@@ -1,0 +1,115 @@
+"""Model files: the door through which every format of models comes in, and JSON goes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from symveil.errors import FileError
+from symveil.io.files import write_text
+from symveil.io.late_readers import graph_reader
+from symveil.io.models.dot_files import DOT_SUFFIXES, read_dot_file
+from symveil.io.models.fsm_files import read_fsm
+from symveil.io.models.model_json import model_text, parse_model
+from symveil.io.models.pfa_files import read_pfa
+from symveil.io.models.prism_explicit import LABEL_SUFFIX, read_prism
+from symveil.io.models.prism_explicit import SUFFIX as PRISM_SUFFIX
+from symveil.io.models.stoc_files import read_stoc
+from symveil.io.models.transition_tables import TABLE_SUFFIXES, read_transition_table
+from symveil.io.reading import read_text, suffix
+from symveil.languages.graph import AnyModel, Model, require_words
+from symveil.models.labelled_chain import LabelledChain
+
+GRAPHML_SUFFIX = ".graphml"
+
+_SYSTEM_READERS = {".fsm": read_fsm, ".stoc": read_stoc, ".pfa": read_pfa}
+
+_LARGEST_FILE = 256 * 1024 * 1024
+
+
+def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
+    """The model in a file.
+
+    The name says the format: GraphML (`.graphml`) through networkx, DOT (`.dot`, `.gv`), transition tables
+    (`.csv`, `.tsv`, `.parquet`), partially observed systems of UMDES, DESUMA and VEiP (`.fsm`, `.stoc`, `.pfa`),
+    PRISM's explicit chains (`.tra`, with the labels in a `.lab` file beside it), and symveil's own JSON for
+    everything else; each also gzipped. Where something was assumed or rounded, a sentence is appended to `notes`.
+
+    >>> import tempfile
+    >>> from symveil.models.automaton import TransitionSystem
+    >>> robot = TransitionSystem.from_transitions([("s0", "go", "s1"), ("s1", "back", "s0")], initial="s0")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(robot, f"{folder}/robot.json")
+    ...     load_model(f"{folder}/robot.json") == robot
+    True
+    """
+    file = Path(path)
+    kind = suffix(file)
+    said: list[str] = []
+    model: AnyModel
+    if kind in TABLE_SUFFIXES:
+        model = read_transition_table(file, notes=said)
+    elif kind in DOT_SUFFIXES:
+        model = read_dot_file(file, notes=said)
+    elif kind == GRAPHML_SUFFIX:
+        model = graph_reader(file).read_graph_file(file, notes=said)
+    elif kind in _SYSTEM_READERS:
+        model = _SYSTEM_READERS[kind](file, notes=said)
+    elif kind in (PRISM_SUFFIX, LABEL_SUFFIX):
+        model = read_prism(_transitions_of(file), notes=said)
+    else:
+        model = parse_model(read_text(file, what="model file", at_most=_LARGEST_FILE), name=str(file), notes=said)
+    if notes is not None:
+        notes.extend(f"{file}: {note}" for note in said)
+    return model
+
+
+def load_word_model(path: str | Path, *, notes: list[str] | None = None) -> Model:
+    """The model in a file, if it is one that has words."""
+    model = load_model(path, notes=notes)
+    if isinstance(model, LabelledChain):
+        raise FileError(
+            str(path),
+            expected="a markov-chain, transition-system or automaton, which has words",
+            found=f"a {model.kind}, which symveil verify takes",
+        )
+    return require_words(model)
+
+
+def load_labelled_chain(
+    path: str | Path, *, labels: str | Path | None = None, notes: list[str] | None = None
+) -> LabelledChain:
+    """The labelled chain in a file; `labels` is a PRISM label file that has another name than its `.tra` file."""
+    file = Path(path)
+    if labels is not None:
+        if suffix(file) != PRISM_SUFFIX:
+            raise FileError(str(file), expected="a PRISM .tra file, which label files belong to", found=suffix(file))
+        said: list[str] = []
+        chain = read_prism(file, labels=Path(labels), notes=said)
+        if notes is not None:
+            notes.extend(f"{file}: {note}" for note in said)
+        return chain
+    model = load_model(file, notes=notes)
+    if not isinstance(model, LabelledChain):
+        raise FileError(str(file), expected="a labelled-chain", found=f"a {model.kind}")
+    return model
+
+
+def _transitions_of(file: Path) -> Path:
+    """A `.lab` file stands for the `.tra` file beside it."""
+    if suffix(file) == PRISM_SUFFIX:
+        return file
+    return file.with_name(file.name.lower().removesuffix(".gz").removesuffix(LABEL_SUFFIX) + PRISM_SUFFIX)
+
+
+def save_model(model: AnyModel, path: str | Path) -> None:
+    """Write a model as JSON, in one step: whole or not at all. Probabilities stay exact.
+
+    >>> import symveil as sv
+    >>> import tempfile
+    >>> thirds = sv.MarkovChain.from_transitions([("a", "a", "1/3"), ("a", "b", "2/3"), ("b", "a", 1)])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(thirds, f"{folder}/thirds.json")
+    ...     "2/3" in Path(f"{folder}/thirds.json").read_text()
+    True
+    """
+    write_text(Path(path), model_text(model))

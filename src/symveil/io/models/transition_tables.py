@@ -1,0 +1,139 @@
+"""Transition tables: a chain or a transition system as rows of a CSV or Parquet file.
+
+Columns `from`, `to` and, where it is known, `probability` make a Markov chain; `from`, `symbol`,
+`to` a transition system. Where no column is called exactly so, the first that begins with `from`
+and the first that begins with `to` are taken (`from_link`, `to_link`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+from symveil.errors import FileError, ModelError
+from symveil.io.late_readers import parquet_reader
+from symveil.io.models.places import placed, row_place
+from symveil.io.reading import csv_rows, suffix
+from symveil.models.automaton import TransitionSystem
+from symveil.models.markov_chain import MarkovChain
+from symveil.models.names import shown
+from symveil.numerics.rationals import Number
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
+
+_ROLES = ("from", "symbol", "to", "probability")
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The cells of the columns that matter, and how messages call each row."""
+
+    columns: dict[str, list[object]]
+    places: list[str]
+
+    def names(self, role: str) -> list[str]:
+        return [_name(cell, place) for cell, place in zip(self.columns[role], self.places, strict=True)]
+
+
+def read_transition_table(
+    path: str | Path, *, initial: str | None = None, notes: list[str] | None = None
+) -> MarkovChain | TransitionSystem:
+    """The model in a transition table.
+
+    Without probabilities every move from a state is equally likely. A transition system starts in
+    the first row's state unless `initial` says otherwise. `notes` is told what was assumed.
+    """
+    file = Path(path)
+    said = notes if notes is not None else []
+    table = _read(file, said)
+    if not table.places:
+        raise FileError(str(file), expected="at least one row of transitions", found="none")
+    sources, targets = table.names("from"), table.names("to")
+    with placed(lambda where: row_place(where, table.places.__getitem__, file=file)):
+        if "symbol" in table.columns:
+            if initial is None:
+                said.append(f"the first row's state, {shown(sources[0])}, is taken as the initial state")
+            rows = zip(sources, table.names("symbol"), targets, strict=True)
+            return TransitionSystem.from_transitions(rows, initial=sources[0] if initial is None else initial)
+        chances: Sequence[Number]
+        if "probability" in table.columns:
+            cells = zip(table.columns["probability"], table.places, strict=True)
+            chances = [_chance(cell, place) for cell, place in cells]
+        else:
+            said.append("no column of probabilities: every move from a state is taken as equally likely")
+            degree = Counter(sources)
+            chances = [Fraction(1, degree[source]) for source in sources]
+        rows_of_chain = zip(sources, targets, chances, strict=True)
+        return MarkovChain.from_transitions(rows_of_chain, initial=initial, notes=said)
+
+
+def _read(file: Path, notes: list[str]) -> _Table:
+    return _read_parquet(file, notes) if suffix(file) == ".parquet" else _read_csv(file, notes)
+
+
+def _read_parquet(file: Path, notes: list[str]) -> _Table:
+    reader = parquet_reader(file)
+    header = list(reader.column_names(file))
+    roles = _roles(header, file, notes)
+    cells = list(reader.read_columns(file, [header[index] for index in roles.values()]))
+    return _Table(
+        {role: [row[number] for row in cells] for number, role in enumerate(roles)},
+        [f"{file}: row {number}" for number in range(1, len(cells) + 1)],
+    )
+
+
+def _read_csv(file: Path, notes: list[str]) -> _Table:
+    with closing(csv_rows(file, what="transition table")) as lines:
+        roles = _roles(next(lines)[1], file, notes)
+        rows = list(lines)
+    return _Table(
+        {role: [row[index] for _, row in rows] for role, index in roles.items()},
+        [f"{file}: line {line}" for line, _ in rows],
+    )
+
+
+def _roles(header: Sequence[str], file: Path, notes: list[str]) -> dict[str, int]:
+    """Which column plays which role, by number; says which columns are left out."""
+    names = [name.strip().lower() for name in header]
+    roles: dict[str, int] = {}
+    for role in _ROLES:
+        exact_matches = [index for index, name in enumerate(names) if name == role]
+        if len(exact_matches) > 1:
+            raise FileError(str(file), expected=f"one column {role!r}", found=str(len(exact_matches)))
+        like = [index for index, name in enumerate(names) if role in ("from", "to") and name.startswith(role)]
+        for index in (*exact_matches, *like)[:1]:
+            roles[role] = index
+    if "from" not in roles or "to" not in roles:
+        raise FileError(
+            str(file),
+            expected="columns from, to and probability (or none), or from, symbol, to",
+            found=", ".join(shown(name) for name in header[:8]),
+        )
+    if "symbol" in roles and "probability" in roles:
+        raise FileError(str(file), expected="a column symbol or a column probability", found="both")
+    left_out = [shown(name) for index, name in enumerate(header) if index not in roles.values()]
+    if left_out:
+        notes.append(f"columns not used: {', '.join(left_out[:8])}{', …' if len(left_out) > 8 else ''}")
+    return roles
+
+
+def _name(cell: object, place: str) -> str:
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        return str(cell)
+    if not isinstance(cell, str) or not cell:
+        found = "none" if cell in (None, "") else f"a {type(cell).__name__}"
+        raise ModelError(place, expected="a name in every cell", found=found)
+    return cell
+
+
+def _chance(cell: object, place: str) -> Number:
+    if isinstance(cell, str):
+        return cell.strip()
+    if isinstance(cell, int | float | Decimal):
+        return cell
+    raise ModelError(place, expected="a probability", found="none" if cell is None else f"a {type(cell).__name__}")

@@ -1,0 +1,357 @@
+"""XES event logs, read and written by a small reader of our own on expat.
+
+A trace is a case and its events are a sequence: the attribute `concept:name` of an event is its
+symbol, that of the trace is the case. Attributes of traces are named with `case:` in front, as in
+tables made from XES. Other attributes pass only when they are kept. Nothing outside the file is ever
+read: a document type or an entity declaration, with which bombs are built, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import pyarrow as pa
+
+from symveil.errors import FileError, ParameterError, SymveilError
+from symveil.io.reading import MOST_TIMES, open_bytes
+from symveil.io.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
+from symveil.io.sequences.event_order import EventOrder
+from symveil.io.sequences.records import ID, LONGEST, PERSON, PLACE, SYMBOLS, kept, made_in_order, too_long
+
+_CHUNK = 1 << 18
+_DEEPEST = 100
+_LONGEST_VALUE = 1 << 20
+_LONGEST_TOKEN = 8 << 20
+_RECORDS_AT_ONCE = 16_384
+_EVENTS_AT_ONCE = 1 << 19
+_VALUES = ("string", "date", "int", "float", "boolean", "id")
+_CASE = "case:"
+
+
+@dataclass
+class _Trace:
+    values: dict[str, str] = field(default_factory=dict)
+    events: list[dict[str, str]] = field(default_factory=list)
+
+
+class XesReader:
+    """Reads the traces of a log, one batch of records at a time."""
+
+    unit = "trace"
+
+    def __init__(
+        self, file: Path, options: ColumnOptions, *, longest: int = LONGEST, most_times: int = MOST_TIMES
+    ) -> None:
+        if options.sequence is not None or options.identifier is not None or options.separator is not None:
+            raise ParameterError("sequence", expected="--case, --order and --symbol with XES", found="--sequence")
+        self.file = file
+        self.columns = LongColumns(
+            case=options.case or PROCESS_MINING["case"],
+            symbol=options.symbol or PROCESS_MINING["symbol"],
+            order=options.order,  # without it events stay as they stand: XES says that this is their order
+            person=options.person,
+            keep=options.keep,
+        )
+        if not self.columns.case.startswith(_CASE):
+            raise ParameterError("case", expected=f"an attribute of the trace, {_CASE}…", found=self.columns.case)
+        self._longest, self._most_times = longest, most_times
+        self._raw: BinaryIO | None = None
+        self.kinds: dict[str, str] = {}
+        self.kind_of_symbols = "string"
+        """What symbols are written as: what the log's head declares, before any event. Not what the first event says:
+        that may depend on its symbol, and whether there is one on a secret length.
+        """
+
+    def check_lengths_may_change(self) -> None:
+        """Traces may be empty, and keep their attributes; what belongs to an event has no place among other events."""
+        for option, names in (("keep", self.columns.keep), ("person", (self.columns.person,))):
+            for name in names:
+                if name is not None and not name.startswith(_CASE):
+                    raise ParameterError(
+                        option,
+                        expected=f"attributes of traces ({_CASE}…) with metric levenshtein, where events come and go",
+                        found=f"the events' {name!r}",
+                    )
+
+    def done(self) -> float:
+        """How much of the file has been read, from 0 to 1."""
+        size = self.file.stat().st_size
+        if self._raw is None or self._raw.closed or not size:
+            return 0.0
+        return min(1.0, self._raw.tell() / size)
+
+    def _opened(self, raw: BinaryIO) -> None:
+        self._raw = raw
+
+    def records(self) -> Iterator[pa.RecordBatch]:
+        """The traces, as records."""
+        order = EventOrder(self.file, self.unit)
+        with closing(self._gathered()) as gathered:
+            yield from made_in_order(
+                gathered,
+                lambda traces: self._batch(traces, order),
+                lambda traces, start, stop: traces[start:stop],
+            )
+        self._refuse_unseen()
+
+    def _gathered(self) -> Generator[list[tuple[int, _Trace]]]:
+        """The traces with their numbers, many at a time; also those before one that is refused."""
+        waiting: list[tuple[int, _Trace]] = []
+        events = 0
+        refused: SymveilError | None = None
+        with closing(self._traces()) as traces:
+            try:
+                for number, trace in enumerate(traces, start=1):
+                    waiting.append((number, trace))
+                    events += len(trace.events)
+                    if len(waiting) >= _RECORDS_AT_ONCE or events >= _EVENTS_AT_ONCE:
+                        yield waiting
+                        waiting, events = [], 0
+            except SymveilError as error:
+                refused = error
+        if waiting:
+            yield waiting
+        if refused is not None:
+            raise refused
+
+    def _refuse_unseen(self) -> None:
+        """An attribute to keep that no trace and no event has is a slip of the pen; known only at the end."""
+        for name in self.columns.keep:
+            of_trace = name.startswith(_CASE)
+            some = any(known.startswith(_CASE) == of_trace for known in self.kinds)  # an empty log misses nothing
+            if some and name not in self.kinds:
+                whose = "traces" if of_trace else "events"
+                raise FileError(str(self.file), expected=f"an attribute {name!r} (--keep) of {whose}", found="none")
+
+    def _batch(self, traces: list[tuple[int, _Trace]], order: EventOrder) -> pa.RecordBatch:
+        columns = self.columns
+        if columns.order is not None:
+            for number, trace in traces:
+                keys = [self._required(event, columns.order, number, "an order") for event in trace.events]
+                floor, rest = order.keys(pa.array(keys, type=pa.string()), pa.array([number] * len(keys)))
+                trace.events = [trace.events[place] for place in np.lexsort((rest, floor)).tolist()]
+        arrays: dict[str, Any] = {
+            PLACE: pa.array([number for number, _ in traces], type=pa.int64()),
+            ID: [self._named(trace.values, columns.case.removeprefix(_CASE), n, "a name") for n, trace in traces],
+        }
+        if columns.person is not None:
+            arrays[PERSON] = [self._person(trace, number) for number, trace in traces]
+        symbols = [
+            [self._required(event, columns.symbol, number, "a symbol") for event in trace.events]
+            for number, trace in traces
+        ]
+        arrays[SYMBOLS] = pa.array(symbols, type=pa.list_(pa.string()))
+        for index, name in enumerate(columns.keep):
+            if name.startswith(_CASE):
+                values: Any = [trace.values.get(name.removeprefix(_CASE)) for _, trace in traces]
+                arrays[kept(index)] = pa.array(values, type=pa.string())
+            else:
+                values = [[event.get(name) for event in trace.events] for _, trace in traces]
+                arrays[kept(index)] = pa.array(values, type=pa.list_(pa.string()))
+        return pa.record_batch(
+            [pa.array(array, type=pa.string()) if isinstance(array, list) else array for array in arrays.values()],
+            names=list(arrays),
+        )
+
+    def _person(self, trace: _Trace, number: int) -> str:
+        name = self.columns.person or ""
+        if name.startswith(_CASE):
+            return self._named(trace.values, name.removeprefix(_CASE), number, "a person")
+        found = {self._named(event, name, number, "a person") for event in trace.events}
+        if len(found) != 1:
+            raise self._error(number, "one person in a trace", "several" if found else "none")
+        return found.pop()
+
+    def _required(self, values: dict[str, str], key: str, number: int, what: str) -> str:
+        if key not in values:
+            raise self._error(number, f"{what} ({key})", "none")
+        return values[key]
+
+    def _named(self, values: dict[str, str], key: str, number: int, what: str) -> str:
+        name = self._required(values, key, number, what)
+        if not name:  # all that have none would be one
+            raise self._error(number, f"{what} ({key})", "an empty one")
+        return name
+
+    def _error(self, number: int, expected: str, found: str) -> FileError:
+        return FileError(f"{self.file}: trace {number}", expected=expected, found=found)
+
+    # --- parsing -------------------------------------------------------------------------------
+
+    def _traces(self) -> Generator[_Trace]:
+        parser = expat.ParserCreate()
+        handler = _Handler(self, parser)
+        refused: SymveilError | None = None
+        with open_bytes(self.file, what="XES log", most_times=self._most_times, opened=self._opened) as file:
+            try:
+                fed = 0
+                while chunk := file.read(_CHUNK):
+                    parser.Parse(chunk, False)
+                    fed += len(chunk)
+                    if fed - max(parser.CurrentByteIndex, 0) > _LONGEST_TOKEN:  # expat would hold all of it
+                        raise FileError(str(self.file), expected="XML", found="a piece of markup without an end")
+                    yield from handler.taken()
+                parser.Parse(b"", True)
+            except expat.ExpatError as error:
+                # only the position: a message of expat's could hold a piece of the file
+                refused = FileError(f"{self.file}: line {error.lineno}", expected="XML", found="something else")
+            except SymveilError as error:
+                refused = error
+            except (LookupError, ValueError):  # what the first line declares is no encoding, or none that expat takes
+                refused = FileError(str(self.file), expected="XML in UTF-8", found="another encoding")
+            if refused is not None:
+                yield from handler.taken()  # in the traces before it something may be wrong too
+                raise refused
+        if not handler.is_log:
+            raise FileError(str(self.file), expected="an XES log", found="another XML document")
+        yield from handler.taken()
+
+    def wanted(self) -> tuple[set[str], set[str]]:
+        """The attributes of traces and of events that matter."""
+        names = {name for name in self.columns.read() if name is not None}
+        of_traces = {name.removeprefix(_CASE) for name in names if name.startswith(_CASE)}
+        return of_traces, {name for name in names if not name.startswith(_CASE)}
+
+    @property
+    def longest(self) -> int:
+        """The longest trace that is believed."""
+        return self._longest
+
+
+class _Handler:
+    """Collects traces from expat's calls; holds no more than the traces of one chunk."""
+
+    def __init__(self, reader: XesReader, parser: expat.XMLParserType) -> None:
+        self._reader, self._parser = reader, parser
+        self._of_traces, self._of_events = reader.wanted()
+        self._path: list[str] = []
+        self._trace = _Trace()
+        self._event: dict[str, str] = {}
+        self._scope: str | None = None
+        self._finished: list[_Trace] = []
+        self._count = 0
+        self.is_log = False
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.StartDoctypeDeclHandler = self._refuse
+        parser.EntityDeclHandler = self._refuse
+
+    def taken(self) -> Iterator[_Trace]:
+        finished, self._finished = self._finished, []
+        yield from finished
+
+    def _refuse(self, *_: object) -> None:
+        raise FileError(
+            f"{self._reader.file}: line {self._parser.CurrentLineNumber}",
+            expected="XES without a document type and without entities",
+            found="one, which could be a bomb",
+        )
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rpartition(":")[2]
+        self._path.append(name)
+        if len(self._path) > _DEEPEST:
+            raise self._bad(f"elements nested at most {_DEEPEST} deep", "more")
+        if self._path == ["log"]:
+            self.is_log = True
+        elif self._path == ["log", "trace"]:
+            self._trace = _Trace()
+            self._count += 1
+        elif self._path == ["log", "trace", "event"]:
+            self._event = {}
+        elif name in _VALUES and self._path[:-1] == ["log", "trace", "event"]:
+            self._value(name, attributes, self._event, self._of_events, "")
+        elif name in _VALUES and self._path[:-1] == ["log", "trace"]:
+            self._value(name, attributes, self._trace.values, self._of_traces, _CASE)
+        elif self._path == ["log", "global"]:
+            self._scope = attributes.get("scope")
+        elif name in _VALUES and self._path[:-1] == ["log", "global"]:
+            self._declared(name, attributes)
+
+    def _value(
+        self, kind: str, attributes: dict[str, str], values: dict[str, str], wanted: set[str], prefix: str
+    ) -> None:
+        key = attributes.get("key")
+        if key not in wanted:
+            return
+        value = attributes.get("value")
+        if value is None or len(value) > _LONGEST_VALUE:
+            raise self._bad(f"a value of at most {_LONGEST_VALUE} characters", "none" if value is None else "more")
+        values[key] = value
+        self._reader.kinds.setdefault(prefix + key, kind)
+
+    def _declared(self, kind: str, attributes: dict[str, str]) -> None:
+        """What all events have, as the log's head says it: after a trace it would be too late."""
+        if self._scope == "event" and not self._count and attributes.get("key") == self._reader.columns.symbol:
+            self._reader.kind_of_symbols = kind
+
+    def _end(self, _tag: str) -> None:
+        if self._path == ["log", "trace", "event"]:
+            self._trace.events.append(self._event)
+            if len(self._trace.events) > self._reader.longest:
+                raise too_long(f"{self._reader.file}: trace {self._count}", self._reader.longest)
+        elif self._path == ["log", "trace"]:
+            self._finished.append(self._trace)
+        self._path.pop()
+
+    def _bad(self, expected: str, found: str) -> FileError:
+        return FileError(
+            f"{self._reader.file}: line {self._parser.CurrentLineNumber}", expected=expected, found=found
+        )  # fmt: skip
+
+
+class XesWriter:
+    """Writes records as the traces of a log."""
+
+    def __init__(self, out: BinaryIO, reader: XesReader) -> None:
+        self._out = out
+        self._columns, self._kinds = reader.columns, reader.kinds
+        self._kind_of_symbols = reader.kind_of_symbols
+        self._put(
+            '<?xml version="1.0" encoding="UTF-8"?>\n<log xes.version="1.0" xmlns="http://www.xes-standard.org/">\n'
+        )
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Some more traces."""
+        case = self._columns.case.removeprefix(_CASE)
+        keeps = [(name, batch.column(kept(index)).to_pylist()) for index, name in enumerate(self._columns.keep)]
+        for row, (name, symbols) in enumerate(
+            zip(batch.column(ID).to_pylist(), batch.column(SYMBOLS).to_pylist(), strict=True)
+        ):
+            lines = ["<trace>\n", self._line(self._columns.case, case, name)]
+            for key, values in keeps:
+                if key.startswith(_CASE) and values[row] is not None:
+                    lines.append(self._line(key, key.removeprefix(_CASE), values[row]))
+            for place, symbol in enumerate(symbols):
+                lines += ["<event>", _element(self._kind_of_symbols, self._columns.symbol, symbol)]
+                for key, values in keeps:
+                    if not key.startswith(_CASE) and values[row][place] is not None:
+                        lines.append(self._line(key, key, values[row][place]))
+                lines.append("</event>\n")
+            self._put("".join([*lines, "</trace>\n"]))
+
+    def close(self) -> None:
+        """The end of the log."""
+        self._put("</log>\n")
+
+    def _line(self, name: str, key: str, value: str) -> str:
+        return _element(self._kinds.get(name, "string"), key, value)
+
+    def _put(self, text: str) -> None:
+        self._out.write(text.encode())
+
+
+def _element(kind: str, key: str, value: str) -> str:
+    return f"<{kind} key={quoteattr(key)} value={_attribute(value)}/>"
+
+
+def _attribute(value: str) -> str:
+    """A value between quotes; XML would turn line breaks and tabs into blanks."""
+    return quoteattr(str(value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

@@ -1,0 +1,134 @@
+"""What an ε is an ε of: between which words it bounds the loss.
+
+A charge of ε says: whatever the word is, another word that the release allows *and that is adjacent to
+it* would have given every output with a probability that differs by a factor of at most e^ε. The unit is
+what adjacent means there: at most b substitutions ("hamming"), or insertions and deletions too
+("levenshtein"); "all" is any distance; with a public start only words that begin alike are compared.
+
+A unit *covers* another if every pair of words that is adjacent in the other is adjacent in it. Then a loss
+of at most ε in the first is a loss of at most ε in the second. Each of the three parts has an order of
+its own, and a unit covers another if it does so in each of them (docs/ledger.md has the proofs):
+
+    adjacency      1 < 2 < 3 < … < all      what is within b is within b + 1
+    metric         hamming < levenshtein    b substitutions are b edits
+    public start   public < secret          words that begin alike are some of all words
+
+So two units always have a largest one that both cover: charges of different units add up in that one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Self
+
+from symveil.errors import ParameterError
+from symveil.languages.language import Metric
+from symveil.privacy.parameters import Adjacency, read_adjacency, read_metric
+
+UNKNOWN = "unknown (0.2)"
+"""What is shown where symveil 0.2 charged: it did not write the unit down."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unit:
+    """Which words are adjacent.
+
+    Parameters
+    ----------
+    adjacency
+        The largest distance b of adjacent words, or "all".
+    metric
+        "hamming", or "levenshtein", which has insertions and deletions too.
+    public_start
+        Whether only words with the same first symbol are compared.
+
+    >>> one, every = Unit(adjacency=1), Unit(adjacency="all")
+    >>> every.covers(one), one.covers(every)
+    (True, False)
+    >>> str(Unit(adjacency=2, metric="levenshtein")), str(Unit(public_start=True))
+    ('adjacency 2, levenshtein', 'adjacency 1, hamming, public start')
+    """
+
+    adjacency: Adjacency = 1
+    metric: Metric = "hamming"
+    public_start: bool = False
+
+    def __post_init__(self) -> None:
+        read_metric(self.metric)
+        if self.adjacency != "all":
+            object.__setattr__(self, "adjacency", read_adjacency(self.adjacency, length=0))
+        if self.public_start and self.metric != "hamming":
+            raise ParameterError("public_start", expected="metric hamming with it", found=self.metric)
+
+    def covers(self, other: Self) -> bool:
+        """Whether a loss in this unit bounds the loss in the other one."""
+        return (
+            _distance(self.adjacency) >= _distance(other.adjacency)
+            and self.metric in (other.metric, "levenshtein")
+            and (other.public_start or not self.public_start)
+        )
+
+    def shared_with(self, other: Self) -> Self:
+        """The largest unit that both cover.
+
+        >>> str(Unit(adjacency="all").shared_with(Unit(adjacency=2, metric="levenshtein")))
+        'adjacency 2, hamming'
+        """
+        return type(self)(
+            adjacency=min(self.adjacency, other.adjacency, key=_distance),
+            metric=self.metric if self.metric == other.metric else "hamming",
+            public_start=self.public_start or other.public_start,
+        )
+
+    def __str__(self) -> str:
+        start = ", public start" if self.public_start else ""
+        return f"adjacency {self.adjacency}, {self.metric}{start}"
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {"adjacency": self.adjacency, "metric": self.metric, "public_start": self.public_start}
+
+    def text(self) -> str:
+        """What is written into a ledger: equal for equal units."""
+        return json.dumps(self.document(), sort_keys=True)
+
+
+LEAST = Unit(adjacency=1, metric="hamming", public_start=True)
+"""What every charge covers, whatever its unit: also one whose unit is unknown."""
+
+
+def read_unit(text: str | None) -> Unit | None:
+    """A unit as it is written in a ledger; None: it was not written down.
+
+    >>> read_unit(Unit(adjacency=3).text()) == Unit(adjacency=3)
+    True
+    """
+    if text is None:
+        return None
+    told: Any = json.loads(text)
+    try:
+        return Unit(adjacency=told["adjacency"], metric=told["metric"], public_start=bool(told["public_start"]))
+    except ParameterError:
+        raise ValueError("a unit that there is none of") from None
+
+
+def shared_unit(units: Iterable[Unit | None]) -> Unit | None:
+    """The largest unit that all of them cover, in which their losses add up; None where there are none.
+
+    >>> str(shared_unit([Unit(adjacency=2), Unit(adjacency="all")])), str(shared_unit([None, Unit()]))
+    ('adjacency 2, hamming', 'adjacency 1, hamming, public start')
+    """
+    known = [LEAST if unit is None else unit for unit in units]
+    return reduce(lambda one, other: one.shared_with(other), known) if known else None
+
+
+def shown_unit(unit: Unit | None) -> str:
+    """A unit for a reader."""
+    return UNKNOWN if unit is None else str(unit)
+
+
+def _distance(adjacency: Adjacency) -> float:
+    return float("inf") if adjacency == "all" else float(adjacency)

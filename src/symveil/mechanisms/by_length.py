@@ -1,0 +1,155 @@
+"""Words of many lengths whose lengths are public: one mechanism for each length, and one call for all of them.
+
+Words stand one after the other in one array of codes, `lengths` says where they end. What a word becomes depends on
+that word only, whatever else is in the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import ModelError, ParameterError
+from symveil.languages.any_length import AnyLength, gathered
+from symveil.languages.language import Language
+from symveil.languages.neighbours import resample_ragged
+from symveil.mechanisms.exponential import Exponential
+from symveil.mechanisms.mechanism import LengthClass, Mechanism
+from symveil.models.word import Codes, Lengths
+from symveil.numerics.once import Memo, computed_once
+from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.law import DistanceLaw
+from symveil.privacy.release_chain import ReleaseChain
+from symveil.randomness import BitSource
+
+if TYPE_CHECKING:
+    from symveil.mechanisms.choice import MechanismChoice
+
+Choose = Callable[["MechanismChoice", Language], Mechanism]
+
+
+class ByLength(Mechanism):
+    """A mechanism for each length of the words over an alphabet, or of a model's words.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.any_length import words_of_any_length
+    >>> from symveil.randomness import NotPrivateSeededBits
+    >>> family = sv.select_mechanism(words_of_any_length("abc"), epsilon=1000)
+    >>> codes, lengths = np.array([0, 1, 2, 0], dtype=np.int32), np.array([3, 0, 1])
+    >>> released, ends = family.release_flat(codes, lengths, bits=NotPrivateSeededBits(1))
+    >>> released.tolist(), ends.tolist()
+    ([0, 1, 2, 0], [3, 0, 1])
+    """
+
+    label: ClassVar[str] = "one mechanism for each length"
+
+    def __init__(self, language: AnyLength, choice: MechanismChoice, choose: Choose) -> None:
+        super().__init__(language, epsilon=choice.epsilon, adjacency=choice.adjacency, calibration=choice.calibration)
+        self.choice = choice
+        self.name = choice.mechanism
+        self._words = language
+        self._choose = choose
+        choose(choice, language.shortest)  # parameters are checked even where there is no word
+
+    def of_length(self, length: int) -> Mechanism | None:
+        """The mechanism for words of this length; None where the model has no such word."""
+        return self._made[length]
+
+    @computed_once
+    def _made(self) -> Memo[int, Mechanism | None]:
+        def make(length: int) -> Mechanism | None:
+            language = self._words.of_length(length)
+            return None if language is None else self._choose(self.choice, language)
+
+        return Memo(make, one_at_a_time=True)  # choosing may search for seconds
+
+    def _of(self, length: int) -> Mechanism:
+        mechanism = self.of_length(length)
+        if mechanism is None:
+            raise ModelError("model", expected=f"words of {length} symbols", found="none")
+        return mechanism
+
+    def __repr__(self) -> str:
+        return f"ByLength({self.language!r}, {self.choice!r})"
+
+    def _shared_at(self, length: int) -> Exponential | None:
+        """The mechanism of another length that treats symbols alike in words of this one, where there is one."""
+        if self._words.graph is not None or self.choice.adjacency == "all" or length < self.adjacency:
+            return None
+        shared = self.of_length(self.adjacency)
+        return shared if isinstance(shared, Exponential) and shared.draws_symbols_alike(length) else None
+
+    # --- drawing -------------------------------------------------------------------------------
+
+    def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
+        occurring = lengths[lengths > 0]
+        if (shared := self._shared_at(int(occurring.min()) if len(occurring) else self.adjacency)) is not None:
+            symbols = len(self.alphabet)
+            if symbols == 1:
+                return codes.copy(), lengths
+            return resample_ragged(codes, lengths, symbols, shared.resample_choice, bits), lengths
+        released = codes.copy()
+        begins = np.cumsum(lengths) - lengths
+        for length in np.unique(lengths).tolist():
+            rows = np.flatnonzero(lengths == length)
+            words = gathered(codes, lengths, rows, length)
+            drawn, _ = self._of(length).release_checked(words.reshape(-1), lengths[rows], bits.for_rows(rows))
+            released[begins[rows][:, None] + np.arange(length)] = drawn.reshape(len(rows), length)
+        return released, lengths
+
+    # --- the law -------------------------------------------------------------------------------
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What holds for every length: the mechanism of each is ε-private; `classes` has the loss of each."""
+        return Guarantee.of_loss(self.epsilon, "certified" if self._words.graph is None else "classic")
+
+    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+        """ln P(row | word): a word of another length cannot be released."""
+        if released.shape[1] != len(word):
+            return np.full(len(released), -np.inf)
+        return self._of(len(word)).log_probabilities(word, released)
+
+    def _law(self, codes: Codes | None) -> DistanceLaw:
+        assert codes is not None  # noqa: S101 - `distances` asks for a word where they do not look alike
+        mechanism = self._of(len(codes))
+        return mechanism._law(codes)
+
+    def compile_chain(self, words: Sequence[Codes], *, output_length: int | None = None) -> ReleaseChain:
+        """The chain of the mechanism for the length of the words, which must be one."""
+        lengths = {len(word) for word in words}
+        if len(lengths) != 1:
+            raise ParameterError("words", expected="words of one length for a chain", found="several lengths")
+        return self._of(lengths.pop()).compile_chain(words, output_length=output_length)
+
+    # --- what is promised ----------------------------------------------------------------------
+
+    def symbol_rate(self) -> Fraction | None:
+        """The rate of the exponential mechanism on Σⁿ where one symbol is hidden."""
+        shared = self._shared_at(1) if len(self.alphabet) > 1 else None
+        return None if shared is None else shared.rate
+
+    def parts(self, lengths: Lengths | None) -> dict[str, Mechanism] | None:
+        """The mechanism of each of these lengths that the language has words of."""
+        if lengths is None:
+            return None
+        made = {length: self.of_length(length) for length in np.unique(lengths[lengths > 0]).tolist()}
+        return {str(length): mechanism for length, mechanism in made.items() if mechanism is not None}
+
+    def classes(self, lengths: Lengths) -> list[LengthClass]:
+        """What happens to words of these lengths, neighbouring lengths with the same promise as one."""
+        classes: list[LengthClass] = []
+        for length in np.unique(lengths[lengths > 0]).tolist():
+            mechanism = self._shared_at(length) or self.of_length(length)
+            if mechanism is None:
+                continue
+            promise = (mechanism.name, getattr(mechanism, "rate", None), mechanism.guarantee)
+            first = length
+            if classes and (classes[-1].mechanism, classes[-1].rate, classes[-1].guarantee) == promise:
+                first = classes.pop().lengths[0]
+            classes.append(LengthClass((first, length), *promise))
+        return classes

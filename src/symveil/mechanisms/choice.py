@@ -1,0 +1,219 @@
+"""The choice of a mechanism as data: which one, with which parameters, before there is a word.
+
+It is read and refused once, and then travels as it is: from the command line, the studio or a notebook to the
+engines, into the manifest, and from there to the check. What it means on a language says `selection`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+from symveil.errors import NotPrivateError, ParameterError
+from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
+from symveil.languages.free import FreeLanguage, words
+from symveil.languages.graph import AnyModel, require_words
+from symveil.languages.language import Metric
+from symveil.languages.open import OpenRuns, OpenWords, runs_up_to
+from symveil.languages.runs import RunLanguage, runs
+from symveil.mechanisms.edit_channel import EditChannel
+from symveil.mechanisms.registry import AUTO, BY_NAME, names, takers
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.word import read_length
+from symveil.numerics.rationals import Number, spelled
+from symveil.privacy.parameters import (
+    Adjacency,
+    Calibration,
+    Utility,
+    read_adjacency,
+    read_calibration,
+    read_epsilon,
+    read_metric,
+    read_offset,
+    read_utility,
+)
+
+AnyLanguage = FreeLanguage | RunLanguage | AnyLength | OpenWords | OpenRuns
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MechanismChoice:
+    """Which mechanism releases words, with all its parameters.
+
+    Parameters
+    ----------
+    epsilon
+        The budget of each word, a number above 0; kept exact.
+    mechanism
+        The name of a mechanism, or "auto": the one with the least expected error.
+    adjacency
+        How far apart two words may be that are to be hard to tell apart; "all": any two.
+    calibration
+        "tight" spends all of ε where that is proved, "classic" is the papers' factor 2.
+    prior
+        "uniform", or "chain": words of a Markov chain weigh as much as they are likely.
+    utility, offset
+        What makes a released word good: "distance" is −d, "inverse" is 1/(d + offset).
+    public_start
+        Whether the first symbol of a chain's words is public and kept.
+    metric
+        What adjacency counts: "hamming" substitutions, "levenshtein" insertions and deletions too.
+    max_length
+        The public bound on lengths where the length of a word is a secret (metric "levenshtein").
+    cutoff
+        The distance beyond which truncated-levenshtein treats all words alike.
+    not_private
+        Has to be said by those who ask for a mechanism that only reproduces a paper.
+
+    >>> choice = MechanismChoice(epsilon="1/2", adjacency=3)
+    >>> choice.epsilon, choice.mechanism
+    (Fraction(1, 2), 'auto')
+    >>> MechanismChoice.from_document(choice.document()) == choice
+    True
+    """
+
+    epsilon: Fraction
+    mechanism: str = AUTO
+    adjacency: Adjacency = 1
+    calibration: Calibration = "tight"
+    prior: str = "uniform"
+    utility: Utility = "distance"
+    offset: Fraction = Fraction(1)
+    public_start: bool = False
+    metric: Metric = "hamming"
+    max_length: int | None = None
+    cutoff: int | None = None
+    not_private: bool = False
+
+    def __post_init__(self) -> None:
+        metric = read_metric(self.metric, max_length=self.max_length)
+        if self.mechanism != AUTO:
+            self._check_name(metric)
+        kind = BY_NAME.get(self.mechanism)
+        read = {
+            "epsilon": read_epsilon(self.epsilon, zero_allowed=kind is not None and kind.zero_epsilon_allowed),
+            "calibration": read_calibration(self.calibration),
+            "utility": read_utility(self.utility),
+            "offset": read_offset(self.offset),
+            "max_length": None if self.max_length is None else read_length(self.max_length, name="max_length"),
+            "cutoff": None if self.cutoff is None else read_length(self.cutoff, name="cutoff"),
+            "adjacency": read_adjacency(self.adjacency, length=1) if self.adjacency != "all" else "all",
+        }
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
+        if self.prior not in ("uniform", "chain"):
+            raise ParameterError("prior", expected="uniform or chain", found=self.prior)
+        for name in ("public_start", "not_private"):
+            if not isinstance(getattr(self, name), bool):
+                raise ParameterError(name, expected="true or false", found=getattr(self, name))
+        if metric == "levenshtein" and self.public_start:
+            raise ParameterError("public_start", expected="metric hamming with it", found=metric)
+        if kind is not None and not kind.private and not self.not_private:
+            raise NotPrivateError(
+                f"mechanism {self.mechanism}: expected --not-private (in Python not_private=True), because its law as "
+                "printed is not ε-private; it is kept to reproduce the paper"
+            )
+        self._check_parameters()
+
+    def _check_name(self, metric: Metric) -> None:
+        kind = BY_NAME.get(self.mechanism) if isinstance(self.mechanism, str) else None
+        if kind is not None and kind.metric == metric:
+            return
+        listed = ", ".join(names(metric))
+        where = "with metric levenshtein" if metric == "levenshtein" else "on words of one length (metric hamming)"
+        if kind is not None and metric == "hamming":
+            where += f"; {self.mechanism} needs metric levenshtein: words of different lengths"
+        raise ParameterError("mechanism", expected=f"one of {listed} {where}", found=self.mechanism)
+
+    def _check_parameters(self) -> None:
+        """Refuse a parameter that the mechanism, or with "auto" every mechanism of the metric, would not look at."""
+        asked = names(self.metric)[1:] if self.mechanism == AUTO else (self.mechanism,)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            takes = takers(each.name)
+            # the offset is looked at with the inverse utility only, so it does no harm elsewhere
+            if not takes or value == each.default or each.name == "offset" or set(takes) & set(asked):
+                continue
+            if each.default is None:
+                expected = f"mechanism {' or '.join(takes)} with it"
+            elif self.mechanism == AUTO:
+                expected = f"{each.default} with metric {self.metric}"
+            else:
+                expected = f"{each.default} for mechanism {self.mechanism}"
+            raise ParameterError(each.name, expected=expected, found=value)
+
+    # --- as a document -------------------------------------------------------------------------
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form: what a manifest has under `parameters`."""
+        document = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "not_private"}
+        # the offset is spelled as 0.2 did: finished releases in ledgers are known by this text
+        return document | {"epsilon": spelled(self.epsilon), "offset": str(self.offset)}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> MechanismChoice:
+        """The choice that a document describes; keys that it does not have are the defaults."""
+        known = {each.name for each in fields(cls)} - {"not_private"}
+        if "epsilon" not in document:
+            raise ParameterError("epsilon", expected="a number above 0 such as 0.5 or 1/2", found="none")
+        return cls(**{name: value for name, value in document.items() if name in known})
+
+    # --- the language it is for ----------------------------------------------------------------
+
+    def language(
+        self,
+        *,
+        alphabet: Alphabet | Iterable[Symbol] | None = None,
+        model: AnyModel | None = None,
+        length: int | None = None,
+    ) -> AnyLanguage:
+        """The words over an alphabet, or of a model, that this choice is about.
+
+        Parameters
+        ----------
+        alphabet, model
+            One of them: all words over an alphabet, or the words that a model can produce.
+        length
+            How many symbols each word has, where only words of one length are meant. With metric "levenshtein" the
+            length of a word is a secret, and `max_length` of the choice takes its place.
+
+        >>> MechanismChoice(epsilon=1).language(alphabet="ab", length=3)
+        words(alphabet of 2 symbols, length 3)
+        >>> MechanismChoice(epsilon=1, metric="levenshtein", max_length=5).language(alphabet="ab")
+        words_up_to(alphabet of 2 symbols, max_length 5)
+        """
+        if alphabet is not None and model is not None:
+            raise ParameterError("alphabet", expected="an alphabet or a model", found="both")
+        if self.metric == "levenshtein" and length is not None:
+            raise ParameterError("length", expected="none with metric levenshtein, where it is a secret", found=length)
+        if model is not None:
+            return self._model_language(model, length)
+        if alphabet is None:
+            raise ParameterError("alphabet", expected="an alphabet or a model", found="none")
+        if self.metric == "levenshtein":
+            return OpenWords(Alphabet.from_symbols(alphabet), self.max_length)
+        if self.public_start:
+            raise ParameterError("public_start", expected="a model with public_start", found="an alphabet")
+        return words_of_any_length(alphabet) if length is None else words(alphabet, length)
+
+    def _model_language(self, model: AnyModel, length: int | None) -> AnyLanguage:
+        if self.metric == "hamming":
+            if length is None:
+                return runs_of_any_length(model, public_start=self.public_start)
+            return runs(model, length, public_start=self.public_start)
+        if self.mechanism == EditChannel.name:
+            raise EditChannel.refusal_of_models()
+        if self.max_length is None:
+            raise ParameterError("max_length", expected="a public bound on the lengths with a model", found="none")
+        return runs_up_to(require_words(model), self.max_length)
+
+
+def read_choice(epsilon: Number, **parameters: Any) -> MechanismChoice:
+    """A choice from parameters as they were given: numbers of any kind, text, None for a default.
+
+    >>> read_choice("0.5", adjacency=2, cutoff=None).epsilon
+    Fraction(1, 2)
+    """
+    return MechanismChoice(epsilon=epsilon, **parameters)  # type: ignore[arg-type]  # it reads what it is given

@@ -1,0 +1,222 @@
+"""Policy iteration in floats (docs/theory/labelled-chains.md): from above, each policy at most the one before.
+
+Start from "ship nothing"; give a pair another flow only where that is strictly cheaper; find the
+values of the policy by an iterative solver; stop when no flow gets cheaper. Nothing is believed of the
+result: `certificate` proves a bound from it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from symveil.numerics.progress import Progress
+from symveil.verification.distances.late import linear_loops, sweeps
+from symveil.verification.distances.tables import ChainTable, Floats, Integers
+
+_TOLERANCE = 1e-13  # of reduced costs
+_THRESHOLD = 1e-12  # what counts as strictly cheaper
+_RESIDUAL = 1e-14
+_FINE = 1e-11  # a residual with which one can go on
+_SWEEPS = 40  # of Gauss–Seidel, before a Krylov method is worth its start
+_MOST_SWEEPS = 50_000
+_RESTARTS = 12  # of the Krylov method, from its own residual
+_MOST_STEPS = 300
+_MOST_POLICIES = 200
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Flows:
+    """A policy: a flow for each pair. Row k holds arcs i·n + j with their amounts; `constant` stays unshipped."""
+
+    pairs: Integers
+    start: Integers
+    arc: Integers
+    amount: Floats
+    constant: Floats
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Iterated:
+    """Where policy iteration came to rest."""
+
+    distance: Floats
+    flows: Flows
+    rounds: int
+
+
+def iterate(
+    table: ChainTable,
+    alpha: float,
+    pairs: Integers,
+    distance: Floats,
+    *,
+    mirrored: bool = False,
+    relays: bool = True,
+    progress: Progress | None = None,
+) -> Iterated:
+    """The fixed point on `pairs`; the other entries of `distance` are given and stay."""
+    distance = distance.copy()
+    if not len(pairs):
+        return Iterated(distance=distance, flows=_ship_nothing(table, alpha, pairs), rounds=0)
+    flows = _ship_nothing(table, alpha, pairs)
+    value = flows.constant.copy()
+    rounds, gap = 0, 1.0
+    detours = False  # flows without relays are flows too, and quicker to find: relays only when these are exhausted
+    while True:
+        _write(distance, pairs, value, mirrored=mirrored)
+        better, improved = improved_flows(table, alpha, flows, value, distance, relays=detours)
+        rounds += 1
+        if (not improved or gap <= _THRESHOLD / 8) and relays and not detours:
+            detours, gap = True, 1.0
+            continue
+        if not improved or gap <= _THRESHOLD / 8 or rounds >= _MOST_POLICIES:
+            return Iterated(distance=distance, flows=flows, rounds=rounds)
+        flows = better
+        detours = False
+        before = value
+        value = evaluate(flows, value, distance, mirrored=mirrored)
+        value = np.clip(value, 0.0, before)  # exact values never rise; rounding might
+        gap = float(np.max(before - value, initial=0.0))
+        if progress:
+            # from 1 down to the threshold on a logarithmic scale: how far there is to go
+            progress(int(100 * min(1.0, -np.log10(max(gap, 1e-12)) / 12)), 100)
+
+
+def _write(distance: Floats, pairs: Integers, value: Floats, *, mirrored: bool) -> None:
+    distance[pairs[:, 0], pairs[:, 1]] = value
+    if mirrored:
+        distance[pairs[:, 1], pairs[:, 0]] = value
+
+
+def _ship_nothing(table: ChainTable, alpha: float, pairs: Integers) -> Flows:
+    """Flows that leave everything where it is: d is the one-step skewed total variation."""
+    constant = sweeps().unshipped(table.first, table.successor, table.chance, table.label, alpha, pairs)
+    empty = np.empty(0, dtype=np.int64)
+    return Flows(
+        pairs=pairs,
+        start=np.zeros(len(pairs) + 1, dtype=np.int64),
+        arc=empty,
+        amount=np.empty(0),
+        constant=constant,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relays:
+    """For each state the states that may be worth a detour, nearest first (see `lifting`)."""
+
+    first: Integers
+    state: Integers
+    spread: Floats
+
+
+def find_relays(table: ChainTable, alpha: float, distance: Floats, *, relays: bool) -> Relays:
+    """The relays of all states under `distance`; none if `relays` says so."""
+    if not relays or alpha == 1.0:  # for α = 1 a fixed point obeys the triangle inequality: no detour is shorter
+        return Relays(np.zeros(table.size + 1, dtype=np.int64), np.empty(0, dtype=np.int64), np.zeros((1, 1)))
+    loops = sweeps()
+    parts = in_threads(
+        lambda begin, end: loops.relay_table(distance, table.label, alpha, 1e-12, begin, end),
+        parts_of(table.size, worth=100),
+    )
+    source, relay = np.nonzero(np.concatenate([useful for useful, _ in parts]))
+    nearest_first = np.lexsort((distance[source, relay], source))
+    first = np.searchsorted(source, np.arange(table.size + 1))
+    spread = np.concatenate([part for _, part in parts])
+    return Relays(first.astype(np.int64), relay[nearest_first].astype(np.int64), spread)
+
+
+def improved_flows(
+    table: ChainTable, alpha: float, flows: Flows, value: Floats, distance: Floats, *, relays: bool = True
+) -> tuple[Flows, int]:
+    """The flows, with each one replaced that is not cheapest under `distance`, and how many were."""
+    if not len(flows.pairs):
+        return flows, 0
+    loops = sweeps()
+    detours = find_relays(table, alpha, distance, relays=relays)
+
+    def part(begin: int, end: int) -> Any:
+        own = slice(int(flows.start[begin]), int(flows.start[end]))
+        return loops.improve(
+            table.first, table.successor, table.chance, table.label, alpha, distance,
+            detours.first, detours.state, detours.spread,
+            flows.pairs[begin:end], value[begin:end], flows.start[begin : end + 1] - flows.start[begin],
+            flows.arc[own], flows.amount[own], flows.constant[begin:end], _TOLERANCE, _THRESHOLD,
+        )  # fmt: skip
+
+    worth = 1_000 if len(detours.state) > table.size else 10_000
+    parts = in_threads(part, parts_of(len(flows.pairs), worth=worth))
+    starts = np.cumsum([0, *(result[0][-1] for result in parts)])
+    start = np.concatenate([[0], *(result[0][1:] + base for result, base in zip(parts, starts, strict=False))])
+    return Flows(
+        pairs=flows.pairs,
+        start=start.astype(np.int64),
+        arc=np.concatenate([result[1] for result in parts]),
+        amount=np.concatenate([result[2] for result in parts]),
+        constant=np.concatenate([result[3] for result in parts]),
+    ), sum(result[4] for result in parts)
+
+
+def evaluate(flows: Flows, guess: Floats, distance: Floats, *, mirrored: bool, goal: float = _RESIDUAL) -> Floats:
+    """The distances under given flows: d = A d + c. A few Gauss–Seidel sweeps, then a Krylov method if they do not do.
+
+    The Krylov steps start again from their own residual until that no longer falls: what is left is rounding.
+    """
+    start, column, amount = _linear_system(flows, len(distance), mirrored=mirrored)
+    constant = flows.constant
+    value = guess.copy()
+    loops = linear_loops()
+    if loops.relax(start, column, amount, constant, value, goal, _SWEEPS) <= goal:
+        return value
+    if loops.krylov(start, column, amount, constant, value, goal, _RESTARTS, _MOST_STEPS) > max(goal, _FINE):
+        loops.relax(start, column, amount, constant, value, max(goal, _FINE), _MOST_SWEEPS)
+    return value
+
+
+def largest_component(flows: Flows, size: int) -> int:
+    """How many unknowns the largest linear system of flows has that does not fall apart."""
+    start, column, amount = _linear_system(flows, size, mirrored=False)
+    graph = csr_array((amount, column, start), shape=(len(flows.pairs), len(flows.pairs)))
+    _, component = connected_components(graph, directed=True, connection="strong")
+    return int(np.bincount(component).max(initial=0))
+
+
+def _linear_system(flows: Flows, size: int, *, mirrored: bool) -> tuple[Integers, Integers, Floats]:
+    """Rows of A over the pairs: arcs whose distance is held at 0 drop out."""
+    slot = np.full((size, size), -1, dtype=np.int64)
+    slot[flows.pairs[:, 0], flows.pairs[:, 1]] = np.arange(len(flows.pairs))
+    if mirrored:
+        slot[flows.pairs[:, 1], flows.pairs[:, 0]] = np.arange(len(flows.pairs))
+    column = slot.reshape(-1)[flows.arc]
+    kept = column >= 0
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return before[flows.start].astype(np.int64), column[kept], flows.amount[kept]
+
+
+def workers() -> int:
+    """How many threads are worth starting."""
+    return max(1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+
+
+def parts_of(count: int, *, worth: int) -> list[tuple[int, int]]:
+    """0 … count in parts for threads; in one part where each would have less than `worth` to do."""
+    cuts = np.linspace(0, count, max(1, min(4 * workers(), count // worth)) + 1).astype(np.int64).tolist()
+    return list(pairwise(cuts))
+
+
+def in_threads(work: Callable[[int, int], Any], parts: list[tuple[int, int]]) -> list[Any]:
+    """`work` on every part; compiled loops let each other run."""
+    if len(parts) <= 1 or workers() == 1:
+        return [work(*part) for part in parts]
+    first = work(*parts[0])  # compiles once, not in every thread
+    with ThreadPoolExecutor(workers()) as pool:
+        return [first, *pool.map(lambda part: work(*part), parts[1:])]

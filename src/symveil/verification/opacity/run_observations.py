@@ -1,0 +1,202 @@
+"""What runs show, each observation with its probability: the observations of complete runs, or up to a horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import count, islice
+
+import numpy as np
+from flint import fmpq
+
+from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.observation import Observed, Progress
+from symveil.languages.strong_components import strong_components
+from symveil.numerics.once import computed_once
+from symveil.verification.opacity.complete_observations import ObservationTable, complete_observations
+from symveil.verification.opacity.exploration import SINK
+from symveil.verification.opacity.observation_law import Node, ObservationLaw, Spread, mass
+from symveil.verification.opacity.safe_observations import Events, SafeObservations
+
+# What runs may show is listed to judge a policy, or tabulated; beyond this many observations it is not.
+MOST_OBSERVATIONS = 50_000
+MOST_TABULATED = 300_000
+_VISITS_BETWEEN_REPORTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunObservation:
+    """One observation, the probability of the runs that show it, and of those among them that met a secret.
+
+    Its first `violates_after` events give a secret away; None if it does not. Where `run_ends`,
+    the probability is that of seeing exactly this and nothing more.
+    """
+
+    events: Events
+    probability: Fraction
+    secret: Fraction
+    violates_after: int | None
+    run_ends: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    events: Events
+    state: int | None  # of the graph of safe observations; None where the prefix is none
+    spread: Spread
+    violates_after: int | None = None
+    cut_at: int | None = None  # the length at which an exposed observation is cut
+
+
+class RunObservations:
+    """The observations that runs of one system show, up to the horizon of `safe`; each list is made once."""
+
+    def __init__(self, safe: SafeObservations, *, progress: Progress | None = None) -> None:
+        self.safe, self.law = safe, ObservationLaw(safe.observed)
+        self._progress = progress
+
+    @computed_once
+    def complete(self) -> dict[int, ObservationTable]:
+        """Each run's whole observation, or its first events up to the horizon, as tables by length."""
+        _require_at_most(MOST_TABULATED, sum(count for _, count in self.safe.complete_lengths.values()))
+        return complete_observations(self.law, longest=self.safe.longest, progress=self._progress)
+
+    @computed_once
+    def cut_when_exposed(self) -> list[RunObservation]:
+        """The same, but an exposed observation is cut where it is a sensitive string: no k observations later."""
+        listed = list(islice(self.walk(cut=True), MOST_OBSERVATIONS + 1))
+        _require_at_most(MOST_OBSERVATIONS, len(listed))
+        return listed
+
+    @property
+    def sensitive(self) -> dict[Events, RunObservation]:
+        """The sensitive strings only."""
+        _require_at_most(MOST_OBSERVATIONS, len(self._sensitive))
+        return self._sensitive
+
+    @computed_once
+    def _sensitive(self) -> dict[Events, RunObservation]:
+        """One more than allowed, where they are too many."""
+        strings = self.walk(cut=True, only_violating=True)
+        return {each.events: each for each in islice(strings, MOST_OBSERVATIONS + 1)}
+
+    @computed_once
+    def violation(self) -> Fraction:
+        """The probability that a run's observation violates opacity, within the horizon: that of a sensitive string.
+
+        Observations that lead to one estimate have one future, so their spreads are added up and nothing is listed.
+        """
+        total, length = Fraction(0), 0
+        layer: dict[int | None, Spread] = {self._start: self.law.start}
+        while layer:
+            total += mass(layer.pop(None, {}))
+            following: dict[int | None, dict[Node, fmpq]] = {}
+            for state, spread in layer.items():
+                if state is None or not self._can_violate(state, length):
+                    continue
+                for event, after in self.law.instant(spread).following.items():
+                    merged = following.setdefault(self.safe.moves[state].get(event), {})
+                    for node, chance in after.items():
+                        merged[node] = merged.get(node, fmpq(0)) + chance
+            layer = dict(following)
+            length += 1
+        return total
+
+    def walk(self, *, cut: bool, only_violating: bool = False) -> Iterator[RunObservation]:
+        """One observation after the other, depth first, in the order of the events; exact."""
+        stack = [_Prefix((), self._start, self.law.start)]
+        for visited in count():
+            if not stack:
+                return
+            if self._progress and visited % _VISITS_BETWEEN_REPORTS == 0:
+                self._progress(visited)
+            prefix = stack.pop()
+            if prefix.state is None and prefix.violates_after is None:
+                prefix = self._exposed(prefix, cut=cut)
+            events, violates_after = prefix.events, prefix.violates_after
+            is_wanted = violates_after is not None or not only_violating
+            if prefix.state is not None and not is_wanted and not self._can_violate(prefix.state, len(events)):
+                continue
+            instant = self.law.instant(prefix.spread)
+            if len(events) == (self.safe.longest if prefix.cut_at is None else prefix.cut_at):
+                if is_wanted:
+                    yield RunObservation(events, instant.probability, instant.secret, violates_after, run_ends=False)
+                continue
+            if instant.ends and is_wanted:
+                yield RunObservation(events, instant.ends, instant.ends_secret, violates_after, run_ends=True)
+            for event, spread in reversed(list(instant.following.items())):
+                state = None if prefix.state is None else self.safe.moves[prefix.state].get(event)
+                stack.append(replace(prefix, events=(*events, event), state=state, spread=spread))
+
+    def _exposed(self, prefix: _Prefix, *, cut: bool) -> _Prefix:
+        length, k = len(prefix.events), self.safe.question.k
+        limit = self.safe.longest
+        if cut and k is not None:
+            end = length + k - self._age(prefix.events)
+            limit = end if limit is None else min(end, limit)
+        return replace(prefix, violates_after=length, cut_at=limit)
+
+    def _age(self, violating: Events) -> int:
+        """How many observations ago the exposed instant was; the latest one, where there are several."""
+        observed, age = self.safe.observed, 0
+        while observed.delayed(violating, len(violating) - age) & ~observed.secret:
+            age += 1
+        return age
+
+    @property
+    def _start(self) -> int | None:
+        return None if self.safe.graph is None else self.safe.graph.start
+
+    def _can_violate(self, state: int, length: int) -> bool:
+        """Whether a safe observation of this length, which led to `state`, can still become a violation."""
+        layers, longest = self._exposable, self.safe.longest
+        return layers[-1 if longest is None else min(longest - length, len(layers) - 1)][state]
+
+    @computed_once
+    def _exposable(self) -> list[list[bool]]:
+        """`[n][state]`: whether a violation is possible in at most n more events; the last layer, in any number."""
+        table, longest = self.safe.explored.table, self.safe.longest
+        layer = np.zeros(len(table), dtype=np.bool_)
+        layers = [layer.tolist()]
+        while longest is None or len(layers) <= longest:
+            longer = ((table == SINK) | ((table >= 0) & layer[np.maximum(table, 0)])).any(axis=1)
+            if np.array_equal(longer, layer):
+                break
+            layer = longer
+            layers.append(layer.tolist())
+        return layers
+
+
+def _require_at_most(allowed: int, observations: int) -> None:
+    if observations > allowed:
+        raise TooLargeError(
+            f"enforcement: expected at most {allowed} observations to judge a policy by, found more; use a "
+            "smaller length (the policy private releases without such a list)"
+        )
+
+
+def read_horizon(observed: Observed, length: int | None) -> int | None:
+    """`length`, which is needed where observations have no bound."""
+    if length is None:
+        if has_endless_observations(observed):
+            raise ParameterError(
+                "length", expected="the largest number of observed events, since the system has loops", found="none"
+            )
+        return None
+    if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+        raise ParameterError("length", expected="a whole number of observed events, 1 or more", found=length)
+    return length
+
+
+def has_endless_observations(observed: Observed) -> bool:
+    """Whether a run can be observed for ever: an observable event inside a reachable loop."""
+    number = observed.number
+    parts = strong_components(observed.successors)
+    part_of = {state: part for part, states in enumerate(parts) for state in states}
+    return any(
+        event in observed.event_number
+        and number[source] in observed.reachable
+        and part_of[number[source]] == part_of[number[target]]
+        for source, event, target in observed.system.moves
+    )

@@ -1,0 +1,158 @@
+"""The observations that the system could have shown and that give nothing away, as a graph of words."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from symveil.errors import ModelError, WordError
+from symveil.languages.graph import WordGraph
+from symveil.languages.observation import ExplorationLimit, Observed
+from symveil.languages.runs import RunLanguage
+from symveil.languages.state_sets import StateSet, set_of
+from symveil.languages.strong_components import strong_components
+from symveil.models.alphabet import Alphabet
+from symveil.numerics.once import Memo, computed_once
+from symveil.verification.opacity.estimators import estimator
+from symveil.verification.opacity.exploration import Explored, explore
+from symveil.verification.opacity.notions import Question
+
+Events = tuple[int, ...]
+"""An observation as the numbers of its events."""
+
+
+class SafeObservations:
+    """All observations of a system, and among them the safe ones: those without a violating prefix.
+
+    With `longest`, right for observations of at most so many events. Everything is computed when it is first
+    needed, and once.
+    """
+
+    def __init__(
+        self,
+        observed: Observed,
+        question: Question,
+        *,
+        longest: int | None = None,
+        limit: ExplorationLimit | None = None,
+    ) -> None:
+        self.observed, self.question, self.longest = observed, question, longest
+        self._limit = limit or observed.limit()
+        self._by_length = Memo(self._language)
+
+    @computed_once
+    def alphabet(self) -> Alphabet:
+        """The observable events."""
+        return Alphabet(self.observed.events)
+
+    @computed_once
+    def explored(self) -> Explored:
+        """The estimates that safe observations lead to."""
+        return explore(self.observed, estimator(self.observed, self.question), self._limit, within=self.longest)
+
+    @computed_once
+    def _everything(self) -> Explored:
+        """The estimates that all observations lead to: the observer, to the depth that is needed."""
+        return explore(self.observed, estimator(self.observed, None), self._limit, within=self.longest)
+
+    @computed_once
+    def graph(self) -> WordGraph | None:
+        """Its paths are the safe observations; None where not even the empty one is safe."""
+        return self._graph(self.explored) if self.explored.states else None
+
+    def _graph(self, explored: Explored) -> WordGraph:
+        table = explored.table
+        sources, columns = np.nonzero(table >= 0)  # by state, then by event
+        counts = np.bincount(sources, minlength=len(table))
+        return WordGraph(
+            alphabet=self.alphabet,
+            start=0,
+            first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            symbol=np.array(explored.events, dtype=np.int32)[columns],
+            target=table[sources, columns].astype(np.int32),
+            accepting=np.ones(len(table), dtype=np.bool_),
+        )
+
+    def language(self, length: int) -> RunLanguage | None:
+        """The safe observations of one length; None where there is none."""
+        return self._by_length[length]
+
+    def _language(self, length: int) -> RunLanguage | None:
+        try:
+            return None if self.graph is None else RunLanguage(graph=self.graph, length=length)
+        except ModelError:  # no safe observation is that long
+            return None
+
+    def possible(self, length: int) -> RunLanguage:
+        """All observations of one length, safe or not, of which there must be one."""
+        return RunLanguage(graph=self._graph(self._everything), length=length)
+
+    @computed_once
+    def moves(self) -> list[dict[int, int]]:
+        """For each state of the graph where its events lead."""
+        if self.graph is None:
+            return []
+        first, symbol, target = (part.tolist() for part in (self.graph.first, self.graph.symbol, self.graph.target))
+        return [dict(zip(symbol[low:high], target[low:high], strict=True)) for low, high in pairwise(first)]
+
+    def is_safe(self, events: Events) -> bool:
+        """Whether the system could have shown this and it gives nothing away."""
+        state: int | None = None if self.graph is None else self.graph.start
+        for event in events:
+            if state is None:
+                return False
+            state = self.moves[state].get(event)
+        return state is not None
+
+    def require_possible(self, events: Events) -> None:
+        """Refuse an observation that the system cannot produce, at its first impossible position."""
+        estimate = self.observed.start
+        for position, event in enumerate(events, start=1):
+            estimate = self.observed.steps[event](estimate)
+            if not estimate:
+                raise WordError(
+                    f"observation: expected one that the system can produce, found an impossible event at position "
+                    f"{position} of {len(events)}",
+                    position=position,
+                )
+
+    @computed_once
+    def complete_lengths(self) -> dict[int, tuple[Events, int]]:
+        """The lengths of what runs show, complete or cut at the horizon: an observation of each, and how many."""
+        everything, ending = self._everything, self._quiet_states
+        layer: dict[int, tuple[Events, int]] = {0: ((), 1)}  # for each estimate an observation, and how many lead there
+        lengths: dict[int, tuple[Events, int]] = {}
+        length = 0
+        while layer:
+            at_horizon = length == self.longest
+            complete = [
+                reached for state, reached in layer.items() if at_horizon or everything.states[state][0] & ending
+            ]
+            if complete:
+                # an example that gives a secret away shows best why it matters
+                example = next((events for events, _ in complete if not self.is_safe(events)), complete[0][0])
+                lengths[length] = example, sum(count for _, count in complete)
+            following: dict[int, tuple[Events, int]] = {}
+            for state, (events, count) in layer.items() if not at_horizon else ():
+                for event, after in zip(everything.events, everything.table[state].tolist(), strict=True):
+                    if after >= 0:
+                        known, others = following.get(after, ((*events, event), 0))
+                        following[after] = known, others + count
+            layer = following
+            length += 1
+        return lengths
+
+    @property
+    def _quiet_states(self) -> StateSet:
+        """The states from which nothing is ever observed again with positive probability: no transition leads on,
+        or a part of unobservable moves that is never left."""
+        observed, quiet = self.observed, 0
+        shows = {
+            observed.number[source] for source, event, _ in observed.system.moves if event in observed.event_number
+        }
+        for part in strong_components(observed.successors):
+            inside = set(part)
+            if inside.isdisjoint(shows) and all(inside.issuperset(observed.successors[state]) for state in part):
+                quiet |= set_of(part)
+        return quiet

@@ -1,0 +1,17 @@
+"""The mechanism of a file of sequences, from parameters as `privatize_file` takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symveil.mechanisms.choice import read_choice
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.workflows.releasing.promise import Release
+
+
+def file_release(*, alphabet: Any = None, model: Any = None, **parameters: Any) -> Release:
+    return Release.of(read_choice(**parameters, not_private=True), alphabet=alphabet, model=model)
+
+
+def file_mechanism(**parameters: Any) -> Mechanism:
+    return file_release(**parameters).mechanism

@@ -1,0 +1,27 @@
+"""Small files that are cut as large ones are."""
+
+from __future__ import annotations
+
+import pytest
+
+from symveil.io.sequences import csv_blocks, event_groups, layout, rows, rows_parquet, xes
+from symveil.workflows.releasing import protocol
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    """Readers that cut small files where the secret words say, and writers that make several blocks of them."""
+    monkeypatch.setattr(csv_blocks, "_BLOCK", 700)
+    monkeypatch.setattr(rows, "_CHARACTERS_AT_ONCE", 900)
+    monkeypatch.setattr(rows_parquet, "SYMBOLS_AT_ONCE", 300)
+    monkeypatch.setattr(rows_parquet, "_BYTES_AT_ONCE", 4000)
+    monkeypatch.setattr(xes, "_EVENTS_AT_ONCE", 100)
+    monkeypatch.setattr(xes, "_CHUNK", 1000)
+    monkeypatch.setattr(event_groups, "_EVENTS_AT_ONCE", 100)
+    monkeypatch.setattr(event_groups, "_PARTS", 5)
+    # some secrets are grouped in memory, others by way of the disk
+    monkeypatch.setitem(event_groups.Grouping.__init__.__kwdefaults__, "in_memory", 50_000)
+    monkeypatch.setattr(layout, "ROWS_IN_BLOCK", 100)
+    monkeypatch.setattr(layout, "BYTES_IN_BLOCK", 6000)
+    monkeypatch.setattr(layout, "BYTES_IN_PIECE", 500)
+    monkeypatch.setattr(protocol, "new_release_key", lambda: bytes(range(32)))
