@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
     from symveil.privacy.guarantee import Guarantee
     from symveil.privacy.law import DistanceLaw
+    from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
     from symveil.privacy.protection import protection
     from symveil.verification.audit import audit
     from symveil.verification.audit_by_chain import audit_by_chain
@@ -76,6 +77,7 @@ _HOME = {
     "Guarantee": "symveil.privacy.guarantee",
     "HammingAutomaton": "symveil.languages.hamming_automaton",
     "LevenshteinAutomaton": "symveil.languages.levenshtein_automaton",
+    "LowerBound": "symveil.privacy.lower_bounds.lower_bound",
     "LabelledChain": "symveil.models.labelled_chain",
     "MarkovChain": "symveil.models.markov_chain",
     "MechanismChoice": "symveil.mechanisms.choice",
@@ -101,6 +103,7 @@ _HOME = {
     "learn_chain": "symveil.workflows.learn",
     "levenshtein_automaton": "symveil.languages.levenshtein_automaton",
     "load_model": "symveil.io.models.model_files",
+    "lower_bound": "symveil.privacy.lower_bounds.lower_bound",
     "privatize": "symveil.workflows.privatize",
     "privatize_file": "symveil.workflows.privatize_file",
     "read_sequences": "symveil.io.sequences.word_lists",
@@ -125,6 +128,7 @@ __all__ = [
     "LabelledChain",
     "LevenshteinAutomaton",
     "LogicalSystem",
+    "LowerBound",
     "MarkovChain",
     "MechanismChoice",
     "Online",
@@ -149,6 +153,7 @@ __all__ = [
     "ledger_status",
     "levenshtein_automaton",
     "load_model",
+    "lower_bound",
     "observer",
     "person_status",
     "privacy_curve",

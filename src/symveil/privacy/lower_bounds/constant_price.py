@@ -1,8 +1,9 @@
 """Price A: one price for all words of a window whose words are all adjacent to each other.
 
-For an output x let m(t) be the weight of the words at distance t from it. λ is a price if Σ m(t)·φ(t − λ) ≥ 0 with φ(s) = s
-for s < 0 and e^{−ε}s otherwise, for every x. φ is the smaller of two lines, so the largest such λ is the smallest, over
-k, of the mean distance when the words farther than k count e^{−ε} only (docs/theory/lower-bounds.md, Theorem 3).
+For an output x let m(t) be the weight of the words at distance t from it. λ is a price if Σ m(t)·φ(t − λ) ≥ 0 with
+φ(s) = s for s < 0 and e^{−ε}s otherwise, for every x. φ is the smaller of two lines, so the largest such λ is the
+smallest, over k, of the mean distance when the words farther than k count e^{−ε} only (docs/theory/lower-bounds.md,
+Theorem 3).
 """
 
 from __future__ import annotations
@@ -54,4 +55,4 @@ def _price(pattern: Pattern, decay: float) -> float:
     # where k = the length all words count fully, and the mean is that of k = −1
     all_alike = near_loss[:, -1] / near_mass[:, -1]
     least = min(float(means.min(initial=np.inf)), float(all_alike.min()))
-    return least * (1 - (4 * size + 4 * length + 32) * 2.0**-53)
+    return float(least * (1 - (4 * size + 4 * length + 32) * 2.0**-53))

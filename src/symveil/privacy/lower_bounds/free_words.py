@@ -1,7 +1,7 @@
 """The exact least expected error on Σⁿ: that of the best staircase.
 
-Every ε-private mechanism on Σⁿ can be averaged over the symmetries of Σⁿ without changing its mean error over uniform words,
-and then the best staircase is no worse (docs/theory/tight-calibration.md, Theorem 4; docs/theory/lower-bounds.md, Theorem 2).
+Every ε-private mechanism on Σⁿ can be averaged over the symmetries of Σⁿ without changing its mean error over uniform
+words, and then the best staircase is no worse (docs/theory/tight-calibration.md, Theorem 4).
 So the bound is the smallest expected error of a staircase: weights e^{−εk}, where k rises by 1 after the first t and
 then after every b distances, over t = 1 … b.
 """

@@ -5,38 +5,37 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-
-import numpy as np
 
 from symveil.errors import ParameterError
 from symveil.languages.free import FreeLanguage
+from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage
-from symveil.numerics.balls import STANDARD_PRECISION, precision
-from symveil.numerics.exponentials import exp_enclosure
-from symveil.numerics.rationals import Number
+from symveil.numerics.balls import STANDARD_PRECISION, float_bounds, precision
+from symveil.numerics.once import LastFew
+from symveil.numerics.progress import Progress
+from symveil.numerics.rationals import Number, exact, shown_at_most
 from symveil.privacy.lower_bounds.free_words import least_staircase_error
-from symveil.privacy.lower_bounds.prior import Floats, Prior
-from symveil.privacy.lower_bounds.sampled_prices import StarPrices
+from symveil.privacy.lower_bounds.prior import Prior
 from symveil.privacy.lower_bounds.small_language import small_programme
-from symveil.privacy.lower_bounds.tiling import Tile, best_tiling
-from symveil.privacy.lower_bounds.window_prices import WindowPrices, better
+from symveil.privacy.lower_bounds.tiled_bound import decays, tiled_bound
+from symveil.privacy.lower_bounds.tiling import Tile
 from symveil.privacy.parameters import Adjacency, read_adjacency, read_epsilon
 
 CONFIDENCE = 0.99
-"""Of a bound that rests on sampled words."""
-
-# Words of a window more steps apart than this are taken to have nothing to do with each other.
-_MOST_STEPS = 8
+"""Of a bound that rests on sampled words, where nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class LowerBound:
     """No ε-private mechanism has a smaller expected number of wrong symbols, averaged over a public prior.
 
-    `confidence` is None for a proved bound. Otherwise it rests on words drawn from the prior, from a fixed public seed: of
-    all seeds, at most a share 1 − `confidence` would give a value above the truth. `method` is "closed form" (Σⁿ),
-    "programme" (a small language, solved) or "tiles"; `tiles` are the tiles of the word and their prices.
+    `confidence` is None for a proved bound. Otherwise it rests on words drawn from the prior, from a fixed public
+    seed: of all seeds, at most a share 1 − `confidence` would give a value above the truth. `method` is "closed form"
+    (Σⁿ), "programme" (a small language, solved) or "tiles"; `tiles` are the tiles of the word and their prices.
+
+    >>> import symveil as sv
+    >>> print(sv.lower_bound(sv.words("abc", 4), epsilon=4, adjacency=2))
+    no ε-private mechanism has an expected error below 0.673659 (proved; average over the uniform prior)
     """
 
     value: float
@@ -55,36 +54,49 @@ class LowerBound:
             "tiles": [tile.document() for tile in self.tiles],
         }
 
+    def __str__(self) -> str:
+        sure = "proved" if self.confidence is None else f"confidence {self.confidence:g}"
+        return (
+            f"no ε-private mechanism has an expected error below {shown_at_most(self.value)} ({sure}; average over the "
+            f"{self.prior} prior)"
+        )
+
     def _repr_html_(self) -> str:
         sure = "proved" if self.confidence is None else f"confidence {self.confidence:g}"
-        return f"<p>expected error ≥ {self.value:.6g} <small>({sure}; {self.prior} prior)</small></p>"
+        return f"<p>expected error ≥ {shown_at_most(self.value)} <small>({sure}; {self.prior} prior)</small></p>"
 
 
 def lower_bound(
-    language: FreeLanguage | RunLanguage,
+    language: Language,
     *,
     epsilon: Number,
     adjacency: Adjacency = 1,
     prior: str = "uniform",
-    proved: bool = False,
+    confidence: Number | None = CONFIDENCE,
+    quick: bool = False,
+    progress: Progress | None = None,
 ) -> LowerBound:
     """A lower bound on the expected error of every ε-private mechanism, whatever its form and its outputs.
 
-    The error is the number of wrong symbols (Hamming distance), averaged over the prior; the worst word's is no smaller.
+    The error is the number of wrong symbols (Hamming distance), averaged over the prior; that of the worst word is no
+    smaller.
 
     Parameters
     ----------
     language
-        The words: `words(alphabet, length)` or `runs(model, length)`.
+        The words, all of one length: `words(alphabet, length)` or `runs(model, length)`.
     epsilon
         The privacy loss that mechanisms may have.
     adjacency
         Words that differ in at most so many positions are to be hard to tell apart; "all" for any two words.
     prior
-        "uniform": all feasible words alike; with a public start all first symbols alike, and for each of them all words
-        that begin with it. "chain": as a Markov chain has them.
-    proved
-        Leave out what rests on sampled words: a bound without `confidence`, which may be smaller.
+        "uniform": all feasible words alike. "chain": as a Markov chain has them.
+    confidence
+        Where sampled words help, how sure the bound is; None leaves them out: a proved bound, which may be smaller.
+    quick
+        Spend about a second, not ten: the bound may be smaller.
+    progress
+        Called with how much of the work is done, and of how much.
 
     >>> import symveil as sv
     >>> words = sv.words("abc", 4)
@@ -93,51 +105,61 @@ def lower_bound(
     (0.6737, None)
     >>> round(sv.Staircase(words, epsilon=4, adjacency=2).distances().expected_error, 4)       # nothing is left
     0.6737
+    >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> round(sv.lower_bound(sv.runs(never_bb, 4), epsilon=1).value, 4)
+    0.8619
     """
     if not isinstance(language, FreeLanguage | RunLanguage):
         raise ParameterError(
             "language",
-            expected="a language such as words(alphabet, length) or runs(model, length)",
+            expected="words of one length, such as words(alphabet, length) or runs(model, length)",
             found=type(language).__name__,
         )
-    loss = read_epsilon(epsilon)
+    loss, sure = read_epsilon(epsilon), _read_confidence(confidence)
     reach = min(read_adjacency(adjacency, length=language.length), language.largest_distance)
-    if isinstance(language, FreeLanguage):
-        if prior != "uniform":
-            raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=prior)
-        with precision(STANDARD_PRECISION):
-            least = least_staircase_error(language, loss, reach) if reach else 0
-            return LowerBound(_below(float(least.lower()) if reach else 0.0), None, "uniform", "closed form")
-    return _on_model(language, loss, reach, prior, proved)
+    if isinstance(language, RunLanguage):
+        key = (language, loss, reach, prior, sure, quick)
+        return _known.of(key, lambda: _on_model(language, loss, reach, prior, sure, quick, progress))
+    if prior != "uniform":
+        raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=prior)
+    if reach == 0:
+        return LowerBound(0.0, None, "uniform", "closed form")
+    with precision(STANDARD_PRECISION):
+        least = float_bounds(least_staircase_error(language, loss, reach))[0]
+    return LowerBound(_below(least), None, "uniform", "closed form")
 
 
-@lru_cache(maxsize=32)
-def _on_model(language: RunLanguage, epsilon: Fraction, reach: int, kind: str, proved: bool) -> LowerBound:
-    """The best of the solved programme, of proved tiles, and of tiles some of which are sampled."""
+_known: LastFew[tuple[RunLanguage, Fraction, int, str, float | None, bool], LowerBound] = LastFew(32)
+
+
+def _on_model(
+    language: RunLanguage,
+    epsilon: Fraction,
+    reach: int,
+    kind: str,
+    confidence: float | None,
+    quick: bool,
+    progress: Progress | None,
+) -> LowerBound:
+    """The solved programme where the language is small, else the best tiles."""
     prior = Prior(language, kind)
     if reach == 0:
         return LowerBound(0.0, None, kind, "tiles")
-    decay = _decays(epsilon)
     programme = small_programme(prior, reach)
     if programme is not None:
-        value = programme.bound(float(decay[1])) * (1 - prior.relative_error)
+        value = programme.bound(float(decays(epsilon)[1])) * (1 - prior.relative_error)
         return LowerBound(_below(value), None, kind, "programme")
-    star = None if proved else StarPrices(prior, float(decay[1]), reach)
-    prices = WindowPrices(prior, decay, reach)
-    prices.grow({} if star is None else star.offers)
-    tiles = best_tiling(prices.offers, prior.first, language.length)
-    sure = _below(math.fsum(tile.value for tile in tiles))
-    if star is not None:
-        mixed = best_tiling(better(prices.offers, star.offers), prior.first, language.length)
-        value, mixed = star.evaluated(mixed, CONFIDENCE)
-        if _below(value) > sure:
-            return LowerBound(_below(value), CONFIDENCE, kind, "tiles", mixed)
-    return LowerBound(sure, None, kind, "tiles", tiles)
+    found = tiled_bound(prior, epsilon, reach, confidence=confidence, quick=quick, progress=progress)
+    return LowerBound(_below(found.value), found.confidence, kind, "tiles", found.tiles)
 
 
-def _decays(epsilon: Fraction) -> Floats:
-    """Lower bounds of e^{−εg} for g = 0, 1 …"""
-    return np.array([max(0.0, float(exp_enclosure(-epsilon * steps)[0])) for steps in range(_MOST_STEPS + 1)])
+def _read_confidence(value: Number | None) -> float | None:
+    if value is None:
+        return None
+    confidence = float(exact(value, name="confidence", expected="a number between 0 and 1 such as 0.99"))
+    if not 0 < confidence < 1 or not math.isfinite(math.log(1 - confidence)):
+        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.99", found=value)
+    return confidence
 
 
 def _below(value: float) -> float:

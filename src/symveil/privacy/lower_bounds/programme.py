@@ -4,8 +4,8 @@ P(x|w) ≥ e^{−ε}P(x|v) for adjacent w, v, multiplied by any f_x(w,v) ≥ 0 a
 
     E[d] ≥ Σ_w min_x [π(w)d(w,x) − Σ_v f_x(w,v) + e^{−ε}Σ_v f_x(v,w)]
 
-for every ε-private mechanism (docs/theory/lower-bounds.md, Theorem 6). The solver's multipliers are the best f; since any f will
-do, nothing about the solver has to be believed.
+for every ε-private mechanism (docs/theory/lower-bounds.md, Theorem 6). The solver's multipliers are the best f; since
+any f will do, nothing about the solver has to be believed.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ class SmallProgramme:
 
     def losses(self) -> Floats:
         """d(w, x) for every word and output."""
-        return np.count_nonzero(self.words[:, None, :] != self.outputs[None, :, :], axis=2).astype(np.float64)
+        differs = self.words[:, None, :] != self.outputs[None, :, :]
+        return np.asarray(np.count_nonzero(differs, axis=2), dtype=np.float64)
 
     def bound(self, decay: float) -> float:
-        """A proved lower bound on the expected error, as good as the solver's multipliers; `decay` is at most e^{−ε}."""
+        """A proved bound on the expected error, as good as the solver's multipliers; `decay` is at most e^{−ε}."""
         losses = self.losses()
         count, outputs = losses.shape
         if not len(self.adjacent):
@@ -82,4 +83,4 @@ class SmallProgramme:
         # differences of sums of at most |adjacent| positive numbers
         error = (len(self.adjacent) + 8) * 2.0**-52 * (own + sent + decay * received)
         least = (terms - error).reshape(count, outputs).min(axis=1)
-        return max(0.0, float(least.sum()) - count * 2.0**-52 * float(np.abs(least).sum()))
+        return max(0.0, float(least.sum() - count * 2.0**-52 * np.abs(least).sum()))

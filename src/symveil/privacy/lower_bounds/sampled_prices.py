@@ -1,7 +1,7 @@
 """Star prices averaged over sampled words: a small sample chooses the tiles and their Λ, a fresh one evaluates them.
 
-Prices of a word lie between 0 and ΣΛ, so the empirical-Bernstein inequality of Maurer and Pontil (2009, Theorem 4) gives a
-limit that the true mean is below with probability at most δ: with N prices of mean m and sample variance V,
+Prices of a word lie between 0 and ΣΛ, so the empirical-Bernstein inequality of Maurer and Pontil (2009, Theorem 4)
+gives a limit that the true mean is below with probability at most δ: with N prices of mean m and sample variance V,
 
     m − √(2V·ln(2/δ)/N) − (7/3)·ΣΛ·ln(2/δ)/(N−1).
 
@@ -26,6 +26,7 @@ _SYMBOLS = 800_000
 """How many symbols all words of the evaluation have together."""
 _FEWEST_WORDS, _MOST_WORDS = 2_000, 40_000
 _AT_ONCE = 4_000
+_QUICK_SHARE = 0.15
 # In a long word tiles of every length up to this are tried, and the whole word.
 _LONGEST_TILE = 64
 # Numbers that a pass over all pilot tiles may touch; beyond it fewer words are looked at.
@@ -35,10 +36,11 @@ _PILOT_WORK = 4e8
 class StarPrices:
     """Offers of star prices, chosen on a pilot sample: their values are estimates until they are evaluated."""
 
-    def __init__(self, prior: Prior, decay: float, adjacency: int) -> None:
+    def __init__(self, prior: Prior, decay: float, adjacency: int, *, quick: bool = False) -> None:
         self._prior, self._decay, self._adjacency = prior, decay, adjacency
         length = prior.language.length
-        self.sample_size = int(min(_MOST_WORDS, max(_FEWEST_WORDS, _SYMBOLS // max(length, 1))))
+        self._share = _QUICK_SHARE if quick else 1.0
+        self.sample_size = int(min(_MOST_WORDS, max(_FEWEST_WORDS, self._share * _SYMBOLS // max(length, 1))))
         self._levels: dict[tuple[int, int], float] = {}
         self.offers: dict[tuple[int, int], Tile] = {}
         bits = NotPrivateSeededBits(_PILOT_SEED)
@@ -50,7 +52,7 @@ class StarPrices:
     def _pilot_words(self) -> int:
         length = self._prior.language.length
         passes = (length * min(length, _LONGEST_TILE) + length) * (self._adjacency + 1) ** 2 * 4
-        return int(min(_PILOT_WORDS, max(100, _PILOT_WORK / passes)))
+        return int(min(_PILOT_WORDS, max(100, self._share * _PILOT_WORK / passes)))
 
     def _offer(self, detours: Detours, begin: int, ends: range) -> None:
         for end, sums in zip(ends, star_sums(detours, begin, ends, self._decay, self._adjacency), strict=True):

@@ -6,9 +6,10 @@ sends, u receives the fraction e^{−εg(w,u)}. Whatever the flows are, as long 
 
     λ(u) = min(λ̄(u), received(u)/π(u)),   0 ≤ λ̄ ≤ 1,
 
-is a price (docs/theory/lower-bounds.md, Theorem 5). So flows and λ̄ may come from any search, and rounding matters only in
-the last step. The search: λ̄ and the probabilities p(u) of releasing u_J for u are the two sides of a saddle point; both
-follow their gradients, and flows prefer the words where p is large. What counts is the mean over many steps.
+is a price (docs/theory/lower-bounds.md, Theorem 5). So flows and λ̄ may come from any search, and rounding matters
+only in the last step. The search: λ̄ and the probabilities p(u) of releasing u_J for u are the two sides of a saddle
+point; both follow their gradients, and flows prefer the words where p is large. What counts is the mean over many
+steps.
 """
 
 from __future__ import annotations
@@ -154,8 +155,7 @@ class _Search:
                 step_of_price, step_of_chance = _STEP / (1 + sent), 1 + taken
             received = self._received(rank, per_unit * self.share[:, :, None] * (self.loss - price[:, :, None]))
             elsewhere = (np.matmul(self.flow, rank * chance[:, :, None]) * per_unit).sum(axis=2)
-            for total, value in zip(totals, (price, received, chance), strict=True):
-                total += value
+            totals = [total + value for total, value in zip(totals, (price, received, chance), strict=True)]
             slopes = np.where(self.real, 1 - chance - elsewhere, 0.0), np.where(self.real, received - price, 0.0)
             ahead = slopes if before is None else tuple(2 * new - old for new, old in zip(slopes, before, strict=True))
             before = slopes
@@ -165,7 +165,7 @@ class _Search:
         return totals[0] / steps, totals[1] / steps, totals[2] / steps
 
     def _preferences(self, chance: Floats) -> tuple[Floats, Floats]:
-        """How much flows prefer each word, in the column of its output; and one over the sum for each sender and output."""
+        """How much flows prefer each word, in its output's column; and one over the sum for each sender and output."""
         top = (chance[:, :, None] * self.member).max(axis=1, keepdims=True)
         own_top = np.maximum((self.member * top).sum(axis=2), 1e-300)
         rank = ((chance / own_top) ** _SHARPNESS)[:, :, None] * self.member

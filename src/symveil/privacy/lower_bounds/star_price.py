@@ -1,9 +1,10 @@
 """Price B: what each word can charge to the words around it, over a whole word or a long tile of it.
 
-For 0 < Λ ≤ 1, λ(o) = min(Λ, G₀(o) − Λ·G₁(o)) is a price, where G₁ is the sum of π(w)/π(o)·ζ(w,o) over the other words w of
-the tile, G₀ the same times d(w,o), and ζ ≤ e^{−εg} (docs/theory/lower-bounds.md, Theorem 4). A word that leaves o's path
-and comes back to it makes a *detour*; detours can be taken one by one, so packs of detours with at most b changes in all
-are steps between adjacent words, and ζ = e^{−ε·packs}. Sums over all such words take one pass over the positions.
+For 0 < Λ ≤ 1, λ(o) = min(Λ, G₀(o) − Λ·G₁(o)) is a price, where G₁ is the sum of π(w)/π(o)·ζ(w,o) over the other words w
+of the tile, G₀ the same times d(w,o), and ζ ≤ e^{−εg} (docs/theory/lower-bounds.md, Theorem 4). A word that leaves o's
+path and comes back to it makes a *detour*; detours can be taken one by one, so packs of detours with at most b changes
+in all are steps between adjacent words, and ζ = e^{−ε·packs}. Sums over all such words take one pass over the
+positions.
 
 Detours depend on a short piece of the word only, so each piece that occurs in a sample is looked at once.
 """
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.privacy.lower_bounds.prior import Floats, Integers, Prior
+from symveil.privacy.lower_bounds.prior import LEAST_PRODUCT, Floats, Integers, Prior
 
 Kind = tuple[int, int, int]
 """(positions from the first to the last that may differ, 1 if the next symbol must agree, symbols that differ)."""
@@ -63,7 +64,9 @@ def find_detours(prior: Prior, states: Integers, edges: Integers, adjacency: int
         piece = piece[:, : own.shape[1]]
         pieces, number = np.unique(piece * graph.edge_count + own, return_inverse=True)
         piece = number.reshape(own.shape)
-        unfinished, closed = unfinished.extended(prior, pieces // graph.edge_count, pieces % graph.edge_count, adjacency)
+        unfinished, closed = unfinished.extended(
+            prior, pieces // graph.edge_count, pieces % graph.edge_count, adjacency
+        )
         for (agrees, changes), weights in closed.by_kind(len(pieces)):
             target = found.setdefault((steps - agrees, agrees, changes), np.zeros((count, length)))
             target[:, prior.first : length - steps + 1] += weights[piece]
@@ -91,7 +94,8 @@ class _Closed:
         kind = 2 * self.changes + agrees
         for each in np.unique(kind).tolist():
             rows = kind == each
-            yield (each % 2, each // 2), np.bincount(self.piece[rows], weights=self.weight[rows], minlength=pieces)
+            weights = np.bincount(self.piece[rows], weights=self.weight[rows], minlength=pieces)
+            yield (each % 2, each // 2), weights.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,9 +111,7 @@ class _Unfinished:
         """Some of them."""
         return _Unfinished(self.piece[rows], self.state[rows], self.changes[rows], self.weight[rows])
 
-    def extended(
-        self, prior: Prior, parent: Integers, own: Integers, adjacency: int
-    ) -> tuple[_Unfinished, _Closed]:
+    def extended(self, prior: Prior, parent: Integers, own: Integers, adjacency: int) -> tuple[_Unfinished, _Closed]:
         """One more symbol: for each longer piece (its parent, its last edge) what is still away, and what came back."""
         graph = prior.language.graph
         begin = np.searchsorted(self.piece, np.arange(int(parent.max(initial=-1)) + 2))
@@ -149,7 +151,7 @@ def _merged(piece: Integers, state: Integers, changes: Integers, weight: Floats,
         piece=unique // (adjacency + 1) // states,
         state=unique // (adjacency + 1) % states,
         changes=unique % (adjacency + 1),
-        weight=np.bincount(number, weights=weight, minlength=len(unique)),
+        weight=np.bincount(number, weights=weight, minlength=len(unique)).astype(np.float64),
     )
 
 
@@ -165,8 +167,8 @@ class StarSums:
         """λ(o) for Λ = `level`, rounded down."""
         error = self.relative_error
         charged = self.loss * (1 - error) - level * self.weight * (1 + error)
-        # more than floats can hold is no information
-        return np.clip(np.nan_to_num(charged, nan=0.0, posinf=0.0), 0.0, level)
+        # more than floats can hold is no information; what is lost in numbers too small for them is less than this
+        return np.clip(np.nan_to_num(charged, nan=0.0, posinf=0.0) - LEAST_PRODUCT, 0.0, level)
 
     def best_level(self, cost: float) -> float:
         """The Λ ≤ 1 with the largest mean price less `cost`·Λ.
@@ -197,7 +199,7 @@ def star_sums(detours: Detours, begin: int, ends: range, decay: float, adjacency
     """
     rooms = adjacency + 1
     kinds = sorted(detours.by_kind)
-    # words that have left the path, by (must the next symbol agree?, changes in the open pack): weight, weight × changes
+    # words that left the path, by (must the next symbol agree?, changes in the open pack): weight, weight × changes
     shape = (2, rooms, 2, detours.count)
     at = {begin: np.zeros(shape)}
     operations = 8

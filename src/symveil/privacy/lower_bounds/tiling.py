@@ -55,10 +55,10 @@ def best_tiling(offers: Mapping[tuple[int, int], Tile], first: int, length: int)
     tiles: list[Tile] = []
     end = length - first
     while end > 0:
-        tile = taken[end]
-        if tile is None:
+        last = taken[end]
+        if last is None:
             end -= 1
         else:
-            tiles.append(tile)
-            end = tile.first - first
+            tiles.append(last)
+            end = last.first - first
     return tuple(reversed(tiles))

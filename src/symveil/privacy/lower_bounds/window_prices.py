@@ -1,13 +1,14 @@
 """Proved prices of short tiles, averaged exactly over all contexts of a window around them.
 
-Windows grow as long as the work that is left pays for it: a price of a window of K words costs about K² operations a step,
-and windows that look alike are priced once.
+Windows grow as long as the work that is left pays for it: a price of a window of K words costs about K² operations a
+step, and windows that look alike are priced once.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from symveil.numerics.progress import Progress
 from symveil.privacy.lower_bounds.constant_price import constant_prices
 from symveil.privacy.lower_bounds.prior import Floats, Integers, Prior
 from symveil.privacy.lower_bounds.spread_price import Pattern, spread_prices
@@ -16,9 +17,9 @@ from symveil.privacy.lower_bounds.windows import Windows, windows
 
 # Windows with more words have price 0: the search would take too long.
 _MOST_WORDS = 200
-# In cells, squares of numbers of words: all searches together, and one whose result serves a single position.
-_MOST_WORK = 6_000_000
-_MOST_WORK_FOR_ONE = 600_000
+# In cells, squares of numbers of words: all searches together; and the share of one that serves a single position.
+_MOST_WORK, _QUICK_WORK = 6_000_000, 400_000
+_SHARE_FOR_ONE = 0.1
 # A longer window for a tile must gain this share of the whole bound, or the next one is not tried.
 _LEAST_GAIN = 0.002
 # Up to this length of window tiles of all lengths are tried, beyond it those that have been of use.
@@ -57,10 +58,14 @@ class _Contexts:
 class WindowPrices:
     """The prices of tiles of a language by what is seen in windows around them."""
 
-    def __init__(self, prior: Prior, decay: Floats, adjacency: int) -> None:
+    def __init__(
+        self, prior: Prior, decay: Floats, adjacency: int, *, quick: bool = False, progress: Progress | None = None
+    ) -> None:
         self._prior, self._decay, self._adjacency = prior, decay, adjacency
         self._known: dict[tuple[int, bool], _Contexts | None] = {}
-        self._work_left = float(_MOST_WORK)
+        self._work = float(_QUICK_WORK if quick else _MOST_WORK)
+        self._work_left = self._work
+        self._progress = progress
         self.first, self.length = prior.first, prior.language.length
         self.offers: Offers = {}
 
@@ -74,6 +79,8 @@ class WindowPrices:
             if not tried:
                 break
             for tile in tried:
+                if self._progress:
+                    self._progress(int(self._work - self._work_left), int(self._work))
                 gained = self._offer_all(tile, window)
                 if window >= _TRY_ALL and (gained == 0 or not self._is_used(tile, others)):
                     useful.discard(tile)
@@ -130,7 +137,7 @@ class WindowPrices:
         if contexts.windows.length == 1:
             return True
         cells = float(contexts.cells[contexts.missing(tile, seen)].sum())
-        return cells <= min(self._work_left, _MOST_WORK_FOR_ONE if alone else _MOST_WORK)
+        return cells <= min(self._work_left, self._work * (_SHARE_FOR_ONE if alone else 1))
 
     def _prices(self, contexts: _Contexts, tile: slice, seen: Integers) -> tuple[Floats, str]:
         """The price of each pattern that is seen, the better of two where both apply; and the name of the method."""

@@ -1,8 +1,8 @@
 """All words of a window of a few positions, by what is known around it.
 
-A *context* of a window is the state before it, and the symbol after it with the state that this symbol leads to (nothing
-where the window ends the word). All words of a context can be exchanged without touching the rest of the word, so a
-mechanism must keep ε among them; they are the same at every position.
+A *context* of a window is the state before it, and the symbol after it with the state that this symbol leads to
+(nothing where the window ends the word). All words of a context can be exchanged without touching the rest of the word,
+so a mechanism must keep ε among them; they are the same at every position.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.privacy.lower_bounds.prior import Floats, Integers, Prior
+from symveil.privacy.lower_bounds.prior import LEAST_PRODUCT, Floats, Integers, Prior
 
 MOST_ROWS = 1_000_000
 
@@ -65,7 +65,7 @@ def windows(prior: Prior, length: int, *, to_end: bool) -> Windows | None:
     begins = [last] if to_end else range(prior.first, last)
     reached = np.zeros(graph.state_count, dtype=np.bool_)
     for position in begins:
-        reached |= prior.forward[position] > 0
+        reached |= prior.chance_of[position] > 0
     steps = length if to_end else length + 1
     if _row_count(prior, reached, steps) > MOST_ROWS:
         return None
@@ -81,13 +81,15 @@ def windows(prior: Prior, length: int, *, to_end: bool) -> Windows | None:
         else:
             following = graph.symbol[edges].astype(np.int64)
         state = graph.target[edges].astype(np.int64)
-    kept = weights > 0
+    if weights.min(initial=1.0) < LEAST_PRODUCT:
+        return None  # too small for a relative error that is known
+    kept = np.ones(len(state), dtype=np.bool_)
     if to_end:
-        kept &= graph.accepting[state]
+        kept = graph.accepting[state]
         context = left
     else:
         context = (left * graph.state_count + state) * len(graph.alphabet) + following
-    left, state, context, symbols, weights = (each[kept] for each in (left, state, context, symbols, weights))
+    left, state, context, symbols, weights = left[kept], state[kept], context[kept], symbols[kept], weights[kept]
     order = np.argsort(context, kind="stable")  # rows of a context stay in alphabetical order
     _, begin, sizes = np.unique(context[order], return_index=True, return_counts=True)
     order = order[np.repeat(sizes > 1, sizes)]
@@ -107,9 +109,9 @@ def windows(prior: Prior, length: int, *, to_end: bool) -> Windows | None:
 
 def _row_count(prior: Prior, reached: NDArray[np.bool_], steps: int) -> float:
     graph = prior.language.graph
-    rows = reached.astype(np.float64)
+    rows: Floats = reached.astype(np.float64)
     for _ in range(steps):
-        rows = np.bincount(graph.target, weights=rows[prior.source], minlength=graph.state_count)
+        rows = np.bincount(graph.target, weights=rows[prior.source], minlength=graph.state_count).astype(np.float64)
     return float(rows.sum())
 
 
