@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.command import command
-from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, word_options
+from symveil.cli.explain_setting import explain_settings
+from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, optional_word_options
 from symveil.cli.output import (
     doubts,
     print_facts,
@@ -32,7 +33,10 @@ _MOST_ROWS = 24
 
 
 @command("explain", example="symveil explain abcab --alphabet abc --epsilon 2 --mechanism permute-and-flip")
-@word_options
+@optional_word_options
+@click.option(
+    "--length", metavar="N", type=WHOLE_NUMBER, help="Without a word: the public length of the words averaged over."
+)
 @mechanism_options
 @click.option("--plot", metavar="FILE", type=PATH, help="Plot the law of the distance (.png, .svg).")
 @click.option("--draw", metavar="FILE", type=PATH, help="Draw the word's automaton (.svg, .dot).")
@@ -52,6 +56,7 @@ _MOST_ROWS = 24
 def explain_command(
     source: WordOptions,
     mechanism: MechanismOptions,
+    length: int | None,
     plot: Path | None,
     draw: Path | None,
     curves: Path | None,
@@ -62,9 +67,18 @@ def explain_command(
 
     For the holder of the word only. Shows the guarantee and how it is known, the law of the distance between the word
     and its private versions, the expected error and the size of the automaton.
+
+    Without a word: the averages over all words of --length symbols of the public model, beside the least error that
+    any private mechanism can have. Then --epsilon 1..6 shows several budgets.
     """
     from symveil.workflows.explain import explain_word
 
+    if source.word is None:
+        given = {"--plot": plot, "--draw": draw, "--curves": curves, "--at-distance": at_distance}
+        explain_settings(source, mechanism, length, as_json=as_json, needs_word=given)
+        return
+    if length is not None:
+        raise InputError("length: expected --length without a word, whose length it is, found both")
     require_suffix("draw", draw, (".svg", ".dot"))
     require_suffix("plot", plot, (".png", ".svg"))
     require_suffix("curves", curves, (".png", ".svg", ".json"))
@@ -99,12 +113,15 @@ def explain_command(
 
 
 def _print(explanation: Explanation) -> None:
+    from symveil.workflows.public_averages import bound_sentence
+
     mechanism, law, automaton = explanation.mechanism, explanation.law, explanation.automaton
     parameters = mechanism.parameters_document()
     facts = [
         *_promise(explanation),
         *([("parameters", ", ".join(f"{name} {value}" for name, value in parameters.items()))] if parameters else []),
         ("expected error", f"{law.expected_error:.6g} {_unit(law)}"),
+        *([("on average", bound_sentence(explanation.bound))] if explanation.bound else []),
         ("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"),
     ]
     if explanation.certificate and mechanism.metric == "hamming":

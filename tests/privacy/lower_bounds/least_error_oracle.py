@@ -19,7 +19,6 @@ import symveil as sv
 from tests.mechanisms.random_models import prior_by_definition, words_by_definition
 
 SOLVER_ERROR = 1e-6
-_MOST_CELLS = 30_000
 
 
 @dataclass(frozen=True)
@@ -72,17 +71,17 @@ def _apart(word, other) -> int:
     return sum(a != b for a, b in zip(word, other, strict=True))
 
 
-def random_cases(seed: int, count: int):
-    """`count` cases with at least two words, small enough for the programme."""
+def random_cases(seed: int, count: int, *, most_cells: int = 2_500):
+    """`count` cases with at least two words, small enough for a programme of so many inequalities."""
     rng = np.random.default_rng(seed)
     while count:
-        case = _random_case(rng)
+        case = _random_case(rng, most_cells)
         if case is not None:
             count -= 1
             yield case
 
 
-def _random_case(rng) -> Case | None:
+def _random_case(rng, most_cells: int) -> Case | None:
     length = int(rng.integers(1, 6))
     model = _random_chain(rng) if rng.random() < 0.6 else _random_automaton(rng)
     is_chain = isinstance(model, sv.MarkovChain)
@@ -93,7 +92,7 @@ def _random_case(rng) -> Case | None:
     adjacency = int(rng.integers(1, 4))
     outputs = math.prod(len(set(column)) for column in zip(*words, strict=True))
     near = sum(_apart(one, other) <= adjacency for one, other in itertools.product(words, words)) - len(words)
-    if len(words) < 2 or not near or near * outputs > _MOST_CELLS:
+    if len(words) < 2 or not near or near * outputs > most_cells:
         return None
     weights = [prior_by_definition(model, word) if kind == "chain" else Fraction(1) for word in words]
     shares = np.array([float(weight / sum(weights)) for weight in weights])

@@ -25,10 +25,12 @@ _PILOT_WORDS = 2_000
 _SYMBOLS = 800_000
 """How many symbols all words of the evaluation have together."""
 _FEWEST_WORDS, _MOST_WORDS = 2_000, 40_000
-_AT_ONCE = 4_000
+_AT_ONCE = 2_000
 _QUICK_SHARE = 0.15
-# In a long word tiles of every length up to this are tried, and the whole word.
-_LONGEST_TILE = 64
+_MOST_DETOURS = 1_000_000
+# Tiles of every length up to this are tried, of fewer lengths in long words, and the whole word.
+_LONGEST_TILE, _SHORTEST_LIMIT = 64, 4
+_MOST_TILES = 12_800
 # Numbers that a pass over all pilot tiles may touch; beyond it fewer words are looked at.
 _PILOT_WORK = 4e8
 
@@ -44,14 +46,19 @@ class StarPrices:
         self._levels: dict[tuple[int, int], float] = {}
         self.offers: dict[tuple[int, int], Tile] = {}
         bits = NotPrivateSeededBits(_PILOT_SEED)
-        detours = find_detours(prior, *prior.draw(self._pilot_words(), bits), adjacency)
+        longest = int(max(_SHORTEST_LIMIT, min(_LONGEST_TILE, self._share * _MOST_TILES / max(length, 1))))
+        detours = find_detours(
+            prior, *prior.draw(self._pilot_words(longest), bits), adjacency, most=int(self._share * _MOST_DETOURS)
+        )
+        # the fresh sample must be priced by what was chosen before it was drawn
+        self._longest_detour = detours.steps
         for begin in range(prior.first, length):
-            last = length if begin == prior.first else min(length, begin + _LONGEST_TILE)
+            last = length if begin == prior.first else min(length, begin + longest)
             self._offer(detours, begin, range(begin, last))
 
-    def _pilot_words(self) -> int:
+    def _pilot_words(self, longest: int) -> int:
         length = self._prior.language.length
-        passes = (length * min(length, _LONGEST_TILE) + length) * (self._adjacency + 1) ** 2 * 4
+        passes = (length * min(length, longest) + length) * (self._adjacency + 1) ** 2 * 4
         return int(min(_PILOT_WORDS, max(100, self._share * _PILOT_WORK / passes)))
 
     def _offer(self, detours: Detours, begin: int, ends: range) -> None:
@@ -90,7 +97,9 @@ class StarPrices:
         parts = []
         for begin in range(0, self.sample_size, _AT_ONCE):
             part = slice(begin, begin + _AT_ONCE)
-            detours = find_detours(self._prior, states[part], edges[part], self._adjacency)
+            detours = find_detours(
+                self._prior, states[part], edges[part], self._adjacency, longest=self._longest_detour
+            )
             rows = []
             for tile in tiles:
                 (sums,) = star_sums(detours, tile.first, range(tile.last, tile.last + 1), self._decay, self._adjacency)

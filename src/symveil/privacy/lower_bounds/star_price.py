@@ -22,20 +22,29 @@ from symveil.privacy.lower_bounds.prior import LEAST_PRODUCT, Floats, Integers, 
 Kind = tuple[int, int, int]
 """(positions from the first to the last that may differ, 1 if the next symbol must agree, symbols that differ)."""
 
-# Beyond so many unfinished detours the longer ones are left out; ζ = 0 for them is allowed.
-_MOST_UNFINISHED = 4_000_000
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detours:
-    """The weights of the detours of each kind that begin at each position of each sampled word, relative to its own."""
+    """The weights of the detours of each kind that begin at each position of each sampled word, relative to its own.
+
+    Detours of more than `steps` steps are left out, or there are none.
+    """
 
     count: int
     length: int
+    steps: int
     by_kind: dict[Kind, Floats] = field(repr=False)
 
 
-def find_detours(prior: Prior, states: Integers, edges: Integers, adjacency: int) -> Detours:
+def find_detours(
+    prior: Prior,
+    states: Integers,
+    edges: Integers,
+    adjacency: int,
+    *,
+    most: int | None = None,
+    longest: int | None = None,
+) -> Detours:
     """All detours of sampled words with at most `adjacency` changes.
 
     Parameters
@@ -46,6 +55,10 @@ def find_detours(prior: Prior, states: Integers, edges: Integers, adjacency: int
         A row for each sampled word, as `Prior.draw` returns them.
     adjacency
         How many symbols of a detour may differ.
+    most
+        Beyond so many unfinished detours longer ones are left out: ζ = 0 is allowed for them.
+    longest
+        Detours of more steps are left out.
     """
     graph, length = prior.language.graph, prior.language.length
     count = len(states)
@@ -59,7 +72,8 @@ def find_detours(prior: Prior, states: Integers, edges: Integers, adjacency: int
         changes=np.zeros(len(begins), dtype=np.int64),
         weight=np.ones(len(begins)),
     )
-    for steps in range(1, length - prior.first + 1):
+    steps = 0
+    for steps in range(1, min(length - prior.first, length if longest is None else longest) + 1):
         own = edges[:, prior.first + steps - 1 :]
         piece = piece[:, : own.shape[1]]
         pieces, number = np.unique(piece * graph.edge_count + own, return_inverse=True)
@@ -74,9 +88,10 @@ def find_detours(prior: Prior, states: Integers, edges: Integers, adjacency: int
         for (_, changes), weights in _Closed(accepted.piece, accepted.changes, accepted.weight).by_kind(len(pieces)):
             target = found.setdefault((steps, 0, changes), np.zeros((count, length)))
             target[:, length - steps] += weights[piece[:, -1]]
-        if not len(unfinished.piece) or len(unfinished.piece) > _MOST_UNFINISHED:
+        if not len(unfinished.piece) or (most is not None and len(unfinished.piece) > most):
             break
-    return Detours(count=count, length=length, by_kind={kind: each for kind, each in found.items() if each.any()})
+    by_kind = {kind: each for kind, each in found.items() if each.any()}
+    return Detours(count=count, length=length, steps=steps, by_kind=by_kind)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

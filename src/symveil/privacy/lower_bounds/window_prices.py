@@ -19,6 +19,8 @@ from symveil.privacy.lower_bounds.windows import Windows, windows
 _MOST_WORDS = 200
 # In cells, squares of numbers of words: all searches together; and the share of one that serves a single position.
 _MOST_WORK, _QUICK_WORK = 6_000_000, 400_000
+# Words of all contexts of a window together; beyond it the window is not looked at.
+_MOST_ROWS, _QUICK_ROWS = 1_000_000, 200_000
 _SHARE_FOR_ONE = 0.1
 # A longer window for a tile must gain this share of the whole bound, or the next one is not tried.
 _LEAST_GAIN = 0.002
@@ -65,6 +67,7 @@ class WindowPrices:
         self._known: dict[tuple[int, bool], _Contexts | None] = {}
         self._work = float(_QUICK_WORK if quick else _MOST_WORK)
         self._work_left = self._work
+        self._most_rows = _QUICK_ROWS if quick else _MOST_ROWS
         self._progress = progress
         self.first, self.length = prior.first, prior.language.length
         self.offers: Offers = {}
@@ -128,7 +131,7 @@ class WindowPrices:
 
     def _contexts(self, window: int, to_end: bool) -> _Contexts | None:
         if (window, to_end) not in self._known:
-            found = windows(self._prior, window, to_end=to_end)
+            found = windows(self._prior, window, to_end=to_end, most_rows=self._most_rows)
             weighted = self._prior.kind != "uniform"
             self._known[window, to_end] = None if found is None else _Contexts(found, weighted=weighted)
         return self._known[window, to_end]

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from symveil.privacy.lower_bounds.prior import LEAST_PRODUCT, Floats, Integers, Prior
 
-MOST_ROWS = 1_000_000
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Windows:
@@ -50,8 +48,8 @@ class Windows:
         )
 
 
-def windows(prior: Prior, length: int, *, to_end: bool) -> Windows | None:
-    """The windows of a length, within the word or at its end; None where there are too many words to list.
+def windows(prior: Prior, length: int, *, to_end: bool, most_rows: int = 1_000_000) -> Windows | None:
+    """The windows of a length, within the word or at its end; None where they have more than `most_rows` words.
 
     >>> import symveil as sv
     >>> rows = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
@@ -67,7 +65,7 @@ def windows(prior: Prior, length: int, *, to_end: bool) -> Windows | None:
     for position in begins:
         reached |= prior.chance_of[position] > 0
     steps = length if to_end else length + 1
-    if _row_count(prior, reached, steps) > MOST_ROWS:
+    if _row_count(prior, reached, steps) > most_rows:
         return None
     left = state = np.flatnonzero(reached)
     weights = np.ones(len(left))
