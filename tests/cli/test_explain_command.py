@@ -19,6 +19,7 @@ KEYS = {
     "distances",
     "expected_error",
     "bounds",
+    "lower_bound",
     "automaton",
     "protection",
     "certificate",

@@ -1,7 +1,7 @@
 """Random small languages, and the least expected error on them: the linear programme over all mechanisms, written out.
 
-Nothing here calls the code under test: words and priors come from definitions, the optimum from HiGHS, which is right to
-about 1e-7.
+Nothing here calls the code under test: words and priors come from definitions, the optimum from HiGHS, which is right
+to about 1e-7.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import symveil as sv
-from tests.mechanisms.random_models import prior_by_definition, words_by_definition
 
 SOLVER_ERROR = 1e-6
 
@@ -85,7 +84,8 @@ def _random_case(rng, most_cells: int) -> Case | None:
     length = int(rng.integers(1, 6))
     model = _random_chain(rng) if rng.random() < 0.6 else _random_automaton(rng)
     is_chain = isinstance(model, sv.MarkovChain)
-    words = words_by_definition(model, length)
+    chances = _chain_words(model, length) if is_chain else _automaton_words(model, length)
+    words = list(chances)
     public_start = is_chain and bool(rng.random() < 0.4)
     kind = "chain" if is_chain and rng.random() < 0.5 else "uniform"
     epsilon = Fraction(int(rng.choice([1, 3, 10, 20, 40, 80])), 10)
@@ -94,10 +94,34 @@ def _random_case(rng, most_cells: int) -> Case | None:
     near = sum(_apart(one, other) <= adjacency for one, other in itertools.product(words, words)) - len(words)
     if len(words) < 2 or not near or near * outputs > most_cells:
         return None
-    weights = [prior_by_definition(model, word) if kind == "chain" else Fraction(1) for word in words]
+    weights = [chances[word] if kind == "chain" else Fraction(1) for word in words]
     shares = np.array([float(weight / sum(weights)) for weight in weights])
     language = sv.runs(model, length, public_start=public_start)
     return Case(language, words, shares, kind, epsilon, adjacency)
+
+
+def _chain_words(chain: sv.MarkovChain, length: int) -> dict[tuple[str, ...], Fraction]:
+    """Every trajectory with its chance, a hidden first state being uniform."""
+    chance = {(source, target): value for source, target, value in chain.transitions}
+    found = {}
+    for word in itertools.product(chain.states, repeat=length):
+        path = word if chain.initial is None else (chain.initial, *word)
+        steps = [chance.get(pair, Fraction(0)) for pair in itertools.pairwise(path)]
+        if all(steps):
+            found[word] = math.prod(steps, start=Fraction(1))
+    return found
+
+
+def _automaton_words(automaton: sv.Automaton, length: int) -> dict[tuple[str, ...], Fraction]:
+    """Every accepted word: followed through the sets of states that it can lead to."""
+    found = {}
+    for word in itertools.product("abc", repeat=length):
+        current = {automaton.initial}
+        for symbol in word:
+            current = {q for p, read, q in automaton.transitions if read == symbol and p in current}
+        if current & set(automaton.accepting):
+            found[word] = Fraction(1)
+    return found
 
 
 def _random_chain(rng) -> sv.MarkovChain:

@@ -10,7 +10,8 @@ from symveil.privacy.lower_bounds.prior import Prior
 from symveil.privacy.lower_bounds.small_language import small_programme
 from symveil.privacy.lower_bounds.star_price import find_detours, star_sums
 from symveil.privacy.lower_bounds.tiled_bound import decays, tiled_bound
-from tests.privacy.lower_bounds.least_error_oracle import SOLVER_ERROR, Case, random_cases
+
+from .least_error_oracle import SOLVER_ERROR, Case, random_cases
 
 
 def check_every_price(case: Case) -> tuple[float, float]:

@@ -107,7 +107,7 @@ def lower_bound(
     0.6737
     >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     >>> round(sv.lower_bound(sv.runs(never_bb, 4), epsilon=1).value, 4)
-    0.8619
+    0.8051
     """
     if not isinstance(language, FreeLanguage | RunLanguage):
         raise ParameterError(
