@@ -64,7 +64,7 @@ _MECHANISM_OPTIONS: list[Option] = [
     number_option("--cutoff", "K", text="With truncated-levenshtein: words farther than K edits are all alike."),
     click.option(
         "--cost",
-        type=OneOf(["hamming", "swap", "given"]),
+        type=OneOf(("hamming", "swap", "given")),
         help="On a model: how far a word is. swap counts swaps that adjacent words can make.",
     ),
     file_option("--costs", text="What wrong symbols cost: CSV of symbol, symbol, cost."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
@@ -10,7 +10,15 @@ from symveil.drawing.diagram import Diagram
 from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
 from symveil.models.model_diagrams import automaton_diagram
-from symveil.models.names import ordered_names, require_known, require_name, require_names, require_rows, shown
+from symveil.models.names import (
+    mentioned_names,
+    ordered_names,
+    require_known,
+    require_name,
+    require_names,
+    require_rows,
+    shown,
+)
 
 Transition = tuple[str, str | None, str]
 """(state, symbol, state); the symbol None is a silent move."""
@@ -64,7 +72,7 @@ class Automaton(Drawable):
     ) -> Self:
         """An automaton from rows (state, symbol or None, state)."""
         rows = cast("list[Transition]", require_rows(transitions, columns=_COLUMNS))
-        names = ordered_names(states, _mentioned_states(rows), kind="state")
+        names = ordered_names(states, mentioned_names(rows, 0, 2), kind="state")
         return cls(states=names, transitions=tuple(rows), initial=initial, accepting=accepting)  # type: ignore[arg-type]
 
     def to_diagram(self) -> Diagram:
@@ -110,7 +118,7 @@ class TransitionSystem(Drawable):
     ) -> Self:
         """A transition system from rows (state, action, state)."""
         rows = cast("list[tuple[str, str, str]]", require_rows(transitions, columns=_COLUMNS))
-        names = ordered_names(states, _mentioned_states(rows), kind="state")
+        names = ordered_names(states, mentioned_names(rows, 0, 2), kind="state")
         return cls(states=names, transitions=tuple(rows), initial=initial)
 
     def to_diagram(self) -> Diagram:
@@ -122,12 +130,6 @@ class TransitionSystem(Drawable):
             f"TransitionSystem({len(self.states)} states, {len(self.transitions)} transitions, "
             f"initial {self.initial!r})"
         )
-
-
-def _mentioned_states(rows: Sequence[Transition]) -> Iterator[tuple[str, str]]:
-    for index, (source, _, target) in enumerate(rows):
-        yield f"transitions[{index}][0]", source
-        yield f"transitions[{index}][2]", target
 
 
 def _validate(model: Automaton | TransitionSystem, *, silent_allowed: bool) -> dict[str, None]:

@@ -59,7 +59,7 @@ def grid_svg(language: Language, codes: tuple[int, ...], law: NDArray[np.float64
             heat=float(through[position, errors]),
             value=_share(through[position, errors]),
             annotation="" if position == length else _share(errs[position, errors]),
-            told=_tooltip(position, errors, through[position, errors], errs[position, errors], length),
+            hint=_hint(position, errors, through[position, errors], errs[position, errors], length),
         )
         for index, position in enumerate(columns.tolist())
         for errors in rows
@@ -84,6 +84,6 @@ def _share(value: float) -> str:
     return f"{percent:.1f}%" if percent < 9.95 else f"{percent:.0f}%"
 
 
-def _tooltip(position: int, errors: int, through: float, errs: float, length: int) -> str:
+def _hint(position: int, errors: int, through: float, errs: float, length: int) -> str:
     told = f"after {position} symbols, {errors} changed: probability {through:.4g}"
     return told if position == length else f"{told}; the next one is changed with probability {errs:.4g}"

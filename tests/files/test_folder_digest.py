@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from symveil.errors import FileError
-from symveil.io.folder_digest import digest_of_folder, released_files
+from symveil.files.atomic import digest_of_folder, released_files
 
 
 @pytest.fixture

@@ -13,15 +13,12 @@ from numpy.typing import NDArray
 from symveil.engines.batch import ReleasePlan
 
 Ask = Callable[[list[str], list[int]], None]
-"""Told persons and how many sequences each of them has."""
-
-Progress = Callable[[str, float, int], None]
-"""Told what is being done, how much of it is done (0 to 1), and how many records that is."""
+"""Called with persons and how many sequences each of them has."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """An output that stands aside: its digest, and what may be told about it."""
+    """An output that stands aside: its digest, and what may be said about it."""
 
     digest: str
     sequences: int
@@ -44,18 +41,6 @@ class Written:
             "dropped_over_budget": self.over_budget,
             "symbols": self.symbols,
         }
-
-
-class Output(ABC):
-    """An output that is being made aside."""
-
-    @abstractmethod
-    def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
-        """Draw and write everything, except what belongs to the persons who are left out; on the disk when done."""
-
-    @abstractmethod
-    def publish(self) -> None:
-        """Put it in its place, in one step."""
 
 
 class Job(ABC):
@@ -88,8 +73,16 @@ class Job(ABC):
         """Look through the input before anybody is charged: refuse what can be refused, and tell whose it is."""
 
     @abstractmethod
-    def output(self, tag: str) -> AbstractContextManager[Output]:
-        """Begin the output of the release `tag`; what an earlier run left aside is gone."""
+    def output(self, tag: str) -> AbstractContextManager[None]:
+        """Begin the output of the release `tag`; what an earlier run left aside is gone. Inside it: write, publish."""
+
+    @abstractmethod
+    def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
+        """Draw and write everything, except what belongs to the persons who are left out; on the disk when done."""
+
+    @abstractmethod
+    def publish(self) -> None:
+        """Put the output in its place, in one step."""
 
     @abstractmethod
     def agrees_with(self, counts: dict[str, int]) -> bool:

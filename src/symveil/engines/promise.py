@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil import __version__
+from symveil.engines.job import Job, Written
+from symveil.engines.protocol import Price
 from symveil.errors import ParameterError
 from symveil.io.manifest import FORMAT, Manifest, alphabet_digest, model_digest
 from symveil.languages.any_length import AnyLength
@@ -26,8 +27,6 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import at_least, spelled
 from symveil.privacy.parameters import require_spellable
 from symveil.privacy.protection import Protection, protection
-from symveil.workflows.releasing.job import Job, Written
-from symveil.workflows.releasing.protocol import Price
 
 _LARGEST_FOR_PROTECTION = 200_000
 """Length × transitions up to which the protection is worked out."""
@@ -96,21 +95,30 @@ def parameters(release: Release, **others: object) -> dict[str, Any]:
 
 
 def manifest(
-    release: Release, job: Job, release_id: str, written: Written, *, model_file: Path | None, charged: bool
+    release: Release,
+    job: Job,
+    release_id: str,
+    written: Written,
+    *,
+    version: str,
+    model_file: Path | None,
+    charged: bool,
 ) -> Manifest:
     """The manifest of a release. Averages in it are over the public model, never over the data."""
     promise = promised(release, written.lengths, charged=charged)
-    told_first = ("mechanism", "epsilon", "epsilon_exact", "eta", "b", "how", "guarantee")
+    # the plain name: which folders its holder has is nobody's business, and the check looks beside the manifest
+    file_name = None if model_file is None else model_file.name
+    first = ("mechanism", "epsilon", "epsilon_exact", "eta", "b", "how", "guarantee")
     return Manifest(
         {
             "format": FORMAT,
-            "version": __version__,
+            "version": version,
             "release_id": release_id,
-            **{key: promise[key] for key in told_first},
+            **{key: promise[key] for key in first},
             "parameters": release.document(),
             "classes": promise["classes"],
             "alphabet": [str(symbol) for symbol in release.alphabet.symbols] if release.model is None else None,
-            "model": None if release.model is None else {"kind": release.model.kind, "file": _name(model_file)},
+            "model": None if release.model is None else {"kind": release.model.kind, "file": file_name},
             "digests": {
                 "model": None if release.model is None else model_digest(release.model),
                 "alphabet": alphabet_digest(release.alphabet),
@@ -131,6 +139,7 @@ def promised(release: Release, lengths: NDArray[np.int64], *, charged: bool) -> 
     classes = release.mechanism.classes(lengths)
     rates = {each.rate for each in classes}
     names = {each.mechanism for each in classes}
+    near = middle_protection(release, lengths)
     how = max((each.guarantee.how for each in classes), key=_WEAKNESS.__getitem__, default="exact")
     return {
         "mechanism": names.pop() if len(names) == 1 else release.mechanism.name,
@@ -141,28 +150,18 @@ def promised(release: Release, lengths: NDArray[np.int64], *, charged: bool) -> 
         "how": how,
         "guarantee": {"epsilon": max((each.guarantee.epsilon for each in classes), default=0.0), "how": how},
         "classes": [_class_document(each) for each in classes],
-        "protection": _protection(release, lengths),
+        "protection": None if near is None else near.document(),
         "charged": shown_units(charged_units(release.choice.epsilon)) if charged else None,
     }
 
 
-def _class_document(found: LengthClass) -> dict[str, object]:
+def _class_document(each: LengthClass) -> dict[str, object]:
     return {
-        "lengths": list(found.lengths),
-        "mechanism": found.mechanism,
-        "eta": None if found.rate is None else spelled(found.rate),
-        "guarantee": found.guarantee.document(),
+        "lengths": list(each.lengths),
+        "mechanism": each.mechanism,
+        "eta": None if each.rate is None else spelled(each.rate),
+        "guarantee": each.guarantee.document(),
     }
-
-
-def _name(path: Path | None) -> str | None:
-    """Its plain name: which folders its holder has is nobody's business, and the check looks beside the manifest."""
-    return None if path is None else path.name
-
-
-def _protection(release: Release, lengths: NDArray[np.int64]) -> dict[str, object] | None:
-    found = middle_protection(release, lengths)
-    return None if found is None else found.document()
 
 
 def middle_protection(release: Release, lengths: NDArray[np.int64]) -> Protection | None:

@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from symveil.engines.job import Job, Written
+from symveil.engines.settings import Settings, WorkedOut
 from symveil.errors import LedgerError
 from symveil.io.manifest import check_manifest_place, write_manifest
 from symveil.ledger.charging import OverBudget, Request, charging, check_unit
@@ -25,8 +27,6 @@ from symveil.ledger.lifecycle import LedgerRelease, find_release, finish, pendin
 from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
 from symveil.randomness import new_release_key
-from symveil.workflows.releasing.job import Job, Written
-from symveil.workflows.releasing.settings import Settings, WorkedOut
 
 ManifestText = Callable[[str, Written], str]
 """The manifest of a release, given its id and what was written."""
@@ -70,10 +70,10 @@ class Protocol:
         check_manifest_place(self.target)
         release_id = self.release_id or new_release_id()
         plan = self.job.plan(release_id, new_release_key())
-        with self.job.output(release_id) as output:
-            written = output.write(plan, [])
+        with self.job.output(release_id):
+            written = self.job.write(plan, [])
             text = self.manifest_text(release_id, written)
-            output.publish()
+            self.job.publish()
         return self._finished(release_id, text, written=written)
 
     def with_ledger(self, database: Database, price: Price, over_budget: OverBudget) -> Finished:
@@ -97,14 +97,14 @@ class Protocol:
         key = (known.key if known is not None else None) or new_release_key()
         with charging(database) as open_charge:
             self.job.survey(self.job.plan(release_id, key), open_charge.ask)
-            found = self.worked_out(self.job)
-            settings = replace(self.settings, worked_out=found.digest)
+            decided = self.worked_out(self.job)
+            settings = replace(self.settings, worked_out=decided.digest)
             request = Request(
                 release_id=release_id,
                 charge=price.charge,
                 loss=price.loss,
                 unit=price.unit,
-                mechanism=found.mechanism,
+                mechanism=decided.mechanism,
                 record=self.job.record,
                 out=out,
                 settings=settings.text(),
@@ -132,7 +132,7 @@ class Protocol:
     def _drawn(
         self, database: Database, release: LedgerRelease, left_out: list[str], fingerprint: bytes, settings: Settings
     ) -> Finished:
-        with self.job.output(release.release_id) as output:
+        with self.job.output(release.release_id):
             # anyone who holds the output alone writes this release; another run may have done so just now
             current = find_release(database, release.release_id) or release
             self._refuse_other(current, fingerprint)
@@ -141,7 +141,7 @@ class Protocol:
             self._refuse_other_words(current, settings)
             if current.key is None:
                 raise LedgerError(f"release {release.release_id}: expected it to be ours, found another run's")
-            written = output.write(self.job.plan(release.release_id, current.key), left_out)
+            written = self.job.write(self.job.plan(release.release_id, current.key), left_out)
             if self.job.fingerprint() != fingerprint:  # who was read for writing must be who was read for charging
                 raise LedgerError(
                     f"release {release.release_id}: expected an input that stays as it is while it is released, found "
@@ -149,7 +149,7 @@ class Protocol:
                 )
             text = self.manifest_text(release.release_id, written)
             text = record_digest(database, release, digest=written.digest, drawn=written.drawn, manifest=text)
-            output.publish()
+            self.job.publish()
             finished = self._finished(release.release_id, text, written=written)
             finish(database, release, parameters=self.settings.asked_text())
         return finished
@@ -158,7 +158,7 @@ class Protocol:
         """One id, one release. Once it is done the parameters can still be compared, and what is public of the
         input (`_in_place`): its key, and with it all that was known of the secret words, is gone.
         """
-        name, kept = known.release_id, None if known.settings is None else Settings.read(known.settings)
+        name, recorded = known.release_id, None if known.settings is None else Settings.read(known.settings)
         if known.state == "abandoned":
             raise LedgerError(
                 f"release {name}: expected a release that may still be drawn, found it abandoned; its key is gone and "
@@ -168,20 +168,22 @@ class Protocol:
             if not known.had_parameters(self.settings.asked_text()):
                 raise LedgerError(
                     f"release {name}: expected the same parameters as when it was made, found "
-                    f"{_listed(self._other_parameters(kept))}; it is done: use another --release-id, which is "
+                    f"{_listed(self._other_parameters(recorded))}; it is done: use another --release-id, which is "
                     "charged anew"
                 )
         elif not self._is_ours(known, fingerprint):
-            found = self._other_parameters(kept) if kept is not None else ["others, or a release that 0.2 began"]
+            different = ["others, or a release that 0.2 began"]
+            if recorded is not None:
+                different = self._other_parameters(recorded) or ["another input"]
             raise LedgerError(
                 f"release {name}: expected the same input and parameters as when it was charged, found "
-                f"{_listed(found or ['another input'])}; finish it as it was, use another --release-id, or close it: "
+                f"{_listed(different)}; finish it as it was, use another --release-id, or close it: "
                 f"{_abandoning(name)}"
             )
 
-    def _other_parameters(self, kept: Settings | None) -> list[str]:
-        return [] if kept is None else replace(self.settings, made_by=kept.made_by).differences(
-            replace(kept, worked_out=self.settings.worked_out)
+    def _other_parameters(self, recorded: Settings | None) -> list[str]:
+        return [] if recorded is None else replace(self.settings, made_by=recorded.made_by).differences(
+            replace(recorded, worked_out=self.settings.worked_out)
         )  # fmt: skip
 
     def _refuse_other_words(self, known: LedgerRelease, settings: Settings) -> None:
@@ -192,10 +194,10 @@ class Protocol:
                 "which did not write down what decides its words; finish it with the version that began it, or close "
                 f"it: {_abandoning(known.release_id)}"
             )
-        kept = Settings.read(known.settings)
+        recorded = Settings.read(known.settings)
         if settings.worked_out is None:  # not known yet, or not before something is drawn
-            kept = replace(kept, worked_out=None)
-        if different := settings.differences(kept):
+            recorded = replace(recorded, worked_out=None)
+        if different := settings.differences(recorded):
             raise LedgerError(
                 f"release {known.release_id}: expected what decides its words to be as when it was charged, found "
                 f"{_listed(different)}; finish it as it was begun, or close it: {_abandoning(known.release_id)}"
@@ -246,8 +248,8 @@ def _abandoning(release_id: str) -> str:
     return f"symveil ledger abandon --release-id {release_id} (its charge stays), and release anew under another id"
 
 
-def _listed(found: list[str]) -> str:
-    return " and ".join(found[:_MOST_LISTED]) + (" and more" if len(found) > _MOST_LISTED else "") or "others"
+def _listed(names: list[str]) -> str:
+    return " and ".join(names[:_MOST_LISTED]) + (" and more" if len(names) > _MOST_LISTED else "") or "others"
 
 
 _MOST_LISTED = 3

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.drawing import saving
 from symveil.errors import FileError
-from symveil.io.aside import AsideFile, aside_of, digest_of, make_own_folder
+from symveil.files import atomic
+from symveil.files.atomic import AsideFile, aside_of, digest_of, make_own_folder
 from symveil.io.sequences.duplicates import SeenNames
 
 
@@ -58,7 +58,7 @@ def test_what_a_killed_run_left_is_replaced(tmp_path):
 
 def test_only_one_process_writes_a_release(tmp_path):
     code = (
-        "import sys, pathlib\nfrom symveil.io.aside import AsideFile\n"
+        "import sys, pathlib\nfrom symveil.files.atomic import AsideFile\n"
         "try:\n    AsideFile(pathlib.Path(sys.argv[1]), 'r1')\nexcept ValueError as error:\n    print(error)"
     )
     with AsideFile(tmp_path / "out.csv", "r1"):
@@ -126,10 +126,10 @@ def test_small_files_are_not_written_through_a_planted_link(tmp_path, monkeypatc
     """Pictures, reports, manifests and models: their names beside the place can be guessed too."""
     victim = tmp_path / "victim"
     victim.write_text("mine")
-    monkeypatch.setattr(saving, "_number", itertools.count())
+    monkeypatch.setattr(atomic, "_number", itertools.count())
     planted = tmp_path / f".out.svg.{os.getpid()}-0.aside"
     planted.symlink_to(victim)
-    saving.save(tmp_path / "out.svg", b"<svg/>")
+    atomic.write_files({tmp_path / "out.svg": b"<svg/>"})
     assert (victim.read_text(), (tmp_path / "out.svg").read_bytes(), planted.is_symlink()) == ("mine", b"<svg/>", True)
 
 

@@ -1,28 +1,86 @@
-"""A large file written so that nobody ever meets half of it: aside, readable for its owner only, renamed at the end.
+"""Files that are whole or not there: written aside, and renamed at the end.
 
-The aside of a release has a name of its own, so that a run after a kill finds and replaces it; a lock
-that the system drops with the process keeps two runs from writing the same one. Names can be guessed: where
-others may write to the folder too, a link or a file that somebody planted under that name is not written to.
+Finished content goes through `write_files`. A large file is written piece by piece into an `AsideFile`, readable for
+its owner only. The aside of a release has a name of its own, so that a run after a kill finds and replaces it; a lock
+that the system drops with the process keeps two runs from writing the same one. Names can be guessed: where others may
+write to the folder too, a link or a file that somebody planted under that name is not written to.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import io
+import itertools
 import os
 import stat
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, Self
 
-from symveil.drawing.opening import open_regular
 from symveil.errors import FileError, reason
+from symveil.files.opening import is_regular, open_regular
 
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
-_CHUNK = 1 << 20
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+_number = itertools.count()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in one step."""
+    write_files({path: text.encode()})
+
+
+def write_files(contents: Mapping[Path, bytes]) -> None:
+    """Write finished files: all aside first, then renamed, so that where one cannot be written none is."""
+    asides: dict[Path, Path] = {}
+    path = Path()
+    made: list[Path] = []
+    try:
+        for path, content in contents.items():
+            made += _make_folder(path.parent)
+            with _new_beside(path, asides) as file:
+                file.write(content)
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        for path, aside in asides.items():
+            aside.replace(path)
+    except OSError as error:
+        _discard(asides.values(), made)
+        raise _no_place(path, error) from None
+    except BaseException:
+        _discard(asides.values(), made)
+        raise
+
+
+def _new_beside(path: Path, asides: dict[Path, Path]) -> BinaryIO:
+    """A new file beside `path`, noted in `asides`: what is there, also a link that was planted, is not written to."""
+    while True:
+        asides[path] = path.with_name(f".{path.name}.{os.getpid()}-{next(_number)}.aside")
+        with contextlib.suppress(FileExistsError):
+            return asides[path].open("xb")
+
+
+def _make_folder(folder: Path) -> list[Path]:
+    """Make a folder and those above it; returns the new ones, outermost first."""
+    missing = list(itertools.takewhile(lambda each: not each.exists(), (folder, *folder.parents)))[::-1]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _discard(asides: Iterable[Path], folders: list[Path]) -> None:
+    """Leave nothing behind; what cannot be removed was not written, and the first error says more."""
+    for aside in asides:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+    for folder in reversed(folders):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 class AsideFile(io.RawIOBase):
@@ -146,12 +204,39 @@ def digest_of(path: Path) -> str | None:
         raise FileError(str(path), expected="a readable file", found=reason(error, otherwise="none")) from None
 
 
+def released_files(folder: Path) -> list[Path]:
+    """The files of a release, in order: what is hidden is the cluster's own, what is no regular file is refused.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     for name in ("part-1.parquet", "part-0.parquet", "_SUCCESS", ".part-0.parquet.crc"):
+    ...         _ = Path(place, name).write_bytes(b"")
+    ...     [file.name for file in released_files(Path(place))]
+    ['part-0.parquet', 'part-1.parquet']
+    """
+    files = [file for file in sorted(folder.rglob("*")) if not file.name.startswith((".", "_"))]
+    for file in files:
+        if not is_regular(file, follow=False) and (file.is_symlink() or not file.is_dir()):
+            raise FileError(str(file), expected="regular files in the folder of a release", found="a link or a device")
+    return [file for file in files if not file.is_dir()]
+
+
+def digest_of_folder(folder: Path) -> str | None:
+    """The SHA-256 over the names and SHA-256s of its visible files; None where there is no such folder."""
+    if not folder.is_dir():
+        return None
+    whole = hashlib.sha256()
+    for file in released_files(folder):
+        whole.update(f"{file.relative_to(folder).as_posix()}\0{digest_of(file)}\n".encode())
+    return whole.hexdigest()
+
+
 def make_own_folder(folder: Path) -> None:
     """Make a folder for its owner only, or take the one that an earlier run left; not one that a link leads to."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    found = os.lstat(folder)
-    if not stat.S_ISDIR(found.st_mode) or _is_foreign(found):
-        raise _planted(folder, "a symbolic link" if stat.S_ISLNK(found.st_mode) else "somebody else's folder")
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode) or _is_foreign(status):
+        raise _planted(folder, "a symbolic link" if stat.S_ISLNK(status.st_mode) else "somebody else's folder")
     folder.chmod(0o700)
 
 
@@ -167,21 +252,18 @@ def sync_folder(folder: Path) -> None:
         os.close(number)
 
 
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
-
-
-def _refuse_foreign(aside: Path, found: os.stat_result) -> None:
+def _refuse_foreign(aside: Path, status: os.stat_result) -> None:
     """Refuse what is not a file of one's own: who made it could read it, and a second name of it may be any file."""
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise _planted(aside, "something else")
-    if found.st_nlink > 1:
+    if status.st_nlink > 1:
         raise _planted(aside, "a file that has another name too")
-    if _is_foreign(found):
+    if _is_foreign(status):
         raise _planted(aside, "somebody else's")
 
 
-def _is_foreign(found: os.stat_result) -> bool:
-    return hasattr(os, "geteuid") and found.st_uid != os.geteuid()
+def _is_foreign(status: os.stat_result) -> bool:
+    return hasattr(os, "geteuid") and status.st_uid != os.geteuid()
 
 
 def _planted(aside: Path, found: str) -> FileError:

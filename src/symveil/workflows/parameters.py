@@ -16,7 +16,7 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args
 from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
 from symveil.io.reading import MOST_TIMES
-from symveil.io.sequences.records import LONGEST
+from symveil.io.sequences.records import LONGEST, check_sizes
 from symveil.languages.cost_table import CostTable
 from symveil.ledger.charging import OverBudget
 from symveil.mechanisms.choice import MechanismChoice
@@ -75,9 +75,7 @@ class RunOptions:
             raise ParameterError("engine", expected="local or spark", found=self.engine)
         if self.engine != "spark" and self.master is not None:
             raise ParameterError("master", expected="engine spark with it", found=self.engine)
-        for name in ("longest", "gzip_ratio"):
-            if getattr(self, name) < 1:
-                raise ParameterError(name, expected="a whole number, 1 or more", found=getattr(self, name))
+        check_sizes(longest=self.longest, gzip_ratio=self.gzip_ratio)
         for name in ("unsafe_report_true_error", "spreadsheet_safe"):
             if getattr(self, name) and self.engine == "spark":
                 raise ParameterError(name, expected="the local engine", found="spark")
@@ -142,16 +140,9 @@ class FileParameters(ChoiceParameters, total=False):
 
 
 def described(kind: type[Described], given: Described | None, named: dict[str, Any], *, name: str) -> Described:
-    """The object that was given, or the one that the named fields make; they are taken out of `named`.
+    """The object that was given as the parameter `name`, or the one that the named fields make.
 
-    Parameters
-    ----------
-    kind
-        A frozen description, such as `RunOptions`.
-    given
-        The object, where one was handed over as the parameter `name`.
-    named
-        Parameters by their names, of this description and others.
+    `named` has parameters of this description and of others; those of this one are taken out of it.
 
     >>> described(RunOptions, None, {"release_id": "r1"}, name="run").release_id
     'r1'

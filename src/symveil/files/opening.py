@@ -1,4 +1,4 @@
-"""Opening a file that somebody else may have named: a regular file or nothing, and without waiting for anybody.
+"""Opening a file whose name may come from a stranger: a regular file or nothing, and without waiting.
 
 A device may never end and a pipe may never begin. Both are refused before a byte is read, with an `OSError` that
 says in its `strerror` what was found, as the system's own errors do.
@@ -27,17 +27,10 @@ _KINDS = (
 
 
 def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
-    """The bytes of a regular file; anything else is an `OSError`.
+    """The bytes of a regular file, also (`follow`) of one that a link leads to; anything else is an `OSError`.
 
     A pipe that the shell made and handed to this process (`/dev/stdin`, `/dev/fd/63`) is taken as well: only the
     person at the keyboard can have meant it.
-
-    Parameters
-    ----------
-    path
-        The name of the file.
-    follow
-        Whether the file that a symbolic link leads to will do.
 
     >>> open_regular(Path("/dev/zero"))
     Traceback (most recent call last):
@@ -61,14 +54,7 @@ def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
 
 
 def is_regular(path: Path, *, follow: bool = True) -> bool:
-    """Whether there is a regular file of this name.
-
-    Parameters
-    ----------
-    path
-        The name of the file.
-    follow
-        Whether the file that a symbolic link leads to will do.
+    """Whether there is a regular file of this name; `follow`: the file that a symbolic link leads to will do.
 
     >>> is_regular(Path("/dev/zero")), is_regular(Path("/no/such/file"))
     (False, False)

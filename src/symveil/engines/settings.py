@@ -16,7 +16,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil import __version__
 from symveil.errors import LedgerError
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.mechanisms.mechanism import Mechanism
@@ -38,16 +37,16 @@ class Settings:
     """A digest of rates and the like for every length that occurs; None: not known before something is drawn."""
 
     def text(self) -> str:
-        """As it is kept."""
+        """As it is recorded."""
         document = {"asked": self.asked, "made_by": self.made_by, "worked_out": self.worked_out}
         return json.dumps(document, sort_keys=True, default=str)
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """As it was kept."""
+        """As it was recorded."""
         try:
-            told = json.loads(text)
-            asked, made_by, worked_out = (told[name] for name in ("asked", "made_by", "worked_out"))
+            document = json.loads(text)
+            asked, made_by, worked_out = (document[name] for name in ("asked", "made_by", "worked_out"))
             if not (isinstance(asked, dict) and isinstance(made_by, dict)):
                 raise TypeError
         except (TypeError, ValueError, LookupError):
@@ -60,16 +59,16 @@ class Settings:
         """What stays of them in a stamp when the release is done (as 0.2 wrote it, whose releases are still known)."""
         return json.dumps(self.asked, sort_keys=True, default=str).encode()
 
-    def differences(self, kept: Self) -> list[str]:
-        """In what these settings are other than the kept ones, for a message: everything in them is public."""
-        now, then = json.loads(self.text()), json.loads(kept.text())
+    def differences(self, recorded: Self) -> list[str]:
+        """In what these settings are other than the recorded ones, for a message: everything in them is public."""
+        now, then = json.loads(self.text()), json.loads(recorded.text())
         different = []
         for part in ("asked", "made_by"):
             for name in sorted(now[part].keys() | then[part].keys()):
                 before, after = (document[part].get(name) for document in (then, now))
                 if before != after:
                     different.append(_difference(name, before, after))
-        if kept.worked_out != self.worked_out:
+        if recorded.worked_out != self.worked_out:
             different.append("other rates of the mechanism")
         return different
 
@@ -81,18 +80,13 @@ def _difference(name: str, before: object, after: object) -> str:
     return f"another {name} ({shown[0]} then, {shown[1]} now)"
 
 
-def made_by(*, engine: str, facts: dict[str, object]) -> dict[str, Any]:
-    """What carries out a release: this version, the engine, how records are read, named and written.
+def made_by(*, version: str, engine: str, facts: dict[str, object]) -> dict[str, Any]:
+    """What carries out a release: symveil's version, the engine, how records are read, named and written.
 
-    Parameters
-    ----------
-    engine
-        "local" or "spark".
-    facts
-        The public facts of the job's output.
+    `facts` are the public facts of the job's output.
     """
     read = {name: value for name, value in facts.items() if name != "file"}  # where it is written decides nothing
-    return {"version": __version__, "engine": engine, "byte order": sys.byteorder, **read}
+    return {"version": version, "engine": engine, "byte order": sys.byteorder, **read}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +99,7 @@ class WorkedOut:
 
 
 def worked_out(mechanism: Mechanism, lengths: NDArray[np.int64] | None) -> WorkedOut:
-    """What the mechanism draws words of these lengths with.
-
-    Parameters
-    ----------
-    mechanism
-        What releases the words.
-    lengths
-        Which lengths occur, where they are public and known.
+    """What the mechanism draws words of these lengths with; None: lengths are secret, or not known yet.
 
     >>> import symveil as sv
     >>> from symveil.languages.any_length import words_of_any_length
@@ -125,15 +112,15 @@ def worked_out(mechanism: Mechanism, lengths: NDArray[np.int64] | None) -> Worke
     parts = mechanism.parts(lengths)
     if parts is None:
         return WorkedOut(mechanism.name, None)
-    found = {name: decisions(part) for name, part in parts.items()}
-    names = sorted({each["mechanism"] for each in found.values()}) or [mechanism.name]
-    return WorkedOut(", ".join(names), hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest())
+    decided = {name: decisions(part) for name, part in parts.items()}
+    names = sorted({each["mechanism"] for each in decided.values()}) or [mechanism.name]
+    return WorkedOut(", ".join(names), hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest())
 
 
 def decisions(mechanism: Mechanism) -> dict[str, str]:
     """A mechanism's name and what it worked out, exactly."""
-    found = {name: str(getattr(mechanism, name)) for name in _DECIDES if hasattr(mechanism, name)}
-    return {"mechanism": mechanism.name, **found}
+    decided = {name: str(getattr(mechanism, name)) for name in _DECIDES if hasattr(mechanism, name)}
+    return {"mechanism": mechanism.name, **decided}
 
 
 def spelled_columns(columns: ColumnOptions) -> str:
@@ -142,12 +129,12 @@ def spelled_columns(columns: ColumnOptions) -> str:
     >>> spelled_columns(ColumnOptions(identifier="trip"))[:59]
     "ColumnOptions(sequence=None, separator=None, identifier='tr"
     """
-    told = [
+    fields_of_0_2 = [
         f"{each.name}={getattr(columns, each.name)!r}"
         for each in fields(columns)
         if each.name in _COLUMNS_OF_0_2 or getattr(columns, each.name) != each.default
     ]
-    return f"ColumnOptions({', '.join(told)})"
+    return f"ColumnOptions({', '.join(fields_of_0_2)})"
 
 
 _COLUMNS_OF_0_2 = ("sequence", "separator", "identifier", "case", "order", "symbol", "person", "keep")
