@@ -40,6 +40,7 @@ from symveil.numerics.rationals import exact, spelled
 from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
 from symveil.workflows.check import check_manifest
 from symveil.workflows.enforce_log import enforced_log, release_log
+from symveil.workflows.parameters import RunOptions
 from symveil.workflows.privatize_file import privatize_file
 
 # --- models ----------------------------------------------------------------------------------------
