@@ -24,7 +24,7 @@ from symveil.languages.graph import Model
 from symveil.ledger.store import Database
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.numerics.progress import FileProgress
+from symveil.numerics.progress import FileProgress as Progress
 from symveil.numerics.rationals import spelled
 from symveil.workflows.parameters import (
     FileParameters,
@@ -72,7 +72,7 @@ def privatize_file(
     choice: MechanismChoice | None = None,
     columns: ColumnOptions | None = None,
     run: RunOptions | None = None,
-    progress: FileProgress | None = None,
+    progress: Progress | None = None,
     **named: Unpack[FileParameters],
 ) -> FileRelease:
     """Privatise a file of sequences (CSV, JSON Lines, Parquet, XES; long or wide; each also gzipped).
@@ -133,7 +133,7 @@ def release_file(
     run: RunOptions,
     model_file: Path | None = None,
     notes: list[str] | None = None,
-    progress: FileProgress | None = None,
+    progress: Progress | None = None,
 ) -> FileRelease:
     """A file through the mechanism of a release, by the protocol: charged, written aside, put in its place."""
     choice, notes = release.choice, list(notes or ())
@@ -182,7 +182,7 @@ def release_file(
 
 
 def _job(
-    source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: FileProgress
+    source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
 ) -> Job:
     """The input, the output, and the engine between them."""
     if run.engine == "spark":
