@@ -19,7 +19,7 @@ from symveil.randomness import NotPrivateSeededBits
 from symveil.workflows.budgets import grant_budget, person_status
 from symveil.workflows.check import check_manifest
 from symveil.workflows.enforce_log import release_log
-from symveil.workflows.releasing.parameters import RunOptions
+from symveil.workflows.parameters import RunOptions
 
 LOG = "run,who,seen\n1,ann,b a b\n2,bob,a a b\n3,ann,a c c\n4,cid,b\n"
 UNSAFE = ("a", "a", "b")

@@ -106,6 +106,12 @@ def event_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def size_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What is too large to be meant."""
+    ratio = number_option("--gzip-ratio", "N", text="Refuse gzip files that unpack to more.", default=200)
+    return number_option("--longest", "N", text="Refuse longer sequences.", default=1_000_000)(ratio(command))
+
+
 def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How a file of sequences is read, whether a row is a sequence or one event, and what else of it passes."""
     keep = click.option(

@@ -24,8 +24,8 @@ def jensen_shannon(true: ArrayLike, private: ArrayLike) -> float:
     """The Jensen–Shannon divergence of two tables of counts: natural logarithm, no root; from 0 to ln 2.
 
     ½ Σ p ln(p/m) + ½ Σ q ln(q/m), where p and q are the tables divided by their sums and m = (p + q)/2 (Lin 1991). As
-    `calcJSD` of AdaTrace. LDPTrace's `jensen_shannon_distance` adds 1e-8 inside its logarithms, which makes it wrong
-    in about the eighth digit; it is no distance either, since it takes no root.
+    `calcJSD` of AdaTrace. LDPTrace's `jensen_shannon_distance` adds 1e-8 inside its logarithms, which makes it too
+    small by 5e-9 for every cell that only one table has; it is no distance either, since it takes no root.
 
     >>> round(jensen_shannon([1, 1], [1, 3]), 12), jensen_shannon([1, 0], [0, 2]) == math.log(2)
     (0.033822075569, True)

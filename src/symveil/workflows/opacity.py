@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError, ParameterError, TooLargeError
-from symveil.io.files import write_texts
+from symveil.files.atomic import write_files
 from symveil.io.models.model_files import load_model
 from symveil.languages.observation import ExplorationProgress, Observed, observer
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
@@ -92,7 +92,7 @@ def draw_system(system: PartiallyObserved, path: Path | None, observer_path: Pat
     texts = {} if path is None else {path: diagram_text(system.to_diagram(), path)}
     if observer_path is not None:
         texts[observer_path] = diagram_text(observer(system).to_diagram(), observer_path)
-    write_texts(texts)
+    write_files({path: text.encode() for path, text in texts.items()})
     return list(texts)
 
 
