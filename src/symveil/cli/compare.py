@@ -49,7 +49,7 @@ def compare_command(
     The result depends on the secret sequences and is not private: do not publish it. Both files are read as privatize
     reads them; they may differ in form. A private file is read as the manifest beside it says, if there is one.
     """
-    from symveil.io.files import write_text
+    from symveil.files.atomic import write_text
     from symveil.workflows.compare import HOLDER_ONLY, compare
     from symveil.workflows.compare_report import comparison_page
 

@@ -100,7 +100,7 @@ def enforce_command(
     from symveil.workflows.enforce import report_enforcement
     from symveil.workflows.enforce_log import check_log_name
     from symveil.workflows.opacity import load_system
-    from symveil.workflows.releasing.parameters import RunOptions
+    from symveil.workflows.parameters import RunOptions
 
     require_suffix("draw", draw, (".svg", ".dot"))
     if (log is None) != (out is None):

@@ -15,9 +15,9 @@ from symveil.cli.single_options import (
     column_options,
     json_option,
     ledger_option,
-    number_option,
     out_option,
     release_id_option,
+    size_options,
     spreadsheet_option,
 )
 from symveil.cli.values import PATH
@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     "--master", metavar="URL", help="With --engine spark: the cluster, such as local[2] or spark://host:7077."
 )
 @click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
-@number_option("--longest", "N", text="Refuse longer sequences.", default=1_000_000)
-@number_option("--gzip-ratio", "N", text="Refuse gzip files that unpack to more.", default=200)
+@size_options
 @spreadsheet_option
 @json_option
 def privatize_command(

@@ -24,10 +24,9 @@ def file_option(*names: str, text: str) -> Option:
 
 def number_option(name: str, metavar: str, *, text: str, default: int | None = None, required: bool = False) -> Option:
     """A whole number."""
-    shown = default is not None
-    return click.option(
-        name, metavar=metavar, type=WHOLE_NUMBER, default=default, show_default=shown, required=required, help=text
-    )
+    # click takes a default of None for a value, with which nothing is missing
+    usual: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
+    return click.option(name, metavar=metavar, type=WHOLE_NUMBER, required=required, help=text, **usual)
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
@@ -104,6 +103,12 @@ def event_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def size_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What is too large to be meant."""
+    ratio = number_option("--gzip-ratio", "N", text="Refuse gzip files that unpack to more.", default=200)
+    return number_option("--longest", "N", text="Refuse longer sequences.", default=1_000_000)(ratio(command))
 
 
 def column_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,9 +20,9 @@ from matplotlib.ticker import MaxNLocator
 
 from symveil.drawing.colours import BARS, GREY, GRID, INK
 from symveil.drawing.curves import PALETTE, Band, Curve, Numbers
-from symveil.drawing.saving import save
 from symveil.drawing.text import displayable
 from symveil.errors import ParameterError
+from symveil.files.atomic import write_files
 
 __all__ = ["PALETTE", "Band", "Curve", "draw_bars", "draw_curves"]
 
@@ -63,7 +63,7 @@ def draw_curves(
     if not log_y and all(value >= 0 for curve in curves for value in curve.y if math.isfinite(value)):
         axes.set_ylim(bottom=0.0)  # errors and probabilities are read against nothing at all
     _name_at_the_end(axes, curves, bands)
-    save(target, _rendered(figure, kind, title))
+    write_files({target: _rendered(figure, kind, title)})
 
 
 def draw_bars(
@@ -102,7 +102,7 @@ def draw_bars(
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12))
     if mark is not None:
         _point_out(axes, mark, mark_label)
-    save(target, _rendered(figure, kind, title))
+    write_files({target: _rendered(figure, kind, title)})
 
 
 # --- frame and file ------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from symveil.drawing.bezier import Point
 from symveil.drawing.colours import BLUE, BORDER, CARD, GREY, INK
 from symveil.drawing.curves import PALETTE
 from symveil.drawing.svg import escaped, svg_document
 
-Point = tuple[float, float]
 Road = tuple[Point, Point]
 """Its two ends, x to the right and y upwards; the same point twice for a place."""
 

@@ -36,10 +36,7 @@ def state_diagram(
     ([0, 1], ['a, b'])
     """
     arrows = merged(edges)
-    for most, found, noun in (
-        (MOST_STATES_DRAWN, len(nodes), "states"),
-        (MOST_ARROWS_DRAWN, len(arrows), "arrows"),
-    ):
+    for most, found, noun in ((MOST_STATES_DRAWN, len(nodes), "states"), (MOST_ARROWS_DRAWN, len(arrows), "arrows")):
         if found > most:
             raise TooLargeError(f"drawing: expected at most {most} {noun}, found {found}; {advice}")
     grid = layered(

@@ -102,12 +102,7 @@ def _arrowhead(arrow: Arrow) -> str:
     along_x, along_y = tip_x - back_x, tip_y - back_y
     tail_x, tail_y = back_x - along_x * 0.28, back_y - along_y * 0.28
     side_x, side_y = -along_y * 0.52, along_x * 0.52
-    corners = (
-        (tip_x, tip_y),
-        (tail_x + side_x, tail_y + side_y),
-        (back_x, back_y),
-        (tail_x - side_x, tail_y - side_y),
-    )
+    corners = ((tip_x, tip_y), (tail_x + side_x, tail_y + side_y), (back_x, back_y), (tail_x - side_x, tail_y - side_y))
     return f'<path d="M{"L".join(f"{coordinate(x)} {coordinate(y)}" for x, y in corners)}Z"/>'
 
 

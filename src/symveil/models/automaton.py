@@ -30,6 +30,17 @@ _COLUMNS = "three values: state, symbol, state"
 class Automaton(Drawable):
     """A finite automaton, deterministic or not, with silent moves (symbol None) if need be.
 
+    Parameters
+    ----------
+    states
+        The names of the states.
+    transitions
+        (state, symbol, state) each; symbol None is a silent move.
+    initial
+        The state in which a word begins.
+    accepting
+        The states in which a word may end.
+
     >>> Automaton.from_transitions([("p", "a", "q"), ("q", None, "p")], initial="p", accepting=["q"])
     Automaton(2 states, 2 transitions, initial 'p', 1 accepting)
     """
@@ -78,6 +89,15 @@ class Automaton(Drawable):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransitionSystem(Drawable):
     """A transition system (J19 Definition 4): every run that its transitions allow is a word of actions.
+
+    Parameters
+    ----------
+    states
+        The names of the states.
+    transitions
+        (state, action, state) each.
+    initial
+        The state in which a run begins.
 
     >>> TransitionSystem.from_transitions([("s0", "go", "s1"), ("s1", "back", "s0")], initial="s0")
     TransitionSystem(2 states, 2 transitions, initial 's0')

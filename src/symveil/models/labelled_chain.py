@@ -33,6 +33,17 @@ class LabelledChain(Drawable):
     `related` lists the pairs of states that are to be hard to tell apart; each counts in both
     directions. A state in which runs end has a transition to itself, and a label of its own.
 
+    Parameters
+    ----------
+    states
+        The names of the states.
+    transitions
+        (state, state, probability) each; the probabilities of a state add up to 1.
+    labels
+        What is seen of each state.
+    related
+        Pairs of states that are to be hard to tell apart.
+
     >>> coin = LabelledChain.from_transitions(
     ...     [("fair", "heads", "1/2"), ("fair", "tails", "1/2"), ("bent", "heads", "2/3"), ("bent", "tails", "1/3"),
     ...      ("heads", "heads", 1), ("tails", "tails", 1)],

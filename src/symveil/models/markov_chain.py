@@ -25,6 +25,15 @@ class MarkovChain(Drawable):
     A trajectory starts after `initial`; without one it may start in any state. A state without
     transitions ends a trajectory.
 
+    Parameters
+    ----------
+    states
+        The names of the states, which are the symbols.
+    transitions
+        (state, state, probability) each; the probabilities of a state add up to 1.
+    initial
+        The public state before the first symbol, if there is one.
+
     >>> chain = MarkovChain.from_transitions([("a", "a", "1/3"), ("a", "b", "2/3"), ("b", "a", 1)])
     >>> chain
     MarkovChain(2 states, 3 transitions)

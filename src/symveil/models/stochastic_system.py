@@ -41,6 +41,19 @@ class StochasticSystem(Drawable):
 
     From a state an event leads to one state. A state without transitions ends the run.
 
+    Parameters
+    ----------
+    states
+        The names of the states.
+    transitions
+        (state, event, state, probability) each; the probabilities of a state add up to 1.
+    initial
+        The state in which a run begins.
+    observable
+        The events that an observer sees.
+    secret
+        The states that are not to be given away.
+
     >>> StochasticSystem.from_transitions(
     ...     [("0", "a", "1", "1/2"), ("0", "u", "2", "1/2"), ("2", "a", "1", 1)],
     ...     initial="0", observable=["a"], secret=["2"],
@@ -128,6 +141,19 @@ class LogicalSystem(Drawable):
     """A finite automaton with observable events and secret states: for verification only.
 
     Several transitions may share a state and an event, and several states may be initial.
+
+    Parameters
+    ----------
+    states
+        The names of the states.
+    transitions
+        (state, event, state) each.
+    initial
+        The states in which a run may begin.
+    observable
+        The events that an observer sees.
+    secret
+        The states that are not to be given away.
 
     >>> LogicalSystem.from_transitions(
     ...     [("0", "a", "1"), ("0", "a", "2")], initial=["0"], observable=["a"], secret=["2"]

@@ -55,11 +55,7 @@ class _Enumerated:
 
 
 def audit(
-    law: Law,
-    *,
-    length: int | None = None,
-    output_length: int | None = None,
-    progress: Progress | None = None,
+    law: Law, *, length: int | None = None, output_length: int | None = None, progress: Progress | None = None
 ) -> AuditVerdict:
     """The exact worst-case loss of `law` over all ordered pairs of adjacent words, with a witness.
 
@@ -91,7 +87,7 @@ def audit(
     if pairs * outputs > _MOST_COMPARISONS:
         raise TooLargeError(
             f"audit: expected at most {_MOST_COMPARISONS} comparisons, found {pairs * outputs}; use a shorter "
-            "length, a smaller alphabet or a smaller adjacency",
+            "length, a smaller alphabet or a smaller adjacency"
         )
 
     def half_done(step: int) -> None:  # half of the work on a word is its row of the table, half are its comparisons

@@ -18,7 +18,7 @@ from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH,
 from symveil.verification.distances.distances import Distances, Exactness, skewed_distances
 from symveil.verification.distances.symmetric import symmetric_distances
 from symveil.verification.distances.tables import ChainTable
-from symveil.verification.distances.upper_bounds import upper_bound
+from symveil.verification.distances.upper_bounds import lifting_bound
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict
 
 LARGEST_ALPHA = 10**12
@@ -100,7 +100,7 @@ def verify_privacy(
     if symmetric is None:
         symmetric = len(table.same_label_pairs) <= MOST_PAIRS_FOR_BD
     both = symmetric_distances(table, below, progress=_part(progress, 40, 60)) if symmetric else None
-    bound = upper_bound(skewed, relays=not support_only)
+    bound = lifting_bound(skewed, relays=not support_only)
     rules = Bracketing(table, bound, alpha=below, alpha_above=above)
     question = asked if width is None else None
     verdicts = []

@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, SymveilError, WordError
-from symveil.io.folder_digest import released_files
+from symveil.files.atomic import released_files
 from symveil.io.manifest import manifest_path, read_manifest
 from symveil.io.reading import suffix
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import PLACE, SYMBOLS
-from symveil.io.sequences.sequence_files import FORMATS, SequenceFile, open_sequences
+from symveil.io.sequences.sequence_file import SequenceFile
+from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.word import Word
 from symveil.utility.coded_words import CodedWords
 
@@ -115,8 +116,7 @@ def _told(place: Path) -> tuple[ColumnOptions, bool] | None:
         return None
     output = read_manifest(manifest).document["output"]
     try:
-        names = {{"id": "identifier"}.get(key, key): value for key, value in output["columns"].items()}
-        return ColumnOptions(**names), output.get("spreadsheet_safe") is True
+        return ColumnOptions.from_names(output["columns"]), output.get("spreadsheet_safe") is True
     except (LookupError, TypeError, AttributeError):
         raise FileError(str(manifest), expected="a manifest as symveil writes it", found="another document") from None
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from symveil.drawing.plots import Curve, draw_curves
 from symveil.drawing.road_map import road_map_svg
 from symveil.examples.road_network import network_coordinates, town, town_trips
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.io.models.model_files import save_model
 from symveil.io.page import figure, page, table
 from symveil.languages.runs import RunLanguage, runs

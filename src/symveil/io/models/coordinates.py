@@ -61,15 +61,15 @@ def read_coordinates(path: str | Path) -> dict[str, Road]:
 def _columns(file: Path, header: list[str]) -> tuple[int, list[int], bool]:
     names = [name.strip().lower() for name in header]
     state = next((names.index(name) for name in NAMES if name in names), None)
-    found = next((place for place in _PLACES if all(name in names for name in place)), None)
-    if state is None or found is None:
+    chosen = next((columns for columns in _PLACES if all(name in names for name in columns)), None)
+    if state is None or chosen is None:
         raise FileError(
             str(file),
             expected="a column state (or symbol, link_id, id, name) and columns x,y or x1,y1,x2,y2 (or lon,lat; "
             "u_lon,u_lat,…)",
             found=f"{len(names)} other columns",
         )
-    return state, [names.index(name) for name in found], found[0].endswith("lon")
+    return state, [names.index(name) for name in chosen], chosen[0].endswith("lon")
 
 
 def _flattened(roads: dict[str, Road]) -> dict[str, Road]:

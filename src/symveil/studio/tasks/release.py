@@ -23,7 +23,7 @@ from symveil.studio.tasks.subject import Subject, read_mechanism, read_subject, 
 from symveil.studio.tasks.trellis import MOST_STATES, grid_svg, trellis_svg
 from symveil.studio.tasks.words import counted, marked_edits, marked_word, promise, shown_epsilon
 from symveil.workflows.explain import Explanation, explain_word
-from symveil.workflows.release import Release, release_word
+from symveil.workflows.release import WordRelease, release_word
 
 SHOWN_WORDS = 10
 PROVING = "Proving the guarantee; the first time on a machine this takes up to a minute"
@@ -127,13 +127,13 @@ def _law(law: DistanceLaw) -> Section:
     )
 
 
-def _facts_and_words(explanation: Explanation, subject: Subject, released: Release) -> tuple[Section, Section]:
+def _facts_and_words(explanation: Explanation, subject: Subject, released: WordRelease) -> tuple[Section, Section]:
     """Short words stand beside the law and the facts, long ones below both."""
     numbers, words = _facts(explanation, subject), _words(subject, released, explanation.mechanism.metric)
     return (numbers, words) if words.wide else (words, numbers)
 
 
-def _words(subject: Subject, released: Release, metric: Metric) -> Section:
+def _words(subject: Subject, released: WordRelease, metric: Metric) -> Section:
     separator = subject.shown_separator
     if metric == "hamming":
         heading = ("private version (changed symbols underlined)", "changed")

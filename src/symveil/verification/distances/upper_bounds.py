@@ -79,7 +79,7 @@ class CompiledBound:
         return total
 
 
-def upper_bound(distances: Distances, *, relays: bool = True) -> ExactBound | CompiledBound:
+def lifting_bound(distances: Distances, *, relays: bool = True) -> ExactBound | CompiledBound:
     """What suits the chain."""
     if distances.certificate is None:
         return ExactBound(distances, relays=relays)
