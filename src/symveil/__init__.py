@@ -20,6 +20,7 @@ __version__ = "0.2.1"
 if TYPE_CHECKING:
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.errors import SymveilError
+    from symveil.estimation.estimate import Estimate
     from symveil.io.models.model_files import load_model, save_model
     from symveil.io.models.networkx_graphs import from_networkx
     from symveil.io.sequences.word_lists import read_sequences
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.budgets import grant_budget, ledger_status, person_status
     from symveil.workflows.check import check_manifest
+    from symveil.workflows.estimate import estimate
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
@@ -70,6 +72,8 @@ _HOME = {
     "Alphabet": "symveil.models.alphabet",
     "Automaton": "symveil.models.automaton",
     "DistanceLaw": "symveil.privacy.law",
+    "Estimate": "symveil.estimation.estimate",
+    "estimate": "symveil.workflows.estimate",
     "EditChannel": "symveil.mechanisms.edit_channel",
     "Exponential": "symveil.mechanisms.exponential",
     "FreeLanguage": "symveil.languages.free",
@@ -118,6 +122,7 @@ __all__ = [
     "Automaton",
     "DistanceLaw",
     "EditChannel",
+    "Estimate",
     "Exponential",
     "FreeLanguage",
     "Guarantee",
@@ -142,6 +147,7 @@ __all__ = [
     "choose_mechanism",
     "delayed_estimate",
     "enforce_opacity",
+    "estimate",
     "from_networkx",
     "grant_budget",
     "hamming_automaton",

@@ -10,25 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.drawing.opening import is_regular
 from symveil.engines.batch import encode_lists
 from symveil.errors import FileError, SymveilError, reason
 from symveil.io.aside import digest_of
-from symveil.io.folder_digest import digest_of_folder, released_files
-from symveil.io.manifest import Manifest, alphabet_digest, model_digest, read_manifest
+from symveil.io.folder_digest import digest_of_folder
+from symveil.io.manifest import FORMAT_WITHOUT_LAW, Manifest, alphabet_digest, model_digest, read_manifest
 from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import suffix
-from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import SYMBOLS
-from symveil.io.sequences.sequence_files import FORMATS, open_sequences
-from symveil.mechanisms.choice import MechanismChoice
+from symveil.io.sequences.sequence_files import FORMATS
 from symveil.numerics.rationals import spelled
+from symveil.workflows.released_file import beside, choice_of, model_beside, open_released
 from symveil.workflows.releasing.promise import Release, promised
 
-_PARAMETERS_OF_0_2 = (
-    *("mechanism", "calibration", "prior", "utility", "offset", "public_start"),
-    *("metric", "max_length", "cutoff"),
-)
 _LONGEST_TOLD, _LONGEST_TOLD_ON_A_MODEL = 10_000, 2000
 """Up to this length a guarantee is worked out for words that only the manifest speaks of."""
 
@@ -103,7 +97,7 @@ def check_manifest(
 
 def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
     told = manifest.document
-    place = Path(output) if output is not None else _beside(file, told["output"]["file"], "output")
+    place = Path(output) if output is not None else beside(file, told["output"]["file"], "output")
     checks = [_bytes(place, told)]
     release = _release(told, file, model, checks)
     if release is not None:
@@ -119,23 +113,6 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
     return CheckedManifest(file, tuple(checks))
 
 
-def _beside(manifest: Path, name: str, option: str) -> Path:
-    """What lies beside the manifest under a plain name; a link may lead to another name there, and nowhere else."""
-    place = manifest.parent / name
-    plain = name == Path(name).name and name not in ("", "..")
-    try:
-        inside = plain and place.resolve().is_relative_to(manifest.parent.resolve())
-    except (OSError, RuntimeError):  # a link that leads to itself
-        inside = False
-    if not inside:
-        raise FileError(
-            f"{manifest}: $.{option}.file",
-            expected="the plain name of something beside the manifest",
-            found=f"{'a link to somewhere else' if plain else 'a path'}; say with --{option} where it is",
-        )
-    return place
-
-
 def _bytes(place: Path, told: dict[str, Any]) -> Check:
     found = digest_of_folder(place) if place.is_dir() else digest_of(place)
     if found is None:
@@ -147,7 +124,7 @@ def _bytes(place: Path, told: dict[str, Any]) -> Check:
 def _release(told: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
     loaded = None
     if told["model"] is not None:
-        place = Path(model) if model is not None else _model_place(file, told["model"]["file"])
+        place = Path(model) if model is not None else model_beside(file, told["model"]["file"])
         if place is None:
             checks.append(Check("model", False, "its file is not beside the manifest; name it with --model"))
             return None
@@ -157,21 +134,10 @@ def _release(told: dict[str, Any], file: Path, model: str | Path | None, checks:
         if not same:
             return None
     try:
-        said = {name: told["parameters"][name] for name in _PARAMETERS_OF_0_2}  # every manifest says them
-        # a manifest of version 0.2 has the budget and the adjacency elsewhere only
-        asked = {"epsilon": told["epsilon_exact"], "adjacency": told["b"], **said} | told["parameters"]
-        return Release.of(MechanismChoice.from_document(asked), alphabet=told["alphabet"], model=loaded)
+        return Release.of(choice_of(told), alphabet=told["alphabet"], model=loaded)
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None
-
-
-def _model_place(manifest: Path, name: str | None) -> Path | None:
-    """Its name beside the manifest: where else it lay once, as manifests of 0.2.0 say, is a stranger's word."""
-    if name is None:
-        return None
-    place = _beside(manifest, Path(name).name, "model")
-    return place if is_regular(place) else None
 
 
 def _alphabet(release: Release, told: dict[str, Any]) -> Check:
@@ -188,6 +154,8 @@ def _guarantee(release: Release, told: dict[str, Any], lengths: NDArray[np.int64
     promise = json.loads(json.dumps(promised(release, known, charged=told["charged"] is not None)))
     if lengths is None:
         del promise["protection"]  # it is that of a middle length
+    if told["format"] == FORMAT_WITHOUT_LAW:
+        del promise["law"]
     for key, value in promise.items():
         if json.dumps(told[key], sort_keys=True) != json.dumps(value, sort_keys=True):  # not as Python: 1 is not true
             return Check("guarantee", False, f"another {key} than what is computed again")
@@ -220,14 +188,10 @@ class _Found:
 
 
 def _found(place: Path, release: Release, told: dict[str, Any]) -> _Found:
-    names = {{"id": "identifier"}.get(key, key): value for key, value in told["output"]["columns"].items()}
-    files = [file for file in released_files(place) if suffix(file) == ".parquet"] if place.is_dir() else [place]
     records = symbols = outside = 0
     lengths = np.empty(0, dtype=np.int64)
     form = None
-    for each in files:
-        guarded = told["output"].get("spreadsheet_safe") is True
-        file = open_sequences(each, ColumnOptions(**names), apostrophes="read" if guarded else "none")
+    for file in open_released(place, told):
         form = file.form
         for batch in file.records():
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
