@@ -69,7 +69,9 @@ def test_a_document_and_files(private) -> None:
     ],
 )
 def test_one_line(private, arguments: list[str], said: str) -> None:
-    line = symveil("estimate", "private.csv", *arguments).assert_one_error_line()
+    line = symveil(
+        "estimate", "private.csv", *([] if "--statistic" in arguments else ["--statistic", "visits"]), *arguments
+    ).assert_one_error_line()
     assert said in line
     assert not Path("t.xlsx").exists()
 

@@ -22,6 +22,8 @@ NAMES = {
     "Automaton",
     "DistanceLaw",
     "EditChannel",
+    "Estimate",
+    "estimate",
     "Exponential",
     "FreeLanguage",
     "Guarantee",

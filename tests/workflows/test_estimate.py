@@ -183,19 +183,19 @@ def test_what_is_not_the_release_is_refused(tmp_path: Path) -> None:
     text = out.read_text()
     out.write_text(text.replace("a", "b", 1))
     with pytest.raises(sv.SymveilError, match="the bytes that the manifest tells"):
-        sv.estimate(out)
+        sv.estimate(out, "visits")
     out.write_text(text)
     manifest = manifest_path(out)
     moved = tmp_path / "elsewhere.json"
     manifest.rename(moved)
     with pytest.raises(sv.SymveilError, match="--manifest"):
-        sv.estimate(out)
-    assert len(sv.estimate(out, manifest=moved)) == 3
+        sv.estimate(out, "visits")
+    assert len(sv.estimate(out, "visits", manifest=moved)) == 3
     told = json.loads(moved.read_text())
     for spoiled in (told | {"law": [{}]}, told | {"law": 3}, told | {"alphabet": ["x"]}, told | {"counts": {}}):
         moved.write_text(json.dumps(spoiled))
         with pytest.raises(sv.SymveilError):
-            sv.estimate(out, manifest=moved)
+            sv.estimate(out, "visits", manifest=moved)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_what_is_not_the_release_is_refused(tmp_path: Path) -> None:
 )
 def test_wrong_words(tmp_path: Path, named: dict[str, object], message: str) -> None:
     with pytest.raises(sv.SymveilError, match=message):
-        sv.estimate(private(tmp_path, some_words(3), epsilon=2), **named)  # type: ignore[arg-type]
+        sv.estimate(private(tmp_path, some_words(3), epsilon=2), **{"statistic": "visits", **named})  # type: ignore[arg-type]
 
 
 def test_few_sequences(tmp_path: Path) -> None:

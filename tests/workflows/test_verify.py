@@ -11,8 +11,8 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError
+from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.workflows.compose import compose
-from symveil.workflows.reproduce.chistikov2019 import pin_checker, randomised_response
 from symveil.workflows.verify import privacy_curve, smallest_epsilon
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -24,7 +24,9 @@ from symveil.cli.single_options import (
     epsilon_option,
     json_option,
     k_option,
+    ledger_option,
     out_option,
+    release_id_option,
     secret_option,
 )
 from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
@@ -61,6 +63,17 @@ _LONGEST_FRACTION = 60
     "With --log: what is shown, in the log's format with its ids, or one column of .csv, .tsv or .jsonl", required=False
 )
 @column_options
+@click.option("--person", metavar="COL", help="With --ledger: whose budget an observation is charged to.")
+@ledger_option(required=False)
+@click.option(
+    "--over-budget", type=OneOf(["error", "drop"]), default="error", show_default=True,
+    help="With --ledger: what happens to persons with too little budget.",
+)  # fmt: skip
+@click.option(
+    "--on-unknown", type=OneOf(["error", "drop-sequence"]), default="error", show_default=True,
+    help="In a release: what happens to observations that cannot be replaced.",
+)  # fmt: skip
+@release_id_option(required=False)
 @click.option(
     "--draw",
     metavar="FILE",
@@ -86,6 +99,11 @@ def enforce_command(
     order: str | None,
     symbol: str | None,
     keep: tuple[str, ...],
+    person: str | None,
+    ledger: str | None,
+    over_budget: Literal["error", "drop"],
+    on_unknown: Literal["error", "drop-sequence"],
+    release_id: str | None,
     draw: Path | None,
     as_json: bool,
 ) -> int:
@@ -95,7 +113,9 @@ def enforce_command(
     observations of its length: differentially private with --epsilon, and nothing is given away. safe: only
     sensitive strings are replaced, by safe ones at distance exactly --omega. substitution: by any
     string at that distance (Z25 §5). A --log of observations is replaced into --out,
-    with its ids and what is to be kept. Exit status 0: enforced; 1: cannot be, and for which observation.
+    with its ids and what is to be kept. With --ledger or --release-id the policy private makes it a release: persons
+    are charged first, and symveil check rechecks its manifest. Exit status 0: enforced; 1: cannot be, and for which
+    observation.
     """
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.io.files import write_files
@@ -106,8 +126,12 @@ def enforce_command(
     require_suffix("draw", draw, (".svg", ".dot"))
     if (log is None) != (out is None):
         raise InputError("log: expected --log and --out together, found one of them")
+    is_release = ledger is not None or release_id is not None
+    if is_release and (log is None or policy != "private"):
+        raise InputError("ledger: expected --log with the policy private, found a ledger or a release id without them")
     if log and out:
-        from symveil.workflows.enforce_log import check_log_name, enforced_log
+        from symveil.workflows.enforce_log import check_log_name, enforced_log, release_log
+        from symveil.workflows.releasing.parameters import RunOptions
 
         check_log_name(log, out)
     columns = ColumnOptions(
@@ -118,6 +142,7 @@ def enforce_command(
         order=order,
         symbol=symbol,
         keep=keep,
+        person=person,
     )
     require_different(draw=draw, out=out)
     notes: list[str] = []
@@ -135,7 +160,12 @@ def enforce_command(
         )
         document = enforcement_document(enforced, notes=notes)
     contents: dict[Path, bytes] = {}
-    if log and out and enforced.enforceable:
+    if is_release and log and out and enforced.enforceable:
+        run = RunOptions(ledger=ledger, over_budget=over_budget, on_unknown=on_unknown, release_id=release_id)
+        release = release_log(enforced, log, out, columns=columns, run=run, system_file=model)
+        document["release"] = release.document()
+        notes += [*release.notes, f"released to {out}; what is promised: {release.manifest_file}"]
+    elif log and out and enforced.enforceable:
         contents[out], count = enforced_log(enforced, log, out, columns)
         notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
     if draw and enforced.enforceable:

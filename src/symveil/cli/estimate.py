@@ -20,8 +20,7 @@ _SHOWN = 50
 @click.option(
     "--statistic",
     metavar="S",
-    default="visits",
-    show_default=True,
+    required=True,
     help="visits, first, last, positions, ngrams:K, transitions, od, lengths, presence or directly-follows.",
 )
 @click.option("--manifest", metavar="FILE", type=PATH, help="The manifest, if it does not lie beside the private file.")

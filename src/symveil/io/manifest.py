@@ -14,7 +14,7 @@ from symveil.io.files import write_text
 from symveil.io.json_text import parse_json, refuse_deep_nesting
 from symveil.io.models.model_json import model_text
 from symveil.io.reading import read_text
-from symveil.languages.graph import Model
+from symveil.languages.graph import AnyModel
 from symveil.models.alphabet import Alphabet
 from symveil.models.names import shown
 
@@ -105,6 +105,6 @@ def alphabet_digest(alphabet: Alphabet) -> str:
     return hashlib.sha256(json.dumps([str(symbol) for symbol in alphabet.symbols]).encode()).hexdigest()
 
 
-def model_digest(model: Model) -> str:
+def model_digest(model: AnyModel) -> str:
     """The SHA-256 of the model as symveil writes it: the same for the same model, whatever file it came from."""
     return hashlib.sha256(model_text(model).encode()).hexdigest()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import computed_once
 
 # Doubles reach from 2^−1074 to 2^1023; both ends are kept well away from.

@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.ledger.amounts import UNIT
 from symveil.ledger.store import charges, releases
+from symveil.numerics.conversions import float_at_least
 from symveil.numerics.rationals import at_least, exact, spelled
 
 _STEP = Fraction(1, 10_000)
@@ -186,10 +187,7 @@ def _grid(parts: list[tuple[_Loss, int]]) -> tuple[float, list[int]]:
     shared = reduce(_common_measure, (one.epsilon for one, _ in parts))
     first = parts[0][0].epsilon
     wanted = shared if 2 * total <= _POINTS * shared else first / max(int(first / max(_STEP, 2 * total / _POINTS)), 1)
-    step = float(wanted)
-    while Fraction(step) < wanted:
-        step = math.nextafter(step, math.inf)
-    return step, [-int(-one.epsilon // wanted) for one, _ in parts]
+    return float_at_least(wanted), [-int(-one.epsilon // wanted) for one, _ in parts]
 
 
 def _common_measure(one: Fraction, other: Fraction) -> Fraction:

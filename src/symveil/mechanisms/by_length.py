@@ -47,10 +47,12 @@ class ByLength(Mechanism):
 
     label: ClassVar[str] = "one mechanism for each length"
 
-    def __init__(self, language: AnyLength, choice: MechanismChoice, choose: Choose) -> None:
+    def __init__(
+        self, language: AnyLength, choice: MechanismChoice, choose: Choose, *, name: str | None = None
+    ) -> None:
         super().__init__(language, epsilon=choice.epsilon, adjacency=choice.adjacency, calibration=choice.calibration)
         self.choice = choice
-        self.name = choice.mechanism
+        self.name = name or choice.mechanism
         self._words = language
         self._choose = choose
         choose(choice, language.shortest)  # parameters are checked even where there is no word

@@ -30,7 +30,7 @@ from symveil.mechanisms.edit_channel_law import ChannelForward, edits_law
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Lengths, Word, read_length, split_words
-from symveil.numerics.balls import ball, nearest_float, precision
+from symveil.numerics.conversions import ball, nearest_float, precision
 from symveil.numerics.once import Memo, computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.numerics.turns import searched_once

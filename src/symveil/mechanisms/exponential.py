@@ -29,7 +29,7 @@ from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.run_release import release_runs
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.numerics.turns import searched_once

@@ -28,7 +28,7 @@ from symveil.languages.runs import RunLanguage, endless
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Symbol, is_hashable
 from symveil.models.word import Codes, Lengths, split_words
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import Memo, computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee

@@ -25,7 +25,7 @@ from symveil.mechanisms.distance_weighted import Counts, DistanceWeighted
 from symveil.mechanisms.flip_integral import FlipIntegral
 from symveil.mechanisms.race import race
 from symveil.models.word import Codes
-from symveil.numerics.balls import (
+from symveil.numerics.conversions import (
     STANDARD_PRECISION,
     ball,
     float_bounds,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.language import Language
 from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import spelled
 from symveil.privacy.guarantee import Guarantee

@@ -27,7 +27,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.truncated_chain import truncated_moves
 from symveil.mechanisms.truncated_limits import default_cutoff, read_cutoff
 from symveil.models.word import Codes, Lengths, Word, split_words
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import LastFew, computed_once
 from symveil.numerics.rationals import Number
 from symveil.numerics.turns import searched_once

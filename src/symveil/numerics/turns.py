@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Self, TypeVar, overload
 
-from symveil.numerics.balls import holds_precision
+from symveil.numerics.conversions import holds_precision
 from symveil.numerics.once import computed_once
 
 Value = TypeVar("Value")

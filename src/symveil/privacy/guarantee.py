@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from flint import arb
 
-from symveil.numerics.balls import upper_bound
+from symveil.numerics.conversions import upper_bound
 from symveil.numerics.rationals import at_least, exact
 
 How = Literal["exact", "certified", "classic"]

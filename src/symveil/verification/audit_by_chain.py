@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from flint import arb, fmpq
+from flint import fmpq
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.word import Codes
-from symveil.numerics.balls import STANDARD_PRECISION, precision, upper_bound
+from symveil.numerics.conversions import log_upper_bound, rational
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import at_least
 from symveil.privacy.law import Law
@@ -93,7 +93,7 @@ def branches_of(chain: LabelledChain) -> Branches:
             raise TooLargeError(
                 "audit by chain: expected a chain in which a label leads to one state, found one where it leads to two"
             )
-        branches[source][label] = (target, fmpq(chance.numerator, chance.denominator))
+        branches[source][label] = (target, rational(chance))
     return branches
 
 
@@ -136,8 +136,7 @@ def _loss(ratio: fmpq | None, slack: Fraction) -> float:
     """ln of the ratio with the error of the rationals on top, rounded upwards; at least 0."""
     if ratio is None:
         return math.inf
-    with precision(STANDARD_PRECISION):
-        return at_least(max(Fraction(0), upper_bound(arb(ratio).log()) + 2 * slack))
+    return at_least(max(Fraction(0), log_upper_bound(ratio) + 2 * slack))
 
 
 def _witness(law: Law, words: list[Codes], place: tuple[int, int, list[str]]) -> Witness:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
 from symveil.errors import ModelError, ParameterError
 from symveil.models.labelled_chain import LabelledChain, Pair
-from symveil.numerics.exponentials import exp_enclosure
+from symveil.numerics.conversions import exp_enclosure, float_at_least, float_at_most
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.parameters import read_epsilon
@@ -125,8 +124,7 @@ def _part(progress: Progress | None, begin: int, end: int) -> Progress | None:
 def _widened(below: Fraction, above: Fraction, slack: Fraction) -> tuple[Fraction, Fraction]:
     """α e^(−2κ) from below and α e^(2κ) from above, as floats exactly; never below 1."""
     factor = 1 + 4 * slack  # ≥ e^(2κ), since κ is far below 1/2
-    low, high = float(below / factor), float(above * factor)
-    return max(Fraction(1), Fraction(math.nextafter(low, 0.0))), Fraction(math.nextafter(high, math.inf))
+    return max(Fraction(1), Fraction(float_at_most(below / factor))), Fraction(float_at_least(above * factor))
 
 
 def _loosened(bracket: Bracket, slack: Fraction) -> Bracket:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.enforcement.enforce import enforce_opacity
 from symveil.engines.batch import encode_lists
 from symveil.errors import FileError, SymveilError, reason
 from symveil.io.aside import digest_of
@@ -20,6 +21,8 @@ from symveil.io.reading import suffix
 from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS
 from symveil.numerics.rationals import spelled
+from symveil.workflows.enforce_log import log_policy
+from symveil.workflows.opacity import load_system
 from symveil.workflows.released_file import beside, choice_of, model_beside, open_released
 from symveil.workflows.releasing.promise import Release, promised
 
@@ -122,6 +125,8 @@ def _bytes(place: Path, told: dict[str, Any]) -> Check:
 
 
 def _release(told: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
+    if told.get("policy") is not None:
+        return _policy_release(told, file, model, checks)
     loaded = None
     if told["model"] is not None:
         place = Path(model) if model is not None else model_beside(file, told["model"]["file"])
@@ -135,6 +140,37 @@ def _release(told: dict[str, Any], file: Path, model: str | Path | None, checks:
             return None
     try:
         return Release.of(choice_of(told), alphabet=told["alphabet"], model=loaded)
+    except SymveilError as error:
+        checks.append(Check("parameters", False, str(error)))
+        return None
+
+
+def _policy_release(told: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
+    """The policy for opacity of a log's release, from the system and the public parameters."""
+    policy = told["policy"]
+    place = Path(model) if model is not None else model_beside(file, policy["system"]["file"])
+    if place is None:
+        checks.append(Check("model", False, "its file is not beside the manifest; name it with --model"))
+        return None
+    system = load_system(place, secret=tuple(policy["secret"]))
+    same = model_digest(system) == policy["system"]["digest"]
+    checks.append(Check("model", same, "it is the manifest's" if same else "it is another one than the manifest's"))
+    if not same:
+        return None
+    try:
+        enforced = enforce_opacity(
+            system,
+            policy["k"],
+            policy=policy["name"],
+            epsilon=told["epsilon_exact"],
+            adjacency=told["b"],
+            length=policy["length"],
+        )
+        release = log_policy(enforced, policy["system"])
+        if told["parameters"] != release.document() or policy != release.policy:
+            checks.append(Check("parameters", False, "others than those of the policy"))
+            return None
+        return release
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None
@@ -196,7 +232,7 @@ def _found(place: Path, release: Release, told: dict[str, Any]) -> _Found:
         for batch in file.records():
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
             records, symbols = records + len(own), symbols + int(own.sum())
-            outside += int(np.count_nonzero(release.mechanism.language.first_refused(codes, own)))
+            outside += int(np.count_nonzero(release.mechanism.released_language.first_refused(codes, own)))
             lengths = np.union1d(lengths, own)
     return _Found(records=records, symbols=symbols, outside=outside, lengths=lengths, form=form)
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from flint import fmpq, fmpz
+from flint import fmpz
 
 from symveil.enforcement.enforcement import Enforcement, Sensitive
 from symveil.errors import TooLargeError
+from symveil.numerics.conversions import rational
 
 # a report is to be read: of the substitutes of one string only the likeliest so many are listed
 MOST_SUBSTITUTES_LISTED = 1000
@@ -47,7 +48,7 @@ def enforcement_document(enforcement: Enforcement, *, notes: list[str] | None = 
 
 def _text(probability: Fraction | None) -> str | None:
     # not Python's own text, which is limited to 4,300 digits
-    return None if probability is None else str(fmpq(probability.numerator, probability.denominator))
+    return None if probability is None else str(rational(probability))
 
 
 def read_probability(text: str) -> Fraction:

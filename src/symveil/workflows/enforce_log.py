@@ -1,4 +1,8 @@
-"""A log of observations through a policy, file to file: what is shown for each of them, in the form of the log."""
+"""A log of observations through a policy, file to file: what is shown for each of them, in the form of the log.
+
+With a ledger or a release id the policy private releases it as `privatize_file` releases sequences: each person is
+charged first, and a manifest says what is promised, which `check` rechecks.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,16 @@ import pyarrow as pa
 
 from symveil.enforcement.enforcement import Enforcement
 from symveil.errors import FileError, ParameterError, WordError, either
+from symveil.io.manifest import model_digest
 from symveil.io.reading import suffix
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.io.sequences.word_lists import read_sequences
+from symveil.mechanisms.choice import MechanismChoice
+from symveil.workflows.privatize_file import FileRelease, release_file
+from symveil.workflows.releasing.parameters import RunOptions
+from symveil.workflows.releasing.promise import Release
 
 LOG_SUFFIXES = (".csv", ".tsv", ".jsonl")
 """What is written where the log has another format."""
@@ -36,6 +45,44 @@ def enforced_log(
         raise FileError(str(out), expected="another file than the log", found="the same")
     options = columns or ColumnOptions()
     return (_in_its_form if _same_format(source, out) else _in_one_column)(enforcement, source, out, options)
+
+
+def release_log(
+    enforcement: Enforcement, source: Path, out: Path, *, columns: ColumnOptions, run: RunOptions, system_file: Path
+) -> FileRelease:
+    """A log through the policy private, by the protocol of a release.
+
+    Parameters
+    ----------
+    enforcement
+        A system under the policy private.
+    source, out
+        The log, and the file to write: of the same format and form.
+    columns
+        How the log is read; `person` says whose budget an observation is charged to.
+    run
+        How it is released: ledger, over_budget, release_id.
+    system_file
+        Where the system was read from; the manifest has its plain name, and `check` looks for it beside the manifest.
+    """
+    if not _same_format(source, out):
+        raise ParameterError("out", expected=f"a file name ending in {suffix(source)}, as the log's", found=out.name)
+    system = {"file": system_file.name, "digest": model_digest(enforcement.system)}
+    return release_file(log_policy(enforcement, system), source, out, columns=columns, run=run)
+
+
+def log_policy(enforcement: Enforcement, system: dict[str, str]) -> Release:
+    """What is released by what, and the public parameters of the policy; `system` is its file and its digest."""
+    mechanism = enforcement.mechanism()
+    policy = {
+        "name": enforcement.policy,
+        "k": enforcement.question.shown_k,
+        "length": enforcement.horizon,
+        "secret": list(enforcement.system.secret),
+        "system": system,
+    }
+    choice = MechanismChoice(epsilon=mechanism.epsilon, adjacency=enforcement.adjacency)
+    return Release(choice=choice, mechanism=mechanism, policy=policy)
 
 
 def check_log_name(source: Path, out: Path) -> None:

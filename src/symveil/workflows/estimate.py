@@ -42,7 +42,7 @@ _NOT_OF_ONE = "it is about all released sequences together, and says nothing abo
 
 def estimate(
     path: str | Path,
-    statistic: str = "visits",
+    statistic: str,
     *,
     manifest: str | Path | None = None,
     model: str | Path | None = None,
@@ -88,6 +88,8 @@ def estimate(
     released = ReleasedWords(Path(path), manifest=manifest, model=model, cluster=cluster)
     goal: Target = "population" if target == "population" else "file"
     with released.as_file_errors():
+        if released.told.get("policy") is not None:
+            raise _not_yet("a policy for opacity")
         if released.told["parameters"]["metric"] == "levenshtein":
             raise _not_yet(released.release.mechanism.name)
         if released.release.model is not None:

@@ -117,7 +117,24 @@ def privatize_file(
     release = Release.of(choice, alphabet=alphabet, model=loaded)
     if run.unsafe_report_true_error and choice.metric == "levenshtein":
         raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
-    source, target = Path(path), Path(out)
+    return release_file(
+        release, Path(path), Path(out), columns=columns, run=run, model_file=model_file, notes=notes, progress=progress
+    )
+
+
+def release_file(
+    release: Release,
+    source: Path,
+    target: Path,
+    *,
+    columns: ColumnOptions,
+    run: RunOptions,
+    model_file: Path | None = None,
+    notes: list[str] | None = None,
+    progress: Progress | None = None,
+) -> FileRelease:
+    """A file through the mechanism of a release, by the protocol: charged, written aside, put in its place."""
+    choice, notes = release.choice, list(notes or ())
     _check_apart(run.ledger, source, target)
     job = _job(source, target, release, columns, run, progress or _silent)
     protocol = Protocol(

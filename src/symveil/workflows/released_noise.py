@@ -18,7 +18,7 @@ from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.staircase import Staircase, steps_down
 from symveil.models.alphabet import Alphabet
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.workflows.releasing.promise import Release
 
 

@@ -17,10 +17,11 @@ from symveil.drawing.svg_plots import curves_svg
 from symveil.errors import ParameterError
 from symveil.io.files import write_text
 from symveil.models.labelled_chain import LabelledChain, Pair
+from symveil.numerics.conversions import float_at_least, float_at_most
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.release_chain import ReleaseChain
-from symveil.verification.privacy_verdict import PrivacyVerdict, rounded_down, rounded_up
+from symveil.verification.privacy_verdict import PrivacyVerdict
 from symveil.verification.verify_privacy import read_share, verify_privacy
 
 CURVE_SUFFIXES = (".png", ".svg", ".json")
@@ -93,7 +94,7 @@ def privacy_curve(
 ) -> PrivacyCurve:
     """A verdict for each α, or for each ε. `options` are those of `verify_privacy`.
 
-    >>> from symveil.workflows.reproduce.chistikov2019 import pin_checker
+    >>> from symveil.examples.paper_systems import pin_checker
     >>> curve = privacy_curve(pin_checker(), alphas=[1, "6/5"])
     >>> [str(verdict.delta.upper) for verdict in curve.verdicts]
     ['200/2503', '791/37545']
@@ -130,8 +131,8 @@ class SmallestEpsilon:
         return {
             "delta": float(self.delta),
             "epsilon": {
-                "lower": 0.0 if self.lower is None else rounded_down(self.lower),
-                "upper": None if self.upper is None else rounded_up(self.upper),
+                "lower": 0.0 if self.lower is None else float_at_most(self.lower),
+                "upper": None if self.upper is None else float_at_least(self.upper),
             },
         }
 
@@ -150,7 +151,7 @@ def smallest_epsilon(
     An ε whose bracket does not decide the question is neither above nor below; then the answer is wider
     than `precision`.
 
-    >>> from symveil.workflows.reproduce.chistikov2019 import pin_checker
+    >>> from symveil.examples.paper_systems import pin_checker
     >>> found = smallest_epsilon(pin_checker(), delta=0)
     >>> float(found.lower) <= 0.240292 <= float(found.upper)          # ln(2809/2209)
     True

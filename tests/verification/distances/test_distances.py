@@ -10,11 +10,12 @@ from flint import fmpq
 from hypothesis import given, settings
 
 from symveil.models.labelled_chain import LabelledChain
+from symveil.numerics.conversions import fraction
 from symveil.verification.distances import distances as module
 from symveil.verification.distances import flows, simplex
 from symveil.verification.distances.distances import Distances, skewed_distances
 from symveil.verification.distances.symmetric import symmetric_distances
-from symveil.verification.distances.tables import ChainTable, fraction
+from symveil.verification.distances.tables import ChainTable
 from symveil.verification.distances.upper_bounds import upper_bound
 
 from . import oracle

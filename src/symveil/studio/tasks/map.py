@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from symveil.drawing.road_map import Road, road_map_svg
 from symveil.errors import ModelError
+from symveil.examples.road_network import network_coordinates
 from symveil.io.models.coordinates import read_coordinates
 from symveil.io.page import table
 from symveil.numerics.rationals import spelled
@@ -15,7 +16,7 @@ from symveil.studio.tasks.release import PROVING
 from symveil.studio.tasks.subject import File, model_in, read_mechanism, read_subject, read_whole, source_file
 from symveil.studio.tasks.words import promise, shown_epsilon
 from symveil.studio.worker import Progress
-from symveil.workflows.trips import ReleasedTrip, network_coordinates, released_trips, require_coordinates
+from symveil.workflows.trips import ReleasedTrip, released_trips, require_coordinates
 
 MOST_SAMPLES = 6
 _NOTICE = "the true trip is left out; how many roads were changed is known from it: for its holder only"

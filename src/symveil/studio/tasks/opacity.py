@@ -16,6 +16,7 @@ from symveil.drawing.svg import to_svg
 from symveil.enforcement.enforce import POLICIES, enforce_policy, observations_of
 from symveil.enforcement.enforcement import Enforcement
 from symveil.errors import ModelError, ParameterError, SymveilError, TooLargeError
+from symveil.examples.paper_systems import example_3, example_4, medical
 from symveil.io.page import table
 from symveil.languages.observation import Observed
 from symveil.models.stochastic_system import StochasticSystem
@@ -28,7 +29,6 @@ from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.verify import OpacityVerdict
 from symveil.workflows.enforce import enforcement_document, read_probability
 from symveil.workflows.opacity import OpacityReport, judge_opacity, load_system
-from symveil.workflows.reproduce.zhao2025_systems import example_3, example_4, medical
 
 EXAMPLES = {"medical": medical, "example-3": example_3, "example-4": example_4}
 _MOST_STRINGS, _MOST_SUBSTITUTES = 6, 3

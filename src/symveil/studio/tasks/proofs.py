@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from symveil.errors import ModelError, ParameterError
+from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.io.models.model_files import load_labelled_chain
 from symveil.io.page import table
 from symveil.models.labelled_chain import LabelledChain, Pair
@@ -19,7 +20,6 @@ from symveil.studio.tasks.words import factor
 from symveil.studio.worker import Progress
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, said, shown, shown_bound
 from symveil.verification.verify_privacy import verify_privacy
-from symveil.workflows.reproduce.chistikov2019 import pin_checker, randomised_response
 from symveil.workflows.verify import PrivacyCurve, privacy_curve
 
 EXAMPLES = {"pin": pin_checker, "response": randomised_response}

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from symveil.errors import InputError, ModelError, ParameterError
+from symveil.examples.road_network import TRIP, road_network
 from symveil.io.models.model_files import load_model
 from symveil.io.symbols import read_alphabet, split_word
 from symveil.languages.free import FreeLanguage, words
@@ -19,7 +20,6 @@ from symveil.mechanisms.registry import BY_NAME
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Word, decode
 from symveil.privacy.protection import typical_words
-from symveil.workflows.reproduce.road_network import TRIP, road_network
 
 File = tuple[str, int]
 """A path and when it was written: a file that was written again is read again."""

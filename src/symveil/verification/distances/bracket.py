@@ -33,11 +33,12 @@ from flint import fmpq, fmpq_mat
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from symveil.numerics.conversions import fraction, nearest_float, rational
 from symveil.numerics.once import computed_once
 from symveil.numerics.progress import Progress
 from symveil.verification.distances.bisimulation import bisimulation
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
-from symveil.verification.distances.tables import ChainTable, Sparse, fraction, rational
+from symveil.verification.distances.tables import ChainTable, Sparse
 from symveil.verification.distances.upper_bounds import CompiledBound, ExactBound
 
 DEFAULT_WIDTH = Fraction(1, 10**4)
@@ -294,7 +295,7 @@ class _Search:
         node.weight += weight
         if not node.closed and (self._horizon is None or node.depth < self._horizon):
             gap = node.weight * (node.upper - node.lower)
-            heapq.heappush(self._queue, (-float(int(gap.p) / int(gap.q)), node.number, node))
+            heapq.heappush(self._queue, (-nearest_float(gap), node.number, node))
 
     def widest(self) -> _Node | None:
         """The node with the largest gap that can be extended."""

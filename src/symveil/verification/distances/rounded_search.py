@@ -8,7 +8,6 @@ the digits of floats would show, there is no rounded answer, and rationals give 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.numerics.conversions import float_at_least, float_at_most
 from symveil.numerics.progress import Progress
 from symveil.verification.distances.late import search_loops
 from symveil.verification.distances.tables import TINY, ChainTable, Floats, Integers
@@ -56,7 +56,7 @@ class RoundedSearch:
         rank[by_rank] = np.arange(table.size)
         self._rank = rank
         self._classes = classes
-        self._alpha_above = _float_above(alpha_above)
+        self._alpha_above = float_at_least(alpha_above)
         chance = np.where(table.chance < TINY, 0.0, table.chance)
         comes_from = np.bincount(table.successor, minlength=table.size).astype(np.float64)
         self._bounds = (bound.distance, bound.alpha, self._alpha_above, *bound.relays, bound.less)
@@ -81,10 +81,10 @@ class RoundedSearch:
             return None
         loops = search_loops()
         store = self._start(source, target)
-        asked = (2.0, -1.0) if question is None else (_float_below(question), _float_above(question))
+        asked = (2.0, -1.0) if question is None else (float_at_most(question), float_at_least(question))
         limits = (-1 if horizon is None else horizon, min(nodes, 2**60), min(most_visits, 2**60), _PAUSE)
         while True:
-            why = loops.advance(*self._chain, *store.arrays, _float_below(width), *asked, *limits)
+            why = loops.advance(*self._chain, *store.arrays, float_at_most(width), *asked, *limits)
             if why == loops.DONE:
                 break
             if why == loops.ROOM:
@@ -170,13 +170,3 @@ def _grown(array: Any, needed: int) -> Any:
     if needed <= len(array):
         return array
     return np.concatenate([array, np.zeros((needed + len(array), *array.shape[1:]), dtype=array.dtype)])
-
-
-def _float_above(value: Fraction) -> float:
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def _float_below(value: Fraction) -> float:
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)

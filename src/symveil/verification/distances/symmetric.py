@@ -17,13 +17,14 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq
 
+from symveil.numerics.conversions import rational
 from symveil.numerics.progress import Progress
 from symveil.verification.distances.certificate import certify
-from symveil.verification.distances.distances import Distances, is_small, rounded_up
+from symveil.verification.distances.distances import Distances, is_small, rounded_up, start_values
 from symveil.verification.distances.exact import ExactLifting, Pair, Shipment, policy_iteration
 from symveil.verification.distances.flows import Flows, improved_flows, iterate
 from symveil.verification.distances.kernel import large_kernel, small_kernel
-from symveil.verification.distances.tables import ChainTable, Floats, Integers, exact_matrix
+from symveil.verification.distances.tables import ChainTable, Floats, Integers
 
 _MOST_CHOICES = 60
 _LARGER = 1e-11  # in floats, what counts as strictly larger
@@ -41,15 +42,14 @@ def symmetric_distances(table: ChainTable, alpha: Fraction, *, progress: Progres
 
 
 def _small(table: ChainTable, alpha: Fraction, pairs: list[Pair]) -> Distances | None:
-    rational = fmpq(alpha.numerator, alpha.denominator)
+    ratio = rational(alpha)
     chosen = set(pairs)
     for _ in range(_MOST_CHOICES):
-        kernel = small_kernel(table, rational, chosen, mirrored=True)
-        values = exact_matrix(table.size, fmpq(1))
-        values[kernel] = fmpq(0)
-        policy_iteration(table, rational, [pair for pair in chosen if not kernel[pair]], values, mirrored=True)
-        lifting = ExactLifting(values, rational, table.members, relays=True)
-        turn = [pair for pair in chosen if _turned(lifting, table, rational, pair).cost(values) > values[pair]]
+        kernel = small_kernel(table, ratio, chosen, mirrored=True)
+        values = start_values(kernel)
+        policy_iteration(table, ratio, [pair for pair in chosen if not kernel[pair]], values, mirrored=True)
+        lifting = ExactLifting(values, ratio, table.members, relays=True)
+        turn = [pair for pair in chosen if _turned(lifting, table, ratio, pair).cost(values) > values[pair]]
         if not turn:
             return Distances(table=table, alpha=alpha, kernel=kernel, upper=rounded_up(values), exact=values)
         for s, t in turn:
@@ -63,10 +63,10 @@ def _turned(lifting: ExactLifting, table: ChainTable, alpha: fmpq, pair: Pair) -
 
 
 def _large(table: ChainTable, alpha: Fraction, pairs: Integers, progress: Progress | None) -> Distances:
-    rational, rounded = fmpq(alpha.numerator, alpha.denominator), float(alpha)
+    ratio, rounded = rational(alpha), float(alpha)
     chosen = pairs.copy()
     for _ in range(_MOST_CHOICES):
-        kernel = large_kernel(table, rational, chosen, mirrored=True)
+        kernel = large_kernel(table, ratio, chosen, mirrored=True)
         left = chosen[~kernel[chosen[:, 0], chosen[:, 1]]]
         start = np.where(kernel, 0.0, 1.0)
         reached = iterate(table, rounded, left, start, mirrored=True, progress=progress)
@@ -76,7 +76,7 @@ def _large(table: ChainTable, alpha: Fraction, pairs: Integers, progress: Progre
             break
         chosen[larger] = chosen[larger][:, ::-1]
     # the proof has to hold in both directions; a pair of this kernel may be above 0 in the other one
-    symmetric = _both_in_kernel(table, rational, pairs)
+    symmetric = _both_in_kernel(table, ratio, pairs)
     both = np.concatenate([pairs, pairs[:, ::-1]])
     both = np.ascontiguousarray(both[~symmetric[both[:, 0], both[:, 1]]])
     flows = _cheapest(table, rounded, both, reached.distance)

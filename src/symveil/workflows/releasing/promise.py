@@ -41,6 +41,8 @@ class Release:
 
     choice: MechanismChoice
     mechanism: Mechanism
+    policy: dict[str, Any] | None = None
+    """Where a policy for opacity is released: its public parameters, for the manifest and the ledger."""
 
     @classmethod
     def of(
@@ -54,6 +56,10 @@ class Release:
         require_spellable(choice.offset, "offset")
         mechanism = choose_mechanism(choice, choice.language(alphabet=alphabet, model=model))
         return cls(choice=replace(choice, mechanism=mechanism.name), mechanism=mechanism)
+
+    def document(self) -> dict[str, Any]:
+        """The choice, with the name of the mechanism that it means."""
+        return {**self.choice.document(), "mechanism": self.mechanism.name}
 
     @property
     def alphabet(self) -> Alphabet:
@@ -79,9 +85,10 @@ def price(release: Release) -> Price:
 def parameters(release: Release, **others: object) -> dict[str, Any]:
     """The public parameters as they were asked for: what makes two runs the same command."""
     return {
-        **release.choice.document(),
+        **release.document(),
         "alphabet": alphabet_digest(release.alphabet),
         "model": None if release.model is None else model_digest(release.model),
+        **({} if release.policy is None else {"policy": release.policy}),
         **others,
     }
 
@@ -98,7 +105,7 @@ def manifest(
             "version": __version__,
             "release_id": release_id,
             **{key: promise[key] for key in told_first},
-            "parameters": release.choice.document(),
+            "parameters": release.document(),
             "classes": promise["classes"],
             "law": promise["law"],
             "alphabet": [str(symbol) for symbol in release.alphabet.symbols] if release.model is None else None,
@@ -112,6 +119,7 @@ def manifest(
             "counts": written.counts(),
             "protection": promise["protection"],
             "charged": promise["charged"],
+            **({} if release.policy is None else {"policy": release.policy}),
         }
     )
 
@@ -123,7 +131,7 @@ def promised(release: Release, lengths: NDArray[np.int64], *, charged: bool) -> 
     names = {each.mechanism for each in classes}
     how = max((each.guarantee.how for each in classes), key=_WEAKNESS.__getitem__, default="exact")
     return {
-        "mechanism": names.pop() if len(names) == 1 else release.choice.mechanism,
+        "mechanism": names.pop() if len(names) == 1 else release.mechanism.name,
         "epsilon": at_least(release.choice.epsilon),
         "epsilon_exact": spelled(release.choice.epsilon),
         "eta": spelled(min(rate for rate in rates if rate is not None)) if rates - {None} else None,

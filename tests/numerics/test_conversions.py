@@ -1,4 +1,4 @@
-"""Ball arithmetic: bounds that hold, and precision that is given back."""
+"""Rationals, floats and balls: bounds that hold, floats on the promised side, and precision that is given back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,21 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.numerics.balls import ball, float_bounds, nearest_float, precision, scaled_floor, upper_bound
+from symveil.numerics.conversions import (
+    ball,
+    dyadic,
+    exp_enclosure,
+    float_at_least,
+    float_at_most,
+    float_bounds,
+    fraction,
+    log_upper_bound,
+    nearest_float,
+    precision,
+    rational,
+    scaled_floor,
+    upper_bound,
+)
 
 rationals = st.fractions(min_value=-(10**9), max_value=10**9, max_denominator=10**40)
 precisions = st.sampled_from([20, 53, 64, 128, 400])
@@ -138,3 +152,42 @@ def test_threads_do_not_lower_each_others_precision():
         thread.join()
     assert len(seen) == 800
     assert all(seen)
+
+
+@given(st.one_of(rationals, st.floats(allow_nan=False, allow_infinity=False).map(Fraction)))
+def test_floats_of_a_rational_are_the_nearest_on_their_side(value):
+    low, high = float_at_most(value), float_at_least(value)
+    assert Fraction(low) <= value <= Fraction(high)
+    assert low == high == value or math.nextafter(low, math.inf) == high
+    assert (low, high) == (float_at_most(rational(value)), float_at_least(rational(value)))
+    assert nearest_float(rational(value)) in (low, high)
+
+
+@given(rationals)
+def test_rationals_of_both_kinds_are_one_number(value):
+    assert fraction(rational(value)) == value
+    assert fraction(dyadic(float(value))) == Fraction(float(value))
+
+
+@given(st.fractions(min_value="1/1000000000000", max_value=10**12))
+def test_the_logarithm_is_bounded_from_above_and_closely(value):
+    found = log_upper_bound(value)
+    assert found == log_upper_bound(rational(value))
+    with ctx.workprec(512):
+        assert arb(rational(value)).log() <= arb(rational(found)) if value != 1 else found == 0
+        assert arb(rational(found)) - arb(rational(value)).log() < arb(2) ** -80
+
+
+@given(st.fractions(-100, 100))
+def test_the_truth_lies_between(exponent):
+    low, high = exp_enclosure(exponent)
+    with ctx.workprec(512):
+        true = arb(rational(exponent)).exp()
+        below, above = (arb(rational(end)) for end in (low, high))
+        assert below <= true <= above if exponent else low == high == 1
+    assert (float(low), float(high)) == (low, high)  # each is a float exactly
+    assert high - low <= low * Fraction(1, 2**50)
+
+
+def test_nothing_to_the_power_of_anything():
+    assert exp_enclosure(Fraction(0)) == (1, 1)

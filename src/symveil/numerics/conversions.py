@@ -1,9 +1,9 @@
-"""Ball arithmetic: real numbers with a proved error, at a precision one chooses.
+"""Between rationals, floats and balls: every conversion, and on which side each one rounds.
 
-A ball (`flint.arb`) holds every value that the exact result can have. The working precision of
-the library underneath is one number per process, not per thread; a wrong one would make balls wider, never
-wrong, but results should not depend on what another thread does, so it is held under a lock. Who holds it
-must not wait for another thread, which may be waiting for it (`turns`).
+Rationals are Python's `Fraction`, and FLINT's `fmpq` where many are computed with. A ball (`flint.arb`) holds every
+value that the exact result can have. The working precision of balls is one number per process, not per thread; a wrong
+one would make balls wider, never wrong, but results should not depend on what another thread does, so it is held under
+a lock. A thread that holds it must not wait for another, which may be waiting for it (`turns`).
 """
 
 from __future__ import annotations
@@ -70,10 +70,51 @@ def _own_precision() -> AbstractContextManager[None]:
     return nullcontext() if holds_precision() else precision(STANDARD_PRECISION)
 
 
+# --- exact -------------------------------------------------------------------------------------
+
+
+def rational(value: Fraction | int) -> fmpq:
+    """A Fraction as FLINT's rational, which is many times faster."""
+    return fmpq(value.numerator, value.denominator)
+
+
+def fraction(value: fmpq) -> Fraction:
+    """And back."""
+    return Fraction(int(value.p), int(value.q))
+
+
+def dyadic(value: float) -> fmpq:
+    """A float as the rational that it is."""
+    return fmpq(*value.as_integer_ratio())
+
+
+# --- rounded -----------------------------------------------------------------------------------
+
+
 def ball(value: Fraction | int) -> arb:
     """The rational `value` as a ball at the working precision."""
-    rational = Fraction(value)
-    return arb(fmpq(rational.numerator, rational.denominator))
+    return arb(rational(Fraction(value)))  # a Fraction first: numpy has integers too
+
+
+def nearest_float(value: arb | fmpq) -> float:
+    """The rational, or the midpoint of the ball, as a float: for a ball, 0.0 or inf beyond the range of floats."""
+    return int(value.p) / int(value.q) if isinstance(value, fmpq) else float(value.mid())
+
+
+def float_at_least(value: Fraction | fmpq) -> float:
+    """The smallest float that is not below a rational. (As a decimal, for a reader: `rationals.at_least`.)
+
+    >>> float_at_least(Fraction(1, 3)) > Fraction(1, 3) > float_at_most(Fraction(1, 3))
+    True
+    """
+    ratio = value if isinstance(value, fmpq) else rational(value)
+    nearest = nearest_float(ratio)
+    return nearest if dyadic(nearest) >= ratio else math.nextafter(nearest, math.inf)
+
+
+def float_at_most(value: Fraction | fmpq) -> float:
+    """The largest float that is not above a rational."""
+    return -float_at_least(-value) or 0.0
 
 
 def upper_bound(value: arb) -> Fraction:
@@ -91,11 +132,6 @@ def float_bounds(value: arb) -> tuple[float, float]:
     return math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
 
 
-def nearest_float(value: arb) -> float:
-    """The midpoint as a float: 0.0 or inf beyond the range of floats."""
-    return float(value.mid())
-
-
 def scaled_floor(value: arb, bits: int) -> tuple[int, int]:
     """The smallest and the largest value of floor(x · 2^bits) over all x in the ball.
 
@@ -111,3 +147,32 @@ def _floor(exact_value: arb) -> int:
     mantissa, exponent = exact_value.man_exp()
     shift = int(exponent)
     return int(mantissa) << shift if shift >= 0 else int(mantissa) >> -shift
+
+
+# --- exponentials and logarithms -----------------------------------------------------------------
+
+
+def exp_enclosure(exponent: Fraction) -> tuple[Fraction, Fraction]:
+    """Rationals a ≤ e^x ≤ b, a few units in the last place of a float apart, each a float exactly; a = b = 1 for x = 0.
+
+    >>> low, high = exp_enclosure(Fraction(1))
+    >>> float(low), float(high)
+    (2.7182818284590446, 2.7182818284590455)
+    """
+    if exponent == 0:
+        return Fraction(1), Fraction(1)
+    with precision(STANDARD_PRECISION):
+        low, high = float_bounds(ball(exponent).exp())
+    return Fraction(low), Fraction(high)
+
+
+def log_upper_bound(value: Fraction | fmpq) -> Fraction:
+    """A rational not below ln of a rational above 0, and hardly above it; 0 for 1.
+
+    >>> float(log_upper_bound(Fraction(2)))
+    0.6931471805599453
+    """
+    if value == 1:
+        return Fraction(0)
+    with precision(STANDARD_PRECISION):
+        return upper_bound(arb(value if isinstance(value, fmpq) else rational(value)).log())
