@@ -69,9 +69,8 @@ def test_a_document_and_files(private) -> None:
     ],
 )
 def test_one_line(private, arguments: list[str], said: str) -> None:
-    line = symveil(
-        "estimate", "private.csv", *([] if "--statistic" in arguments else ["--statistic", "visits"]), *arguments
-    ).assert_one_error_line()
+    asked = [] if "--statistic" in arguments else ["--statistic", "visits"]
+    line = symveil("estimate", "private.csv", *asked, *arguments).assert_one_error_line()
     assert said in line
     assert not Path("t.xlsx").exists()
 

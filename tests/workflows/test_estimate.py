@@ -264,3 +264,59 @@ def test_intervals_cover(mechanism: str, tmp_path: Path) -> None:
         rows += truth.size
     assert 0.90 <= covered / rows <= 0.99
     assert cover_all >= 50  # of 60 at 0.95: fewer once in some 10⁴ runs
+
+
+# --- edit channels --------------------------------------------------------------------------------
+
+
+def edited(folder: Path, words: list[str], epsilon: object) -> Path:
+    source, _ = write_words(folder, words)
+    out = source.with_name("private.csv")
+    sv.privatize_file(source, out, alphabet="abc", epsilon=epsilon, metric="levenshtein", mechanism="edit")  # type: ignore[arg-type]
+    return out
+
+
+def test_edit_channels(tmp_path: Path) -> None:
+    words = some_words(1500)
+    out = edited(tmp_path, words, 6)
+    manifest = manifest_path(out)
+    told = json.loads(manifest.read_text())
+    jsonschema.validate(told, SCHEMA)
+    truths = {
+        "visits": lambda row: sum(word.count(row["symbols"][0]) for word in words),
+        "first": lambda row: sum(word[0] == row["symbols"][0] for word in words),
+        "last": lambda row: sum(word[-1] == row["symbols"][0] for word in words),
+        "ngrams:2": lambda row: pairs(words).get(tuple(row["symbols"]), 0),
+        "od": lambda row: sum(len(w) > 1 and (w[0], w[-1]) == tuple(row["symbols"]) for w in words),
+        "lengths": lambda row: sum(len(word) == row["length"] for word in words),
+    }
+    for statistic, truth in truths.items():
+        found = sv.estimate(out, statistic, confidence=SURE)
+        assert found.method == "exact-unbiased" and len(found) > 2
+        for row in found.document()["rows"]:
+            assert row["low_all"] <= truth(row) <= row["high_all"], (statistic, row)
+    assert len(sv.estimate(out, "transitions")) == 9
+    before = sv.estimate(out, "ngrams:2", target="population")
+    del told["law"]
+    manifest.write_text(json.dumps(told | {"format": "symveil-manifest/1"}))
+    assert np.array_equal(
+        sv.estimate(out, "ngrams:2", target="population").numbers["estimate"], before.numbers["estimate"]
+    )
+    for statistic in ("positions", "presence", "ngrams:3"):
+        with pytest.raises(sv.SymveilError, match="behind an edit channel, found"):
+            sv.estimate(out, statistic)
+
+
+def test_an_edit_channel_that_tells_nothing(tmp_path: Path) -> None:
+    with pytest.raises(sv.SymveilError, match=r"nothing can be said about visits .* epsilon [0-9.]+ would have been"):
+        sv.estimate(edited(tmp_path, some_words(40), "0.5"), "visits")
+
+
+def test_truncated_levenshtein_is_refused(tmp_path: Path) -> None:
+    source, _ = write_words(tmp_path, ["ab", "c"])
+    out = tmp_path / "private.csv"
+    sv.privatize_file(
+        source, out, alphabet="abc", epsilon=3, metric="levenshtein", mechanism="truncated-levenshtein", max_length=3
+    )
+    with pytest.raises(sv.SymveilError, match="found truncated-levenshtein, whose noise cannot be undone"):
+        sv.estimate(out, "visits")

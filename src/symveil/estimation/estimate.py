@@ -31,6 +31,16 @@ class Estimate:
 
     `low` and `high` bound each number with the confidence; `low_all` and `high_all` bound all of them at once. The
     estimate is unbiased and may be negative; `consistent` is the nearest table that could be true.
+
+    >>> import pathlib, tempfile
+    >>> import symveil as sv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = pathlib.Path(folder, "true.csv")
+    ...     _ = source.write_text("id,word\\n" + "".join(f"{i},a b\\n" for i in range(200)))
+    ...     release = sv.privatize_file(source, source.with_name("private.csv"), alphabet="ab", epsilon=4)
+    ...     answer = sv.estimate(release.out, "first")
+    >>> answer.row(0)["symbols"], answer.table.column_names[:3]
+    (['a'], ['symbol', 'released', 'estimate'])
     """
 
     statistic: str

@@ -43,7 +43,7 @@ class LengthNoise:
     def eigenvalue(self, order: int) -> float:
         """λ_r(n) for r ≤ n; beyond it the product of two smaller ones, which formulas multiply by nothing.
 
-        >>> LengthNoise(symbols=2, length=5, rate=math.log(3)).eigenvalue(2)
+        >>> round(LengthNoise(symbols=2, length=5, rate=math.log(3)).eigenvalue(2), 12)
         0.25
         """
         if order == 0 or self.symbols == 1:

@@ -23,9 +23,7 @@ from symveil.estimation.table import EstimatedTable, Variances
 Target = Literal["file", "population"]
 _ONE_WINDOW = ("first", "last", "positions", "od")
 """Statistics that count each word at most once in a cell."""
-_CONSERVATIVE = (
-    "standard errors are from random groups of sequences, which for the file itself are too large on average"
-)
+CONSERVATIVE = "standard errors are from random groups of sequences, which for the file itself are too large on average"
 
 
 class SubstitutionTables:
@@ -131,7 +129,7 @@ class SubstitutionTables:
         elif self._pairs is not None and self._pairs.excess.known:
             closed = self._window_terms() - estimate + self._pairs.total()
         else:
-            return self._by_groups(), (_CONSERVATIVE,)
+            return self._by_groups(), (CONSERVATIVE,)
         noisy = self._pairs is not None and self._pairs.excess.noisy
         wanting = ~(closed > 0) | noisy
         if not wanting.any():

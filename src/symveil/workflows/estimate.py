@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
-import pyarrow.compute as pc
 
-from symveil.engines.batch import encode_lists
-from symveil.errors import FileError, InputError, ParameterError, SymveilError
-from symveil.estimation.batches import Batch
+from symveil.errors import InputError, ParameterError
+from symveil.estimation.edit_lengths import EditLengths
+from symveil.estimation.edit_noise import SMALLEST_KEPT, EditNoise
+from symveil.estimation.edit_tables import EditTables
 from symveil.estimation.estimate import Estimate
-from symveil.estimation.groups import group_count, random_groups
+from symveil.estimation.groups import group_count
 from symveil.estimation.lengths import LengthTable
 from symveil.estimation.presence import Presence, useful_length
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.substitution_noise import SMALLEST, SubstitutionNoise
 from symveil.estimation.substitution_tables import SubstitutionTables, Target
-from symveil.io.aside import digest_of
-from symveil.io.folder_digest import digest_of_folder
-from symveil.io.manifest import alphabet_digest, manifest_path, model_digest, read_manifest
-from symveil.io.models.model_files import load_word_model
-from symveil.io.sequences.records import SYMBOLS
-from symveil.models.word import Codes, Lengths
-from symveil.workflows.released_file import choice_of, model_beside, open_released
+from symveil.estimation.table import EstimatedTable
+from symveil.mechanisms.edit_channel import EditChannel
+from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
 from symveil.workflows.released_noise import noise_of, noise_of_mechanism
+from symveil.workflows.released_words import ReleasedWords
 from symveil.workflows.releasing.promise import Release
 
 LEFT_OUT = 0.05
 """The largest share of sequences that may be left out because nothing can be said about their lengths."""
 _LARGEST_EPSILON = 50
 _LONGEST_POSITION_TABLE = 4_000_000
-_COSTS_NOTHING = "it costs no privacy: only the private file and its manifest were read"
-_NOT_OF_ONE = "it is about all released sequences together, and says nothing about a single one"
 
 
 def estimate(
@@ -90,8 +85,13 @@ def estimate(
     with released.as_file_errors():
         if released.told.get("policy") is not None:
             raise _not_yet("a policy for opacity")
+        if isinstance(released.release.mechanism, EditChannel):
+            return _edited(released, asked, goal, confidence)
         if released.told["parameters"]["metric"] == "levenshtein":
-            raise _not_yet(released.release.mechanism.name)
+            raise InputError(
+                "estimate: expected the edit channel where lengths are secret, found truncated-levenshtein, whose "
+                "noise cannot be undone"
+            )
         if released.release.model is not None:
             raise _not_yet("a model")
         return _free(released, asked, goal, confidence)
@@ -99,134 +99,6 @@ def estimate(
 
 def _not_yet(what: str) -> InputError:
     return InputError(f"estimate: expected a release over an alphabet (metric hamming), found one with {what}")
-
-
-class ReleasedWords:
-    """A private file with its manifest: the bytes are those that it tells, and words come as codes."""
-
-    def __init__(
-        self, place: Path, *, manifest: str | Path | None, model: str | Path | None, cluster: str | None
-    ) -> None:
-        self.place, self.cluster = place, cluster
-        self.manifest_file = Path(manifest) if manifest is not None else manifest_path(place)
-        if manifest is None and not self.manifest_file.exists():
-            raise FileError(
-                str(self.manifest_file), expected="the manifest beside the private file", found="none; name it with "
-                "--manifest",
-            )  # fmt: skip
-        self.told: dict[str, Any] = read_manifest(self.manifest_file).document
-        with self.as_file_errors():
-            self._check_bytes()
-            self.release = self._release(model)
-            self.count = int(self.told["counts"]["released"])
-            self._columns_checked = self.told["output"]["columns"]
-
-    def as_file_errors(self) -> _AsFileErrors:
-        """A block in which whatever a strange manifest leads to becomes one line."""
-        return _AsFileErrors(self.manifest_file)
-
-    def _check_bytes(self) -> None:
-        found = digest_of_folder(self.place) if self.place.is_dir() else digest_of(self.place)
-        if found is None:
-            raise FileError(str(self.place), expected="a private file or folder", found="none")
-        if found != self.told["digests"]["output"]:
-            raise FileError(
-                str(self.place), expected="the bytes that the manifest tells", found="others; is it another release's?"
-            )
-
-    def _release(self, model: str | Path | None) -> Release:
-        loaded = None
-        if self.told["model"] is not None:
-            place = Path(model) if model is not None else model_beside(self.manifest_file, self.told["model"]["file"])
-            if place is None:
-                raise ParameterError("model", expected="the model file, which is not beside the manifest", found="none")
-            loaded = load_word_model(place)
-            if model_digest(loaded) != self.told["digests"]["model"]:
-                raise FileError(str(place), expected="the model that the manifest tells", found="another one")
-        release = Release.of(choice_of(self.told), alphabet=self.told["alphabet"], model=loaded)
-        if alphabet_digest(release.alphabet) != self.told["digests"]["alphabet"]:
-            raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
-        return release
-
-    @property
-    def seed(self) -> int:
-        """A public number that is this file's own: the same file is always split in the same way."""
-        return int(str(self.told["digests"]["output"])[-15:], 16)
-
-    def units(self) -> int:
-        """How many sequences, or clusters of them, can be put into groups."""
-        return self.count if self.cluster is None else len(self._clusters)
-
-    @property
-    def what_units_are(self) -> str:
-        """What is put into groups."""
-        return "sequences" if self.cluster is None else "clusters"
-
-    @property
-    def _clusters(self) -> dict[str, int]:
-        """The clusters in the order in which they come."""
-        if "_found_clusters" not in self.__dict__:
-            found: dict[str, int] = {}
-            for file in open_released(self.place, self.told, person=self.cluster):
-                for batch in file.records():
-                    for name in pc.unique(file.persons(batch)).to_pylist():
-                        found.setdefault(name, len(found))
-            self.__dict__["_found_clusters"] = found
-        clusters: dict[str, int] = self.__dict__["_found_clusters"]
-        return clusters
-
-    def batches(self, groups: int) -> Iterator[Batch]:
-        """The words, each in one of so many random groups."""
-        owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
-        seen = 0
-        for file in open_released(self.place, self.told, person=self.cluster):
-            for batch in file.records():
-                codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
-                if len(codes) and codes.min() < 0:
-                    raise FileError(str(self.place), expected="symbols of the alphabet only", found="others")
-                if seen + len(lengths) > self.count:
-                    break
-                if self.cluster is None:
-                    own = owner[seen : seen + len(lengths)]
-                else:
-                    names = file.persons(batch).dictionary_encode()
-                    numbers = np.array([self._clusters[name] for name in names.dictionary.to_pylist()], dtype=np.int64)
-                    own = owner[numbers[names.indices.to_numpy(zero_copy_only=False)]]
-                seen += len(lengths)
-                yield Batch(codes, lengths, own)
-        if seen != self.count:
-            raise FileError(
-                f"{self.manifest_file}: $.counts.released", expected="the number of sequences in the file",
-                found="another one",
-            )  # fmt: skip
-
-    def words(self) -> Iterator[tuple[Codes, Lengths]]:
-        """The words without groups."""
-        for batch in self.batches(0):
-            yield batch.codes, batch.lengths
-
-    def assumptions(self) -> list[str]:
-        """What is always said."""
-        counts = self.told["counts"]
-        said = [_COSTS_NOTHING, _NOT_OF_ONE]
-        dropped = counts["dropped_unknown"] + counts["dropped_over_budget"]
-        if dropped:
-            said.append(f"{dropped} sequences were dropped before the release and are not in it")
-        return said
-
-
-class _AsFileErrors:
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if isinstance(error, SymveilError):
-            return
-        if isinstance(error, LookupError | TypeError | AttributeError | ValueError | ArithmeticError):
-            raise FileError(str(self._file), expected="a manifest as symveil writes it", found="another document")
 
 
 # --- words over an alphabet ---------------------------------------------------------------------
@@ -249,6 +121,18 @@ def _free(released: ReleasedWords, asked: Statistic, target: Target, confidence:
     else:
         table, notes = _counted(released, asked, noise, target)
         said += notes
+    return _named(released, asked, table, target, confidence, said)
+
+
+def _named(
+    released: ReleasedWords,
+    asked: Statistic,
+    table: EstimatedTable,
+    target: Target,
+    confidence: float,
+    said: list[str],
+) -> Estimate:
+    """The table with names, and what it rests on."""
     if target == "population":
         said.append(f"{released.what_units_are} are a random sample of the population, independent of each other")
     return Estimate.of(
@@ -264,7 +148,7 @@ def _free(released: ReleasedWords, asked: Statistic, target: Target, confidence:
 
 def _counted(
     released: ReleasedWords, asked: Statistic, noise: SubstitutionNoise, target: Target
-) -> tuple[Any, list[str]]:
+) -> tuple[EstimatedTable, list[str]]:
     longest = 0
     if asked.kind == "positions":
         longest = max((row["lengths"][1] or 0 for row in released.told["classes"]), default=0)
@@ -304,7 +188,8 @@ def _unusable(
 ) -> InputError:
     """The refusal where an eigenvalue is too close to 0, with the epsilon that would have been enough."""
 
-    def enough(other: SubstitutionNoise) -> bool:
+    def enough(release: Release) -> bool:
+        other = noise_of_mechanism(release.mechanism)
         spare = LEFT_OUT * released.count
         for length, count in lengths.most_common():
             if spare < 0:
@@ -322,7 +207,7 @@ def _unusable(
     )
 
 
-def _enough_epsilon(released: ReleasedWords, enough: Any) -> str:
+def _enough_epsilon(released: ReleasedWords, enough: Callable[[Release], bool]) -> str:
     """Which epsilon, on a grid of halves, would have been enough with everything else as it is."""
     release, own = released.release, released.release.choice.epsilon
     for step in range(1, 2 * _LARGEST_EPSILON + 1):
@@ -330,14 +215,14 @@ def _enough_epsilon(released: ReleasedWords, enough: Any) -> str:
         if epsilon <= own:
             continue
         other = Release.of(replace(release.choice, epsilon=epsilon), alphabet=release.alphabet, model=None)
-        if enough(noise_of_mechanism(other.mechanism)):
+        if enough(other):
             return f"epsilon {float(epsilon):g} would have been enough"
     return f"no epsilon up to {_LARGEST_EPSILON} would have been enough; use mechanism exponential"
 
 
 def _presence(
     released: ReleasedWords, noise: SubstitutionNoise, target: Target, confidence: float
-) -> tuple[Any, list[str]]:
+) -> tuple[EstimatedTable, list[str]]:
     lengths = _length_counts(released)
     mixed = [length for length in lengths if length and not noise.is_product(length)]
     if mixed:
@@ -355,7 +240,7 @@ def _presence(
     if not known:
         raise InputError(
             "estimate: expected sequences short enough for presence at this epsilon, found none whose interval would "
-            f"be of use; {_enough_epsilon(released, lambda other: bool(useful(other)))}"
+            f"be of use; {_enough_epsilon(released, lambda other: bool(useful(noise_of_mechanism(other.mechanism))))}"
         )
     longest = max(known)
     groups = group_count(released.units(), (longest + 1) * noise.symbols)
@@ -376,3 +261,51 @@ def _length_counts(released: ReleasedWords) -> Counter[int]:
         different, counts = np.unique(lengths, return_counts=True)
         found.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
     return found
+
+
+# --- edit channels ------------------------------------------------------------------------------
+
+
+def _edited(released: ReleasedWords, asked: Statistic, target: Target, confidence: float) -> Estimate:
+    """Words whose symbols were inserted, deleted and substituted."""
+    said, m = released.assumptions(), len(released.release.alphabet)
+    channel = _channel(released)
+    if not released.count:
+        raise InputError("estimate: expected at least one sequence in the private file, found none")
+    noise = None if channel.tells_nothing or channel.deletion == 1 else EditNoise.of(channel, m)
+    if noise is None or (not noise.usable and (asked.kind != "lengths" or noise.deletion >= 0.5)):
+        kept = 0.0 if noise is None else noise.kept
+        raise InputError(
+            f"estimate: expected an edit channel that keeps at least {SMALLEST_KEPT} of a symbol and deletes less than "
+            f"half of them, found {kept:.2g} and {float(channel.deletion):.2g}: nothing can be said about {asked.name} "
+            f"from this release; {_enough_epsilon(released, _keeps_enough)}"
+        )
+    groups = max(1, group_count(released.units(), int(m**asked.order)))
+    if asked.kind == "lengths":
+        lengths = EditLengths(channel, target=target, groups=groups)
+        for batch in released.batches(groups):
+            lengths.add(batch)
+        table = lengths.finish(confidence)
+    else:
+        tables = EditTables(asked, noise, target=target, groups=groups)
+        for batch in released.batches(groups):
+            tables.add(batch)
+        table = tables.finish()
+    return _named(released, asked, table, target, confidence, said)
+
+
+def _channel(released: ReleasedWords) -> ChannelParameters:
+    """The four numbers of the channel: the manifest's, or, where it is an old one, found again."""
+    rows = released.told.get("law")
+    if rows is None:
+        mechanism = released.release.mechanism
+        assert isinstance(mechanism, EditChannel)  # noqa: S101 - asked before
+        return mechanism.parameters
+    return ChannelParameters.of(**{name: rows[0][name] for name in ("ratio", "power", "deletion", "substitution")})
+
+
+def _keeps_enough(release: Release) -> bool:
+    mechanism = release.mechanism
+    if not isinstance(mechanism, EditChannel) or mechanism.parameters.deletion == 1:
+        return False
+    return EditNoise.of(mechanism.parameters, len(release.alphabet)).usable
