@@ -92,20 +92,13 @@ def enforce_command(
     secret: tuple[str, ...],
     log: Path | None,
     out: Path | None,
-    sequence: str | None,
-    separator: str | None,
-    identifier: str | None,
-    case: str | None,
-    order: str | None,
-    symbol: str | None,
-    keep: tuple[str, ...],
-    person: str | None,
     ledger: str | None,
     over_budget: Literal["error", "drop"],
     on_unknown: Literal["error", "drop-sequence"],
     release_id: str | None,
     draw: Path | None,
     as_json: bool,
+    **columns: Any,
 ) -> int:
     """Replace what a system shows so that no secret is given away.
 
@@ -118,10 +111,11 @@ def enforce_command(
     observation.
     """
     from symveil.enforcement.enforce import enforce_opacity
-    from symveil.io.files import write_files
     from symveil.io.sequences.columns import ColumnOptions
-    from symveil.workflows.enforce import enforcement_document
+    from symveil.workflows.enforce import report_enforcement
+    from symveil.workflows.enforce_log import check_log_name
     from symveil.workflows.opacity import load_system
+    from symveil.workflows.releasing.parameters import RunOptions
 
     require_suffix("draw", draw, (".svg", ".dot"))
     if (log is None) != (out is None):
@@ -130,20 +124,8 @@ def enforce_command(
     if is_release and (log is None or policy != "private"):
         raise InputError("ledger: expected --log with the policy private, found a ledger or a release id without them")
     if log and out:
-        from symveil.workflows.enforce_log import check_log_name, enforced_log, release_log
-        from symveil.workflows.releasing.parameters import RunOptions
-
         check_log_name(log, out)
-    columns = ColumnOptions(
-        sequence=sequence,
-        separator=separator,
-        identifier=identifier,
-        case=case,
-        order=order,
-        symbol=symbol,
-        keep=keep,
-        person=person,
-    )
+    options = ColumnOptions(**columns)
     require_different(draw=draw, out=out)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
@@ -158,28 +140,11 @@ def enforce_command(
             adjacency=read_adjacency_option(adjacency),
             progress=progress,
         )
-        document = enforcement_document(enforced, notes=notes)
-    contents: dict[Path, bytes] = {}
-    if is_release and log and out and enforced.enforceable:
         run = RunOptions(ledger=ledger, over_budget=over_budget, on_unknown=on_unknown, release_id=release_id)
-        release = release_log(enforced, log, out, columns=columns, run=run, system_file=model)
-        document["release"] = release.document()
-        notes += [*release.notes, f"released to {out}; what is promised: {release.manifest_file}"]
-    elif log and out and enforced.enforceable:
-        contents[out], count = enforced_log(enforced, log, out, columns)
-        notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
-    if draw and enforced.enforceable:
-        from symveil.workflows.draw import diagram_text
-
-        contents[draw] = diagram_text(enforced.to_diagram(), draw).encode()
-        notes.append(f"wrote {draw}")
-    write_files(contents)
-    if document["posterior_of_secret"] == 1:
-        silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""
-        notes.append(
-            "an observer who knows the policy can be sure of a visited secret after something that is shown (its "
-            f"posterior probability is 1){silent}"
+        report = report_enforcement(
+            enforced, log=log, out=out, columns=options, run=run if is_release else None, system_file=model, draw=draw
         )
+    document = report.document()
     if as_json:
         print_json(document)
     elif enforced.enforceable:
@@ -187,7 +152,7 @@ def enforce_command(
         _print_facts(document)
     else:
         _print_refusal(document)
-    print_notes(notes)
+    print_notes([*notes, *report.notes])
     return 0 if enforced.enforceable else 1
 
 

@@ -94,7 +94,7 @@ def explain_command(
         print_json(explanation.document())
     else:
         _print(explanation)
-    notes += [f"wrote {path}" for path in (draw, plot, curves) if path]
+    notes += [*built.notes, *(f"wrote {path}" for path in (draw, plot, curves) if path)]
     print_notes(notes, warnings=[*doubts(explanation.mechanism), *thin_protection(explanation.protection)])
 
 
@@ -105,6 +105,7 @@ def _print(explanation: Explanation) -> None:
         *_promise(explanation),
         *([("parameters", ", ".join(f"{name} {value}" for name, value in parameters.items()))] if parameters else []),
         ("expected error", f"{law.expected_error:.6g} {_unit(law)}"),
+        *([] if law.expected_cost is None else [("expected cost", f"{law.expected_cost:.6g} units of the costs")]),
         ("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"),
     ]
     if explanation.certificate and mechanism.metric == "hamming":
@@ -113,6 +114,8 @@ def _print(explanation: Explanation) -> None:
     if explanation.protection:
         near = explanation.protection.neighbours_within_adjacency
         facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
+    if mechanism.given_up:
+        facts.append(("given up", mechanism.given_up))
     if law.bounds:
         why = "(B26 Theorem 2)" if mechanism.metric == "hamming" else ": far words are not told apart"
         facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g} {why}".replace(" :", ":")))

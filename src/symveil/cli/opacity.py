@@ -52,7 +52,7 @@ def opacity_command(
     of them, "initial" asks about the initial state and ignores --k. Exit status 0: never (or less probably than
     --theta); 1: here is a shortest observation after which it can.
     """
-    from symveil.workflows.opacity import judge_opacity, load_system
+    from symveil.workflows.opacity import draw_system, judge_opacity, load_system
 
     for option, path in (("draw", draw), ("draw-observer", draw_observer)):
         require_suffix(option, path, (".svg", ".dot"))
@@ -63,16 +63,7 @@ def opacity_command(
         report = judge_opacity(
             system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress
         )
-    if draw or draw_observer:
-        from symveil.io.files import write_texts
-        from symveil.languages.observation import observer
-        from symveil.workflows.draw import diagram_text
-
-        texts = {draw: diagram_text(system.to_diagram(), draw)} if draw else {}
-        if draw_observer:
-            texts[draw_observer] = diagram_text(observer(system).to_diagram(), draw_observer)
-        write_texts(texts)
-        notes += [f"wrote {path}" for path in texts]
+    notes += [f"wrote {path}" for path in draw_system(system, draw, draw_observer)]
     if as_json:
         print_json(report.document())
     else:

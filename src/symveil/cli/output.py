@@ -16,6 +16,7 @@ import click
 
 from symveil.cli.interrupts import stop_if_interrupted
 from symveil.errors import ParameterError, either
+from symveil.numerics.progress import Progress, Steps
 
 if TYPE_CHECKING:
     from symveil.mechanisms.mechanism import Mechanism
@@ -99,7 +100,7 @@ def require_different(**paths: Path | None) -> None:
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(label: str) -> Iterator[Progress]:
     """A bar on standard error where somebody is looking; yields what tells it (done, total)."""
     with click.progressbar(length=100, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
 
@@ -110,14 +111,15 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         yield tell
 
 
-def step_teller() -> Callable[[str], None]:
+def step_teller() -> Steps:
     """Tell each step of a job on standard error, where somebody is looking."""
     looking = sys.stderr.isatty()
 
-    def tell(what: str) -> None:
+    def tell(what: str) -> Progress:
         stop_if_interrupted()
         if looking:
             click.echo(f"{what} …", err=True)
+        return lambda _done, _of: stop_if_interrupted()
 
     return tell
 

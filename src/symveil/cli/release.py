@@ -38,4 +38,4 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
         notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {asked} asked for")
         if count > 1:
             notes.append(f"{count} releases of one word are charged {shown_at_least(result.total_epsilon)} in all")
-    print_notes(notes, warnings=doubts(built))
+    print_notes([*notes, *built.notes], warnings=doubts(built))

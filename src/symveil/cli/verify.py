@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from symveil.models.labelled_chain import LabelledChain
     from symveil.verification.privacy_verdict import PrivacyVerdict
 
-_CURVE_POINTS = 25
 _MOST_ROWS = 60
 
 
@@ -110,7 +108,11 @@ def verify_command(
             model, alpha=alpha, epsilon=epsilon, delta=delta, symmetric=symmetric, progress=progress, **options
         )
     if curve:
-        _draw(model, verdict, curve, {**options, "symmetric": symmetric}, title=chain.name)
+        from symveil.workflows.verify import privacy_curve_up_to
+
+        with progress_bar("drawing") as progress:
+            drawn = privacy_curve_up_to(model, verdict.alpha_above, progress=progress, symmetric=symmetric, **options)
+        drawn.draw(curve, title=f"Privacy of {chain.name}")
         notes.append(f"wrote {curve}")
     if as_json:
         print_json(verdict.document())
@@ -161,35 +163,20 @@ def _require_pairs(model: LabelledChain, pairs: list[tuple[str, str]] | None) ->
 
 def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: list[str], *, as_json: bool) -> int:
     from symveil.numerics.rationals import shown_at_least, shown_at_most, spelled
-    from symveil.workflows.verify import smallest_epsilon
+    from symveil.verification.smallest_epsilon import smallest_epsilon
 
     with progress_bar("searching") as progress:
-        found = smallest_epsilon(model, delta=delta, progress=progress, **options)
+        result = smallest_epsilon(model, delta=delta, progress=progress, **options)
     if as_json:
-        print_json(found.document())
+        print_json(result.document())
     else:
         # against the claim: what is printed as enough is enough, and what is not is not
-        upper = "none was proved" if found.upper is None else f"{shown_at_least(found.upper)}, proved to be enough"
-        lower = shown_at_most(found.lower) if found.lower else "—"
-        rows = [("delta", spelled(found.delta)), ("not enough", lower), ("enough", upper)]
+        upper = "none was proved" if result.upper is None else f"{shown_at_least(result.upper)}, proved to be enough"
+        lower = shown_at_most(result.lower) if result.lower else "—"
+        rows = [("delta", spelled(result.delta)), ("not enough", lower), ("enough", upper)]
         print_facts("Smallest epsilon", rows)
     print_notes(notes)
-    return 0 if found.upper is not None else 1
-
-
-def _draw(model: LabelledChain, verdict: PrivacyVerdict, path: Path, options: dict[str, Any], *, title: str) -> None:
-    from symveil.workflows.verify import privacy_curve
-
-    end = verdict.alpha_above
-    span = math.log(end)
-    # rationals with short denominators, evenly spaced in epsilon: then most values are exact
-    inner = [
-        Fraction(math.exp(span * step / (_CURVE_POINTS - 1))).limit_denominator(1000)
-        for step in range(1, _CURVE_POINTS - 1)
-    ]
-    alphas = sorted({Fraction(1), *(point for point in inner if 1 < point < end), end})
-    with progress_bar("drawing") as progress:
-        privacy_curve(model, alphas=alphas, progress=progress, **options).draw(path, title=f"Privacy of {title}")
+    return 0 if result.upper is not None else 1
 
 
 def _print(verdict: PrivacyVerdict) -> None:

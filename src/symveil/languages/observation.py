@@ -252,6 +252,13 @@ class Observer(Drawable):
 def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Observer:
     """The observer of a system, by the subset construction over its reachable estimates.
 
+    Parameters
+    ----------
+    system
+        A partially observed system.
+    most_states
+        Refuse an observer with more states; by default a limit that fits into memory.
+
     >>> from symveil.models.stochastic_system import LogicalSystem
     >>> system = LogicalSystem.from_transitions(
     ...     [("0", "u", "1"), ("0", "a", "2"), ("1", "a", "3")], initial="0", observable=["a"], secret=["3"]
@@ -292,6 +299,15 @@ def delayed_estimate(
     """Q̂(β|ω): the states possible after the first `after` events, given the whole observation.
 
     Without `after` it is the current estimate, where nothing more is known than the observation.
+
+    Parameters
+    ----------
+    system
+        A partially observed system.
+    observation
+        The observable events, in order.
+    after
+        The instant that is asked about: after so many events. By default now.
 
     >>> from symveil.models.stochastic_system import LogicalSystem
     >>> system = LogicalSystem.from_transitions(

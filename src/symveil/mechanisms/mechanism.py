@@ -167,6 +167,16 @@ class Mechanism(ABC):
         return {}
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be said about its parameters, all of them public; nothing where they are as they were given."""
+        return ()
+
+    @property
+    def given_up(self) -> str | None:
+        """What is not promised that others promise, beyond the adjacency; None: nothing."""
+        return None
+
+    @property
     def tells_nothing(self) -> bool:
         """Whether what is released carries no information about the word."""
         return False

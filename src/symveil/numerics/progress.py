@@ -6,3 +6,6 @@ from collections.abc import Callable
 
 Progress = Callable[[int, int], None]
 """Called with how much is done, and of how much."""
+
+Steps = Callable[[str], Progress]
+"""Called with what begins; returns what is called with how far that is."""

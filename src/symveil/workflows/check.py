@@ -139,7 +139,12 @@ def _release(told: dict[str, Any], file: Path, model: str | Path | None, checks:
         if not same:
             return None
     try:
-        return Release.of(choice_of(told), alphabet=told["alphabet"], model=loaded)
+        choice = choice_of(told)
+        if choice.costs is not None:
+            same = choice.costs.digest == told["digests"].get("costs")
+            note = "they are what their SHA-256 says" if same else "their SHA-256 is another one"
+            checks.append(Check("costs", same, note))
+        return Release.of(choice, alphabet=told["alphabet"], model=loaded)
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None

@@ -45,11 +45,13 @@ class Explanation:
             "measured": law.measured,
             "distances": law.document(),
             "expected_error": law.expected_error,
+            **({} if law.expected_cost is None else {"expected_cost": law.expected_cost}),
             "bounds": law.bounds.document() if law.bounds else None,
             "automaton": {"states": self.automaton.state_count, "edges": self.automaton.edge_count},
             "protection": self.protection.document() if self.protection else None,
             "certificate": self.certificate.document() if self.certificate else None,
             "parameters": mechanism.parameters_document(),
+            "given_up": mechanism.given_up,
         }
 
 

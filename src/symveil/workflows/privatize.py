@@ -42,7 +42,7 @@ def privatize(
         One of them: the symbols, or the model whose words are released.
     choice
         Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
-        utility, offset, public_start, metric, max_length, cutoff.
+        utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs.
     bits
         Where random bits come from; by default the system.
 

@@ -87,7 +87,7 @@ def privatize_file(
         One of them: the symbols, or the model (or its file) whose words are released.
     choice
         Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
-        utility, offset, public_start, metric, max_length, cutoff.
+        utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs.
     columns
         How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person, keep.
     run
@@ -174,7 +174,7 @@ def release_file(
         manifest_file=finished.manifest_file,
         manifest=finished.manifest,
         already_done=finished.already_done,
-        notes=tuple(notes),
+        notes=(*notes, *release.mechanism.notes),
         true_error=None if finished.written is None else finished.written.true_error,
     )
 

@@ -20,10 +20,10 @@ from symveil.examples.paper_systems import example_3, example_4, medical
 from symveil.io.page import table
 from symveil.languages.observation import Observed
 from symveil.models.stochastic_system import StochasticSystem
+from symveil.numerics.progress import Steps
 from symveil.studio.answer import Answer, Section, large
 from symveil.studio.tasks.subject import read_whole
 from symveil.studio.tasks.words import shown_epsilon
-from symveil.studio.worker import Progress
 from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.verify import OpacityVerdict
@@ -40,9 +40,9 @@ PolicyDocument = dict[str, Any]
 """The JSON form of what a policy achieves."""
 
 
-def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
+def answer_opacity(values: Mapping[str, str], steps: Steps) -> Answer:
     """The Opacity panel. Everything is kept for the next answer that needs it: moving ε builds nothing but rates."""
-    progress(0, 0, "Exploring what an observer can conclude")
+    steps("Exploring what an observer can conclude")
     source = _source(values)
     observed, notes = _loaded(source)
     report = _report(source, values["k"], values["notion"])

@@ -14,32 +14,31 @@ from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.io.models.model_files import load_labelled_chain
 from symveil.io.page import table
 from symveil.models.labelled_chain import LabelledChain, Pair
+from symveil.numerics.progress import Steps
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.words import factor
-from symveil.studio.worker import Progress
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, said, shown, shown_bound
 from symveil.verification.verify_privacy import verify_privacy
-from symveil.workflows.verify import PrivacyCurve, privacy_curve
+from symveil.workflows.verify import PrivacyCurve, privacy_curve_up_to
 
 EXAMPLES = {"pin": pin_checker, "response": randomised_response}
-POINTS = 25
 _MOST_ROWS = 40
 
 File = tuple[str, int]
 
 
-def answer_proofs(values: Mapping[str, str], progress: Progress) -> Answer:
+def answer_proofs(values: Mapping[str, str], steps: Steps) -> Answer:
     """The Proofs panel."""
     file = _file(values)
     chain, notes = _chain(file)
     pairs = _pairs(values["pairs"])
     epsilon = exact(values["epsilon"], name="epsilon")
     delta = values["delta"] or None
-    progress(0, 0, "Proving")
+    steps("Proving")
     point = {"epsilon": epsilon} if epsilon > 0 else {"alpha": Fraction(1)}
     verdict = verify_privacy(chain, **point, pairs=pairs, delta=delta)  # type: ignore[arg-type]
-    curve = _curve(file, pairs, values["upto"], progress)
+    curve = _curve(file, pairs, values["upto"], steps)
     worst = max(verdict.pairs, key=lambda pair: (pair.lv.upper, pair.lv.lower))
     return Answer(
         title="symveil: the privacy of a labelled chain",
@@ -102,24 +101,17 @@ def _pairs(text: str) -> tuple[Pair, ...] | None:
 _kept: dict[tuple[object, ...], PrivacyCurve] = {}
 
 
-def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, progress: Progress) -> PrivacyCurve:
+def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, steps: Steps) -> PrivacyCurve:
     """δ(ε) on a grid, kept: another place to look at does not change it."""
     key = (file, pairs, upto)
     if key not in _kept:
         limit = exact(upto, name="upto")
         if not 0 < limit <= 20:
             raise ParameterError("upto", expected="a number above 0, at most 20", found=upto)
-        last = float(limit)
-        # rational α, so that small chains have exact answers
-        alphas = sorted({Fraction(round(1000 * math.exp(last * step / (POINTS - 1))), 1000) for step in range(POINTS)})
-        found = privacy_curve(
-            _chain(file)[0],
-            alphas=alphas,
-            pairs=pairs,
-            progress=lambda done, of: progress(done, of, "Proving δ at each ε"),
-        )
+        alpha = Fraction(round(1000 * math.exp(limit)), 1000)  # short, so that small chains have exact answers
+        curve = privacy_curve_up_to(_chain(file)[0], alpha, pairs=pairs, progress=steps("Proving δ at each ε"))
         _kept.clear()
-        _kept[key] = found
+        _kept[key] = curve
     return _kept[key]
 
 

@@ -15,13 +15,13 @@ from symveil.languages.language import Metric
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.numerics.integers import decimal
+from symveil.numerics.progress import Steps
 from symveil.numerics.rationals import spelled
 from symveil.privacy.law import DistanceLaw
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import Subject, read_mechanism, read_subject, read_whole
 from symveil.studio.tasks.trellis import MOST_STATES, grid_svg, trellis_svg
 from symveil.studio.tasks.words import counted, marked_edits, marked_word, promise, shown_epsilon
-from symveil.studio.worker import Progress
 from symveil.workflows.explain import Explanation, explain_word
 from symveil.workflows.release import Release, release_word
 
@@ -31,12 +31,12 @@ _EDITS_DRAWN = 1
 _LONG_WORD = 30  # characters: a longer word gets the whole width
 
 
-def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
+def answer_release(values: Mapping[str, str], steps: Steps) -> Answer:
     """The Release panel."""
     subject = read_subject(values)
     mechanism = read_mechanism(values, subject)
     if not mechanism.language.homogeneous:
-        progress(0, 0, PROVING)
+        steps(PROVING)
     explanation = explain_word(subject.word, mechanism)
     released = release_word(subject.word, mechanism, count=SHOWN_WORDS)
     law = explanation.law
@@ -65,9 +65,9 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     )
 
 
-def prepare_release(values: Mapping[str, str], progress: Progress) -> float:
+def prepare_release(values: Mapping[str, str], steps: Steps) -> float:
     """Prove the guarantee for one more ε, so that the slider finds it ready; how many seconds that took."""
-    del progress
+    del steps
     began = time.monotonic()
     read_mechanism(values, read_subject(values)).guarantee  # noqa: B018 - kept where the other worker finds it
     return time.monotonic() - began

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from symveil.numerics.progress import Steps
 from symveil.studio.tasks import release
-from symveil.studio.worker import Progress
 
 _FIRST = {
     "source": "network",
@@ -21,7 +21,7 @@ _FIRST = {
 }
 
 
-def warm_up(thoroughly: bool, progress: Progress) -> None:
+def warm_up(thoroughly: bool, steps: Steps) -> None:
     """Import the workflows; `thoroughly`: also compile the loops that prove guarantees, once on a machine."""
     if thoroughly:
-        release.answer_release(_FIRST, progress)
+        release.answer_release(_FIRST, steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -172,3 +173,26 @@ def _by_small_ks(
         if least is not None and infinite is not None and infinite.upper - least.lower <= widest:
             return Enclosure(least.lower, infinite.upper)
     return None
+
+
+def shown_within(observed: Observed, witness: tuple[str, ...], within: int) -> bool:
+    """Whether a run can show `witness` in so many events, unobservable ones included."""
+    system = observed.stochastic
+    moves: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for source, event, target in system.moves:
+        moves[source].append((event, target))
+    reached = {(system.initial, 0)}
+    for _ in range(within + 1):
+        if any(shown == len(witness) for _, shown in reached):
+            return True
+        following = set(reached)
+        for state, shown in reached:
+            for event, target in moves[state]:
+                if event not in observed.event_number:
+                    following.add((target, shown))
+                elif shown < len(witness) and event == witness[shown]:
+                    following.add((target, shown + 1))
+        if following == reached:
+            return False
+        reached = following
+    return False

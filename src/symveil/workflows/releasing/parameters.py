@@ -17,8 +17,10 @@ from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
 from symveil.io.reading import MOST_TIMES
 from symveil.io.sequences.records import LONGEST
+from symveil.languages.cost_table import CostTable
 from symveil.ledger.charging import OverBudget
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.cost_choice import Cap
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import Adjacency
 
@@ -109,6 +111,11 @@ class ChoiceParameters(TypedDict, total=False):
     metric: str
     max_length: int | None
     cutoff: int | None
+    cost: str | None
+    cap: Cap | None
+    balanced: bool
+    step: int | None
+    costs: CostTable | None
 
 
 class FileParameters(ChoiceParameters, total=False):

@@ -84,8 +84,10 @@ def price(release: Release) -> Price:
 
 def parameters(release: Release, **others: object) -> dict[str, Any]:
     """The public parameters as they were asked for: what makes two runs the same command."""
+    costs = release.choice.costs
     return {
         **release.document(),
+        **({} if costs is None else {"costs": costs.digest}),  # a table may be long, and the ledger compares texts
         "alphabet": alphabet_digest(release.alphabet),
         "model": None if release.model is None else model_digest(release.model),
         **({} if release.policy is None else {"policy": release.policy}),
@@ -114,6 +116,7 @@ def manifest(
                 "model": None if release.model is None else model_digest(release.model),
                 "alphabet": alphabet_digest(release.alphabet),
                 "output": written.digest,
+                **({} if release.choice.costs is None else {"costs": release.choice.costs.digest}),
             },
             "output": job.facts,
             "counts": written.counts(),
