@@ -90,5 +90,7 @@ def estimate_command(
 _COLUMNS = ("released", "estimate", "standard_error", "low", "high", "low_all", "high_all", "consistent")
 
 
-def _spelled(value: float) -> str:
+def _spelled(value: float | None) -> str:
+    if value is None:
+        return "not known"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

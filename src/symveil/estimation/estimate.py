@@ -112,7 +112,7 @@ class Estimate:
         """One row, by its rank."""
         place = {} if self.leading is None or self.places is None else {self.leading: int(self.places[index])}
         names = [self.symbols[code] for code in self.codes[index].tolist()]
-        return {"symbols": names, **place, **{name: float(values[index]) for name, values in self.numbers.items()}}
+        return {"symbols": names, **place, **{name: _number(values[index]) for name, values in self.numbers.items()}}
 
     def document(self, top: int | None = None) -> dict[str, Any]:
         """The JSON form.
@@ -175,8 +175,8 @@ class Estimate:
             Whisker(
                 self._name(index),
                 value=float(self.numbers["consistent"][index]),
-                low=float(self.numbers["low"][index]),
-                high=float(self.numbers["high"][index]),
+                low=float(np.nan_to_num(self.numbers["low"][index], nan=self.numbers["consistent"][index])),
+                high=float(np.nan_to_num(self.numbers["high"][index], nan=self.numbers["consistent"][index])),
                 reference=float(self.numbers["released"][index]),
             )
             for index in shown
@@ -188,3 +188,8 @@ class Estimate:
 
     def __repr__(self) -> str:
         return f"Estimate({self.statistic!r}, {len(self)} rows, {self.method}, target {self.target!r})"
+
+
+def _number(value: float) -> float | None:
+    """A number as JSON has it: none where an interval could not be given."""
+    return None if np.isnan(value) else float(value)

@@ -48,10 +48,23 @@ class EstimatedTable:
     leading: str | None = None
     """What the first axis counts: "position" or "length"; None: there is none but symbols."""
     notes: tuple[str, ...] = ()
+    centre: Floats | None = None
+    """What intervals are around, where that is not the estimate; they are widened to contain it."""
+    allowance: Floats | float = 0.0
+    """What intervals are wider by on each side, for a bias that is not known."""
+    bounded: bool = True
+    """Whether there are intervals; without them their ends are not numbers."""
 
     def intervals(self, confidence: float) -> tuple[Floats, Floats, Floats, Floats]:
         """Low and high for each cell, low and high for all at once, within what is possible."""
+        if not self.bounded:
+            unknown = np.full(self.estimate.shape, np.nan)
+            return unknown, unknown, unknown, unknown
         ends = []
+        centre = self.estimate if self.centre is None else self.centre
         for half in self.variances.half_widths(confidence):
-            ends += [np.clip(self.estimate - half, 0.0, self.most), np.clip(self.estimate + half, 0.0, self.most)]
+            low, high = centre - half - self.allowance, centre + half + self.allowance
+            if self.centre is not None:
+                low, high = np.minimum(low, self.estimate), np.maximum(high, self.estimate)
+            ends += [np.clip(low, 0.0, self.most), np.clip(high, 0.0, self.most)]
         return ends[0], ends[1], ends[2], ends[3]

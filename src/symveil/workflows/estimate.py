@@ -15,7 +15,7 @@ from symveil.errors import InputError, ParameterError
 from symveil.estimation.edit_lengths import EditLengths
 from symveil.estimation.edit_noise import SMALLEST_KEPT, EditNoise
 from symveil.estimation.edit_tables import EditTables
-from symveil.estimation.estimate import Estimate
+from symveil.estimation.estimate import Estimate, Method
 from symveil.estimation.groups import group_count
 from symveil.estimation.lengths import LengthTable
 from symveil.estimation.presence import Presence, useful_length
@@ -25,6 +25,7 @@ from symveil.estimation.substitution_tables import SubstitutionTables, Target
 from symveil.estimation.table import EstimatedTable
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
+from symveil.workflows.estimate_runs import run_table
 from symveil.workflows.released_noise import noise_of, noise_of_mechanism
 from symveil.workflows.released_words import ReleasedWords
 from symveil.workflows.releasing.promise import Release
@@ -92,8 +93,8 @@ def estimate(
                 "estimate: expected the edit channel where lengths are secret, found truncated-levenshtein, whose "
                 "noise cannot be undone"
             )
-        if released.release.model is not None:
-            raise _not_yet("a model")
+        if released.release.model is not None and asked.kind != "lengths":
+            return _on_model(released, asked, goal, confidence)
         return _free(released, asked, goal, confidence)
 
 
@@ -105,7 +106,6 @@ def _not_yet(what: str) -> InputError:
 
 
 def _free(released: ReleasedWords, asked: Statistic, target: Target, confidence: float) -> Estimate:
-    noise = noise_of(released.release, released.told, where=str(released.manifest_file))
     said = released.assumptions()
     if not released.count:
         raise InputError("estimate: expected at least one sequence in the private file, found none")
@@ -114,14 +114,23 @@ def _free(released: ReleasedWords, asked: Statistic, target: Target, confidence:
         lengths = LengthTable(target=target, groups=group_count(released.units(), 2000))
         for batch in released.batches(lengths.groups):
             lengths.add(batch)
-        table = lengths.finish()
-    elif asked.kind == "presence":
+        return _named(released, asked, lengths.finish(), target, confidence, said)
+    noise = noise_of(released.release, released.told, where=str(released.manifest_file))
+    if asked.kind == "presence":
         table, notes = _presence(released, noise, target, confidence)
         said += notes
     else:
         table, notes = _counted(released, asked, noise, target)
         said += notes
     return _named(released, asked, table, target, confidence, said)
+
+
+def _on_model(released: ReleasedWords, asked: Statistic, target: Target, confidence: float) -> Estimate:
+    """Words of a model: by releasing them again."""
+    if not released.count:
+        raise InputError("estimate: expected at least one sequence in the private file, found none")
+    table, notes = run_table(released, asked)
+    return _named(released, asked, table, target, confidence, released.assumptions() + notes, "iterated-release")
 
 
 def _named(
@@ -131,6 +140,7 @@ def _named(
     target: Target,
     confidence: float,
     said: list[str],
+    method: Method = "exact-unbiased",
 ) -> Estimate:
     """The table with names, and what it rests on."""
     if target == "population":
@@ -139,7 +149,7 @@ def _named(
         asked,
         table,
         symbols=released.release.alphabet.symbols,
-        method="exact-unbiased",
+        method=method,
         target=target,
         confidence=confidence,
         assumptions=said,
