@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.budgets import grant_budget, ledger_status, person_status
     from symveil.workflows.check import check_manifest
-    from symveil.workflows.estimate import estimate
+    from symveil.workflows.estimate import estimate, estimate_statistic
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
@@ -96,6 +96,7 @@ __all__ = [
     "delayed_estimate",
     "enforce_opacity",
     "estimate",
+    "estimate_statistic",
     "from_networkx",
     "grant_budget",
     "hamming_automaton",

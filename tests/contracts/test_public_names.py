@@ -25,6 +25,7 @@ NAMES = {
     "EditChannel",
     "Estimate",
     "estimate",
+    "estimate_statistic",
     "Exponential",
     "FreeLanguage",
     "Guarantee",

@@ -157,3 +157,24 @@ def test_a_faster_rate_changes_less(tmp_path: Path) -> None:
         again = Rerelease(words.release, words.told, where="here", faster=Fraction(faster))
         same.append(np.mean(again.draw(batch.codes, batch.lengths, NotPrivateSeededBits(1)) == batch.codes))
     assert same[0] + 0.1 < same[1]
+
+
+@pytest.mark.parametrize("where", ["model", "alphabet"])
+def test_a_statistic_of_ones_own(tmp_path: Path, where: str) -> None:
+    def counts(words: list[tuple[str, ...]]) -> list[float]:
+        return [sum(word.count("b") for word in words), -float(len(words))]
+
+    if where == "model":
+        out = released(tmp_path, WORDS, epsilon=8, mechanism="exponential")
+    else:
+        released(tmp_path, WORDS, epsilon=8)
+        out = tmp_path / "other.csv"
+        sv.privatize_file(tmp_path / "true.csv", out, alphabet="abc", epsilon=6, mechanism="staircase", adjacency=2)
+    found = sv.estimate_statistic(out, counts)
+    rows = {row["index"]: row for row in found.document()["rows"]}
+    truth = sum(word.count("b") for word in WORDS)
+    assert abs(rows[0]["estimate"] - truth) < 60
+    assert rows[1]["estimate"] == rows[1]["low"] == -600
+    for wrong in (lambda words: "x", lambda words: [1.0] * (1 + (words[0][0] == "a")), lambda words: [[1.0]]):
+        with pytest.raises(sv.SymveilError, match="statistic: expected"):
+            sv.estimate_statistic(out, wrong)  # type: ignore[arg-type,return-value]

@@ -43,6 +43,8 @@ class EstimatedTable:
     consistent: Floats
     most: Floats | float
     """What no true count can exceed; infinite where nothing is known."""
+    least: float = 0.0
+    """What no true number can be below."""
     listed: NDArray[np.bool_] | None = None
     """Which cells can be told; None: all."""
     leading: str | None = None
@@ -66,5 +68,5 @@ class EstimatedTable:
             low, high = centre - half - self.allowance, centre + half + self.allowance
             if self.centre is not None:
                 low, high = np.minimum(low, self.estimate), np.maximum(high, self.estimate)
-            ends += [np.clip(low, 0.0, self.most), np.clip(high, 0.0, self.most)]
+            ends += [np.clip(low, self.least, self.most), np.clip(high, self.least, self.most)]
         return ends[0], ends[1], ends[2], ends[3]

@@ -25,7 +25,7 @@ from symveil.estimation.substitution_tables import SubstitutionTables, Target
 from symveil.estimation.table import EstimatedTable
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
-from symveil.workflows.estimate_runs import run_table
+from symveil.workflows.estimate_runs import OwnStatistic, iterated_vectors, run_table
 from symveil.workflows.released_noise import noise_of, noise_of_mechanism
 from symveil.workflows.released_words import ReleasedWords
 from symveil.workflows.releasing.promise import Release
@@ -79,8 +79,7 @@ def estimate(
     asked = read_statistic(statistic)
     if target not in get_args(Target):
         raise ParameterError("target", expected="file or population", found=target)
-    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
-        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence)
+    _check_confidence(confidence)
     released = ReleasedWords(Path(path), manifest=manifest, model=model, cluster=cluster)
     goal: Target = "population" if target == "population" else "file"
     with released.as_file_errors():
@@ -96,6 +95,58 @@ def estimate(
         if released.release.model is not None and asked.kind != "lengths":
             return _on_model(released, asked, goal, confidence)
         return _free(released, asked, goal, confidence)
+
+
+def estimate_statistic(
+    path: str | Path,
+    function: OwnStatistic,
+    *,
+    manifest: str | Path | None = None,
+    model: str | Path | None = None,
+    cluster: str | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """A statistic of one's own of the true sequences behind a private file, by releasing it again.
+
+    Parameters
+    ----------
+    path
+        The private file, or the folder that Spark wrote.
+    function
+        From a list of words (tuples of symbols) to a list of numbers, which add up over words: how often something
+        occurs, not how often on average.
+    manifest, model, cluster, confidence
+        As in `estimate`.
+
+    >>> import pathlib, tempfile
+    >>> import symveil as sv
+    >>> def returns(words):
+    ...     return [sum(word[0] == word[-1] for word in words)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = pathlib.Path(folder, "true.csv")
+    ...     _ = source.write_text("id,trip\\n" + "".join(f"{i},a b a\\n" for i in range(300)))
+    ...     release = sv.privatize_file(source, source.with_name("private.csv"), alphabet="ab", epsilon=5)
+    ...     answer = sv.estimate_statistic(release.out, returns)
+    >>> answer.method, abs(answer.row(0)["estimate"] - 300) < 30
+    ('iterated-release', True)
+    """
+    _check_confidence(confidence)
+    released = ReleasedWords(Path(path), manifest=manifest, model=model, cluster=cluster)
+    with released.as_file_errors():
+        told = released.told
+        if told.get("policy") is not None or told["parameters"]["metric"] == "levenshtein":
+            raise InputError("estimate: expected a release that keeps lengths (metric hamming), found another one")
+        if not released.count:
+            raise InputError("estimate: expected at least one sequence in the private file, found none")
+    table = iterated_vectors(released, function).table()
+    table = replace(table, consistent=table.estimate, least=-np.inf, leading="index")
+    asked = Statistic(getattr(function, "__name__", "statistic"), "own", 0)
+    return _named(released, asked, table, "file", confidence, released.assumptions(), "iterated-release")
+
+
+def _check_confidence(confidence: float) -> None:
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence)
 
 
 def _not_yet(what: str) -> InputError:

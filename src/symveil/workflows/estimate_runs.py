@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ from symveil.estimation.intervals import projected
 from symveil.estimation.iterated import LEAST_AGREEMENT, Iterates
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import EstimatedTable
-from symveil.models.word import Codes, Lengths
+from symveil.models.word import Codes, Lengths, split_words
 from symveil.randomness import BitSource, NotPrivateSeededBits
 from symveil.workflows.released_words import ReleasedWords
 from symveil.workflows.rerelease import Rerelease
@@ -27,6 +27,10 @@ _CHAINS = 2
 _LOOKED_AT = 200
 _LARGEST_EPSILON = 50
 
+_GROUPS_ASKED = 40
+
+OwnStatistic = Callable[[list[tuple[str, ...]]], Sequence[float]]
+"""A statistic of one's own: from a list of words to numbers that add up over words."""
 Cells = Callable[[Batch], tuple[NDArray[np.int64], NDArray[np.int64]]]
 """The cells of what is counted in a batch, and in which word each stands."""
 
@@ -81,6 +85,57 @@ def iterated(released: ReleasedWords, cells: Cells, size: int) -> tuple[Iterates
     occurring = np.flatnonzero(place >= 0)
     ordered = sums[:, :, place[occurring]]
     return Iterates(sums=ordered, sizes=sizes, agreement=agreement, seed=released.seed), occurring
+
+
+def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterates:
+    """The same for a statistic of one's own, which is asked for the words of each group.
+
+    Parameters
+    ----------
+    released
+        The private words.
+    statistic
+        From words to numbers, which add up over words.
+    """
+    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    bits: BitSource = NotPrivateSeededBits(released.seed)
+    groups = min(_GROUPS_ASKED, released.units())
+    names = np.array([str(symbol) for symbol in released.release.alphabet.symbols], dtype=object)
+    sums: NDArray[np.float64] | None = None
+    sizes = np.zeros(max(groups, 1), dtype=np.int64)
+    same = all_symbols = 0
+    for batch in released.batches(groups):
+        sizes += np.bincount(batch.groups, minlength=len(sizes))
+        codes = batch.codes
+        for step in range(3):
+            before = codes
+            if step:
+                codes = _stepped(again, codes, batch.lengths, bits)
+            if step == 1:
+                same, all_symbols = same + int(np.count_nonzero(before == codes)), all_symbols + len(codes)
+            words = [tuple(names[word].tolist()) for word in split_words(codes, batch.lengths)]
+            for group in np.unique(batch.groups).tolist():
+                own = _vector(statistic([words[index] for index in np.flatnonzero(batch.groups == group)]))
+                if sums is None:
+                    sums = np.zeros((3, len(sizes), len(own)))
+                if len(own) != sums.shape[2]:
+                    raise ParameterError("statistic", expected="as many numbers for all words", found="more or fewer")
+                sums[step, group] += own
+    agreement = same / all_symbols if all_symbols else 1.0
+    if agreement < LEAST_AGREEMENT:
+        raise _too_little(released, agreement)
+    found = np.zeros((3, len(sizes), 0)) if sums is None else sums
+    return Iterates(sums=found, sizes=sizes, agreement=agreement, seed=released.seed)
+
+
+def _vector(numbers: Sequence[float]) -> NDArray[np.float64]:
+    try:
+        own = np.asarray(numbers, dtype=np.float64)
+    except (TypeError, ValueError):
+        own = np.empty((0, 0))
+    if own.ndim != 1 or not np.isfinite(own).all():
+        raise ParameterError("statistic", expected="a function from words to a list of numbers", found="another one")
+    return own
 
 
 def _stepped(again: Rerelease, codes: Codes, lengths: Lengths, bits: BitSource) -> Codes:

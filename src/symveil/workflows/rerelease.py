@@ -87,7 +87,7 @@ class Rerelease:
             ]
         found: list[dict[str, Any]] = rows
         for row in found:
-            if row["mechanism"] == PermuteAndFlip.name:
+            if row["mechanism"] == PermuteAndFlip.name and self._release.model is not None:
                 raise InputError(
                     "estimate: expected a mechanism that can be undone on a model (exponential, staircase, online), "
                     "found permute-and-flip, whose iterates need not come closer to the truth"
@@ -114,7 +114,8 @@ class Rerelease:
         if issubclass(kind, Staircase) and "first_step" in row:
             changed["step"] = int(row["first_step"])
         own = replace(choice, **changed)
-        made = Release.of(own, alphabet=None, model=self._release.model).mechanism.of_length(length)
+        alphabet = self._release.alphabet if self._release.model is None else None
+        made = Release.of(own, alphabet=alphabet, model=self._release.model).mechanism.of_length(length)
         if made is None:
             raise FileError(self._where, expected="words that the model has", found="others")
         return made
@@ -131,6 +132,8 @@ class Rerelease:
         """Whether P has positive eigenvalues only, so far as that is known."""
         if row["mechanism"] == Online.name:
             return True  # not proved; see is_heuristic
+        if row["mechanism"] == PermuteAndFlip.name:
+            return True  # on words over an alphabet, a mixture of z^d
         if row["mechanism"] != Exponential.name:
             return False
         if row.get("cost", "hamming") == "hamming":
