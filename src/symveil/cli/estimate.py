@@ -21,7 +21,7 @@ _SHOWN = 50
     "--statistic",
     metavar="S",
     required=True,
-    help="visits, first, last, positions, ngrams:K, transitions, od, lengths, presence or directly-follows.",
+    help="One of visits, first, last, positions, ngrams:K, transitions, od, lengths, presence, directly-follows.",
 )
 @click.option("--manifest", metavar="FILE", type=PATH, help="The manifest, if it does not lie beside the private file.")
 @click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
@@ -34,7 +34,7 @@ _SHOWN = 50
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
 @click.option("--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover.")
-@click.option("--top", metavar="N", type=WHOLE_NUMBER, help="Show the N largest rows only.  [default: 50 in a table]")
+@click.option("--top", metavar="N", type=WHOLE_NUMBER, help="The N largest rows only; left out, 50 in a table and all in JSON.")
 @out_option("All rows, as .csv, .parquet or .json", required=False)
 @click.option("--plot", metavar="FILE", type=PATH, help="A picture (.svg): bars with intervals, or a map of pairs.")
 @json_option

@@ -32,6 +32,27 @@ class Estimate:
     `low` and `high` bound each number with the confidence; `low_all` and `high_all` bound all of them at once. The
     estimate is unbiased and may be negative; `consistent` is the nearest table that could be true.
 
+    Parameters
+    ----------
+    statistic
+        What was asked for.
+    method
+        How: "exact-unbiased", "iterated-release" or "chain-assumed".
+    target, confidence
+        As they were asked for.
+    assumptions
+        What it rests on, and what it leaves out, in sentences.
+    symbols
+        All symbols, in the order of their codes.
+    leading
+        "position" or "length" where rows have one.
+    places
+        The positions or lengths of the rows.
+    codes
+        The symbols of the rows as codes, a column for each.
+    numbers
+        The columns of numbers.
+
     >>> import pathlib, tempfile
     >>> import symveil as sv
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -48,17 +69,11 @@ class Estimate:
     target: str
     confidence: float
     assumptions: tuple[str, ...]
-    """What it rests on, and what it leaves out, in sentences."""
     symbols: tuple[str, ...] = field(repr=False)
-    """All symbols, in the order of their codes."""
     leading: str | None = field(repr=False)
-    """"position" or "length" where rows have one."""
     places: NDArray[np.int64] | None = field(repr=False)
-    """The positions or lengths of the rows."""
     codes: NDArray[np.int64] = field(repr=False)
-    """The symbols of the rows as codes: a column for each."""
     numbers: dict[str, NDArray[np.float64]] = field(repr=False)
-    """The columns of numbers."""
 
     @classmethod
     def of(
