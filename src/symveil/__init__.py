@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.budgets import grant_budget, ledger_status, person_status
     from symveil.workflows.check import check_manifest
+    from symveil.workflows.compare import compare
+    from symveil.workflows.compose import compose
     from symveil.workflows.estimate import estimate, estimate_statistic
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
@@ -93,6 +95,8 @@ __all__ = [
     "audit_by_chain",
     "check_manifest",
     "choose_mechanism",
+    "compare",
+    "compose",
     "delayed_estimate",
     "enforce_opacity",
     "estimate",

@@ -48,15 +48,6 @@ def test_every_public_name_has_an_example(name) -> None:
     assert any(not example.options.get(doctest.SKIP) for example in doctest.DocTestParser().get_examples(shown))
 
 
-OWED = frozenset(
-    {  # still without a list of parameters; none is added here, and the list ends empty
-        *("Alphabet", "Automaton", "LabelledChain", "LogicalSystem", "MarkovChain", "StochasticSystem"),
-        *("TransitionSystem", "audit_by_chain", "from_networkx", "learn_chain", "load_model", "read_sequences"),
-        *("save_model", "sensitive_strings", "verify_opacity", "verify_privacy", "violation_probability"),
-    }
-)
-
-
 def listed_parameters(docstring: str) -> set[str]:
     """The names in a numpydoc section: in lines of their own, with commas; and fields that may be given by name."""
     section = docstring.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
@@ -76,4 +67,4 @@ def test_every_public_name_lists_its_parameters(name) -> None:
     missing = set(inspect.signature(getattr(sv, name)).parameters) - listed_parameters(
         inspect.getdoc(getattr(sv, name)) or ""
     )
-    assert bool(missing) == (name in OWED), sorted(missing)
+    assert not missing, sorted(missing)

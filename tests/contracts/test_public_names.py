@@ -52,6 +52,8 @@ NAMES = {
     "protection",
     "smallest_epsilon",
     "choose_mechanism",
+    "compare",
+    "compose",
     "from_networkx",
     "hamming_automaton",
     "learn_chain",

@@ -7,25 +7,13 @@ import click
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
 from symveil.cli.output import print_facts, print_json, print_notes, progress_bar
-from symveil.cli.single_options import json_option
-from symveil.cli.values import WHOLE_NUMBER
+from symveil.cli.single_options import json_option, number_option
 
 
 @command("audit", example="symveil audit --alphabet abc --length 4 --epsilon 1 --mechanism permute-and-flip")
 @language_options
-@click.option(
-    "--length",
-    metavar="N",
-    type=WHOLE_NUMBER,
-    required=True,
-    help="Length of the words; with metric levenshtein, up to it.",
-)
-@click.option(
-    "--output-length",
-    metavar="M",
-    type=WHOLE_NUMBER,
-    help="With mechanism edit: look at released words of up to M symbols.",
-)
+@number_option("--length", "N", text="Length of the words; with metric levenshtein, up to it.", required=True)
+@number_option("--output-length", "M", text="With mechanism edit: look at released words of up to M symbols.")
 @mechanism_options
 @click.option("--by-chain", is_flag=True, help="Prove it on the mechanism's labelled chain, in exact rationals.")
 @json_option

@@ -20,16 +20,19 @@ from symveil.cli.output import (
 )
 from symveil.cli.single_options import (
     adjacency_option,
+    choice_option,
     column_options,
     epsilon_option,
+    file_option,
     json_option,
     k_option,
     ledger_option,
+    number_option,
     out_option,
     release_id_option,
     secret_option,
 )
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.values import PATH
 from symveil.errors import InputError
 
 _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
@@ -39,47 +42,29 @@ _LONGEST_FRACTION = 60
 @command("enforce", example="symveil enforce examples/medical.json --k 2 --policy private --epsilon 2")
 @click.argument("model", metavar="MODEL", type=PATH)
 @k_option
-@click.option(
-    "--policy",
-    type=OneOf(["private", "safe", "substitution"]),
-    default="private",
-    show_default=True,
-    help="What is replaced, and by what: see above.",
-)
+@choice_option("--policy", of=("private", "safe", "substitution"), text="What is replaced, and by what: see above.")
 @epsilon_option(required=False)
 @adjacency_option
-@click.option(
-    "--omega",
-    metavar="W",
-    type=WHOLE_NUMBER,
-    help="With policy safe or substitution: the exact distance of substitutes.",
-)
-@click.option(
-    "--length", metavar="N", type=WHOLE_NUMBER, help="At most so many observed events; needed where there are loops."
-)
+@number_option("--omega", "W", text="With policy safe or substitution: the exact distance of substitutes.")
+@number_option("--length", "N", text="At most so many observed events; needed where there are loops.")
 @secret_option
-@click.option("--log", metavar="FILE", type=PATH, help="A file of observations to replace, with --out.")
+@file_option("--log", text="A file of observations to replace, with --out.")
 @out_option(
     "With --log: what is shown, in the log's format with its ids, or one column of .csv, .tsv or .jsonl", required=False
 )
 @column_options
 @click.option("--person", metavar="COL", help="With --ledger: whose budget an observation is charged to.")
 @ledger_option(required=False)
-@click.option(
-    "--over-budget", type=OneOf(["error", "drop"]), default="error", show_default=True,
-    help="With --ledger: what happens to persons with too little budget.",
-)  # fmt: skip
-@click.option(
-    "--on-unknown", type=OneOf(["error", "drop-sequence"]), default="error", show_default=True,
-    help="In a release: what happens to observations that cannot be replaced.",
-)  # fmt: skip
-@release_id_option(required=False)
-@click.option(
-    "--draw",
-    metavar="FILE",
-    type=PATH,
-    help="Draw the automaton of the substitutes (.svg, .dot).",
+@choice_option(
+    "--over-budget", of=("error", "drop"), text="With --ledger: what happens to persons with too little budget."
 )
+@choice_option(
+    "--on-unknown",
+    of=("error", "drop-sequence"),
+    text="In a release: what happens to observations that cannot be replaced.",
+)
+@release_id_option(required=False)
+@file_option("--draw", text="Draw the automaton of the substitutes (.svg, .dot).")
 @json_option
 def enforce_command(
     model: Path,
@@ -115,7 +100,7 @@ def enforce_command(
     from symveil.workflows.enforce import report_enforcement
     from symveil.workflows.enforce_log import check_log_name
     from symveil.workflows.opacity import load_system
-    from symveil.workflows.releasing.parameters import RunOptions
+    from symveil.workflows.parameters import RunOptions
 
     require_suffix("draw", draw, (".svg", ".dot"))
     if (log is None) != (out is None):

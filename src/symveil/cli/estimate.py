@@ -34,7 +34,9 @@ _SHOWN = 50
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
 @click.option("--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover.")
-@click.option("--top", metavar="N", type=WHOLE_NUMBER, help="The N largest rows only; left out, 50 in a table and all in JSON.")
+@click.option(
+    "--top", metavar="N", type=WHOLE_NUMBER, help="So many of the largest rows; by default 50 in a table, all in JSON."
+)
 @out_option("All rows, as .csv, .parquet or .json", required=False)
 @click.option("--plot", metavar="FILE", type=PATH, help="A picture (.svg): bars with intervals, or a map of pairs.")
 @json_option

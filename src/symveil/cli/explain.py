@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from symveil.cli.command import command
 from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, word_options
 from symveil.cli.output import (
@@ -20,8 +18,7 @@ from symveil.cli.output import (
     require_suffix,
     thin_protection,
 )
-from symveil.cli.single_options import json_option
-from symveil.cli.values import PATH, WHOLE_NUMBER
+from symveil.cli.single_options import file_option, json_option, number_option
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,19 +31,11 @@ _MOST_ROWS = 24
 @command("explain", example="symveil explain abcab --alphabet abc --epsilon 2 --mechanism permute-and-flip")
 @word_options
 @mechanism_options
-@click.option("--plot", metavar="FILE", type=PATH, help="Plot the law of the distance (.png, .svg).")
-@click.option("--draw", metavar="FILE", type=PATH, help="Draw the word's automaton (.svg, .dot).")
-@click.option(
-    "--curves",
-    metavar="FILE",
-    type=PATH,
-    help="Plot the expected error of all mechanisms against epsilon (.png, .svg, .json).",
-)
-@click.option(
-    "--at-distance",
-    metavar="L",
-    type=WHOLE_NUMBER,
-    help="With --draw: the words at exactly this distance; with metric levenshtein, within it.",
+@file_option("--plot", text="Plot the law of the distance (.png, .svg).")
+@file_option("--draw", text="Draw the word's automaton (.svg, .dot).")
+@file_option("--curves", text="Plot the expected error of all mechanisms against epsilon (.png, .svg, .json).")
+@number_option(
+    "--at-distance", "L", text="With --draw: the words at exactly this distance; with metric levenshtein, within it."
 )
 @json_option
 def explain_command(

@@ -9,8 +9,8 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import counter, print_facts, print_json, print_notes, require_different, require_suffix
-from symveil.cli.single_options import json_option, k_option, secret_option
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.single_options import choice_option, file_option, json_option, k_option, number_option, secret_option
+from symveil.cli.values import PATH
 
 if TYPE_CHECKING:
     from symveil.workflows.opacity import OpacityReport
@@ -19,19 +19,13 @@ if TYPE_CHECKING:
 @command("opacity", example="symveil opacity examples/medical.json --k 2 --theta 1/2")
 @click.argument("model", metavar="MODEL", type=PATH)
 @k_option
-@click.option(
-    "--notion",
-    type=OneOf(["weak", "strong", "initial"]),
-    default="weak",
-    show_default=True,
-    help="Which instants must stay hidden: see above.",
-)
+@choice_option("--notion", of=("weak", "strong", "initial"), text="Which instants must stay hidden: see above.")
 @click.option("--theta", metavar="P", help="Accept violations less probable than this (almost opacity).")
-@click.option("--within", metavar="T", type=WHOLE_NUMBER, help="Count only violations in the first T events of a run.")
+@number_option("--within", "T", text="Count only violations in the first T events of a run.")
 @click.option("--exact", is_flag=True, help="Insist on an exact probability, however long it takes.")
 @secret_option
-@click.option("--draw", metavar="FILE", type=PATH, help="Draw the system (.svg, .dot).")
-@click.option("--draw-observer", metavar="FILE", type=PATH, help="Draw what an observer knows (.svg, .dot).")
+@file_option("--draw", text="Draw the system (.svg, .dot).")
+@file_option("--draw-observer", text="Draw what an observer knows (.svg, .dot).")
 @json_option
 def opacity_command(
     model: Path,

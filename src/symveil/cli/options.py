@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.single_options import Option, adjacency_option, epsilon_option
-from symveil.cli.values import MECHANISM_NAME, PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.single_options import (
+    Option,
+    adjacency_option,
+    choice_option,
+    epsilon_option,
+    file_option,
+    number_option,
+)
+from symveil.cli.values import MECHANISM_NAME, PATH, OneOf
 from symveil.errors import InputError, ParameterError, WordError
 
 if TYPE_CHECKING:
@@ -22,15 +29,13 @@ if TYPE_CHECKING:
     from symveil.models.alphabet import Alphabet
     from symveil.privacy.parameters import Adjacency
 
-_MECHANISM_OPTIONS = [
+_MECHANISM_OPTIONS: list[Option] = [
     epsilon_option(required=True),
     adjacency_option,
-    click.option(
+    choice_option(
         "--metric",
-        type=OneOf(["hamming", "levenshtein"]),
-        default="hamming",
-        show_default=True,
-        help="What close means: substitutions, or insertions and deletions too (then the length is secret).",
+        of=("hamming", "levenshtein"),
+        text="What close means: substitutions, or insertions and deletions too (then the length is secret).",
     ),
     click.option(
         "--mechanism",
@@ -39,53 +44,35 @@ _MECHANISM_OPTIONS = [
         show_default=True,
         help="How a private word is chosen; auto is the least expected error.",
     ),
-    click.option(
-        "--calibration",
-        type=OneOf(["tight", "classic"]),
-        default="tight",
-        show_default=True,
-        help="tight spends the whole budget; classic is the papers' factor 2.",
+    choice_option(
+        "--calibration", of=("tight", "classic"), text="tight spends the whole budget; classic is the papers' factor 2."
     ),
-    click.option(
-        "--prior",
-        type=OneOf(["uniform", "chain"]),
-        default="uniform",
-        show_default=True,
-        help="What is likely beforehand: all words alike, or as the chain has them.",
+    choice_option(
+        "--prior", of=("uniform", "chain"), text="What is likely beforehand: all words alike, or as the chain has them."
     ),
-    click.option(
+    choice_option(
         "--utility",
-        type=OneOf(["distance", "inverse"]),
-        default="distance",
-        show_default=True,
-        help="What the exponential mechanism likes: a small distance, or a large 1/(distance + A) (J19).",
+        of=("distance", "inverse"),
+        text="What the exponential mechanism likes: a small distance, or a large 1/(distance + A) (J19).",
     ),
     click.option(
         "--offset", metavar="A", default="1", show_default=True, help="With utility inverse: its offset, above 0."
     ),
-    click.option(
-        "--max-length",
-        metavar="N",
-        type=WHOLE_NUMBER,
-        help="With metric levenshtein: no word has more symbols than this public bound.",
+    number_option(
+        "--max-length", "N", text="With metric levenshtein: no word has more symbols than this public bound."
     ),
-    click.option(
-        "--cutoff",
-        metavar="K",
-        type=WHOLE_NUMBER,
-        help="With truncated-levenshtein: words farther than K edits are all alike.",
-    ),
+    number_option("--cutoff", "K", text="With truncated-levenshtein: words farther than K edits are all alike."),
     click.option(
         "--cost",
-        type=OneOf(["hamming", "swap", "given"]),
+        type=OneOf(("hamming", "swap", "given")),
         help="On a model: how far a word is. swap counts swaps that adjacent words can make.",
     ),
-    click.option("--costs", metavar="FILE", type=PATH, help="What wrong symbols cost: CSV of symbol, symbol, cost."),
-    click.option("--places", metavar="FILE", type=PATH, help="The same from a map: CSV of symbol, x, y."),
+    file_option("--costs", text="What wrong symbols cost: CSV of symbol, symbol, cost."),
+    file_option("--places", text="The same from a map: CSV of symbol, x, y."),
     click.option("--metres-per-unit", metavar="M", help="With --places: how far a cost of 1 reaches; 100 by default."),
     click.option("--cap", metavar="C|none", help="The most that a symbol costs; by default a large number."),
     click.option("--balanced", is_flag=True, help="On a chain: a prior that makes all words equally easy to hide."),
-    click.option("--step", metavar="T", type=WHOLE_NUMBER, help="With staircase: how wide its first step is."),
+    number_option("--step", "T", text="With staircase: how wide its first step is."),
     click.option("--not-private", is_flag=True, help="Needed by mechanisms kept only to reproduce a paper."),
 ]
 

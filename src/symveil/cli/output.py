@@ -62,12 +62,12 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
 
 def doubts(mechanism: Mechanism) -> list[str]:
     """What somebody who is about to use this mechanism should be warned of."""
-    found = []
+    warnings = []
     if mechanism.tells_nothing:
-        found.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
+        warnings.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
     if not mechanism.guarantee.within(mechanism.epsilon):
-        found.append("this mechanism loses more than was asked for: it is not private")
-    return found
+        warnings.append("this mechanism loses more than was asked for: it is not private")
+    return warnings
 
 
 def thin_protection(protection: Protection | None) -> list[str]:

@@ -11,8 +11,8 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import print_facts, print_json, print_notes, print_table, progress_bar, require_suffix
-from symveil.cli.single_options import epsilon_option, json_option
-from symveil.cli.values import PATH, WHOLE_NUMBER
+from symveil.cli.single_options import epsilon_option, file_option, json_option, number_option
+from symveil.cli.values import PATH
 from symveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -40,21 +40,14 @@ _MOST_ROWS = 60
     show_default="1e-4, and --delta is decided",
     help="Stop when the bracket is this narrow.",
 )
-@click.option(
-    "--nodes",
-    metavar="N",
-    type=WHOLE_NUMBER,
-    default=20_000,
-    show_default=True,
-    help="Stop at so many nodes; wide ones count more.",
-)
-@click.option("--horizon", metavar="T", type=WHOLE_NUMBER, help="Stop after so many labels.")
-@click.option("--labels", metavar="FILE", type=PATH, help="Labels of a PRISM .tra file.")
+@number_option("--nodes", "N", text="Stop at so many nodes; wide ones count more.", default=20_000)
+@number_option("--horizon", "T", text="Stop after so many labels.")
+@file_option("--labels", text="Labels of a PRISM .tra file.")
 @click.option("--bd/--no-bd", "symmetric", default=None, help="With or without bd; default: unless the chain is large.")
 @click.option("--lumped", is_flag=True, help="Merge bisimilar states first: the same delta, another ld.")
 @click.option("--support-only", is_flag=True, help="A larger bound instead of ld: no relays.")
 @click.option("--smallest-epsilon", is_flag=True, help="The smallest epsilon at which --delta holds.")
-@click.option("--curve", metavar="FILE", type=PATH, help="Plot delta from epsilon 0 to E (.png, .svg, .json).")
+@file_option("--curve", text="Plot delta from epsilon 0 to E (.png, .svg, .json).")
 @json_option
 def verify_command(
     chain: Path,

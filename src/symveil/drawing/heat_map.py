@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.drawing.colours import BORDER, CARD, GREY, INK
-from symveil.drawing.heat_grid import HEAT
+from symveil.drawing.colours import BLUE, BORDER, CARD, GREY, INK
 from symveil.drawing.svg import FONT, escaped
 from symveil.drawing.text import width
 
@@ -52,7 +51,7 @@ def heat_map_svg(values: NDArray[np.float64], *, names: Sequence[str], title: st
             told = f"{names[row]} → {names[column]}: {value:.6g}"
             pieces.append(
                 f'<rect x="{left + _CELL * column + 0.5:.1f}" y="{top + _CELL * row + 0.5:.1f}" width="{_CELL - 1:g}" '
-                f'height="{_CELL - 1:g}" fill="{HEAT}" fill-opacity="{shade:.3f}"><title>{escaped(told)}</title></rect>'
+                f'height="{_CELL - 1:g}" fill="{BLUE}" fill-opacity="{shade:.3f}"><title>{escaped(told)}</title></rect>'
             )
     return "\n".join([*pieces, "</svg>\n"])
 

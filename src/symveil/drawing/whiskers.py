@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from symveil.drawing.colours import BORDER, CARD, GREY, INK, RED
+from symveil.drawing.colours import BARS, BORDER, CARD, GREY, GRID, INK, RED
 from symveil.drawing.svg import FONT, escaped
-from symveil.drawing.svg_plots import BARS, GRID, ticks
+from symveil.drawing.svg_plots import ticks
 from symveil.drawing.text import width
 
 _ROW, _SIZE, _TOP, _FOOT, _WIDE, _RIGHT = 22.0, 12.5, 18.0, 62.0, 720.0, 24.0

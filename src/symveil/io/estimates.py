@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from symveil.errors import ParameterError, either
 from symveil.estimation.estimate import Estimate
-from symveil.io.files import write_files
+from symveil.files.atomic import write_files
 
 SUFFIXES = (".csv", ".parquet", ".json")
 

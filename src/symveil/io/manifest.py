@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from symveil.errors import FileError
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.io.json_text import parse_json, refuse_deep_nesting
 from symveil.io.models.model_json import model_text
 from symveil.io.reading import read_text
@@ -81,17 +81,17 @@ def read_manifest(path: Path) -> Manifest:
         document = json.loads(text)
     except ValueError:  # a whole number of thousands of digits, which nothing in a manifest has
         raise FileError(str(path), expected="a manifest as symveil writes it", found="an enormous number") from None
-    told = document.get("format") if isinstance(document, dict) else None
-    if isinstance(told, str) and told.startswith("symveil-manifest/") and told not in _KNOWN:
+    named = document.get("format") if isinstance(document, dict) else None
+    if isinstance(named, str) and named.startswith("symveil-manifest/") and named not in _KNOWN:
         raise FileError(
-            f"{path}: $.format", expected=f'"{FORMAT}"', found=f"{shown(told)}, which another version of symveil reads"
+            f"{path}: $.format", expected=f'"{FORMAT}"', found=f"{shown(named)}, which another version of symveil reads"
         )
-    if told not in _KNOWN:
+    if named not in _KNOWN:
         raise FileError(str(path), expected=f'a manifest with "format": "{FORMAT}"', found="another document")
     for key, kind in _REQUIRED.items():
         if not isinstance(document.get(key), kind):
             raise FileError(f"{path}: $.{key}", expected="what every manifest has there", found="something else")
-    if told == FORMAT and not isinstance(document.get("law"), list):
+    if named == FORMAT and not isinstance(document.get("law"), list):
         raise FileError(f"{path}: $.law", expected="what every manifest has there", found="something else")
     return Manifest(document)
 

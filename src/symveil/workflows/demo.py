@@ -13,7 +13,7 @@ from pathlib import Path
 from symveil.drawing.plots import Curve, draw_curves
 from symveil.drawing.road_map import road_map_svg
 from symveil.examples.road_network import network_coordinates, town, town_trips
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.io.models.model_files import save_model
 from symveil.io.page import figure, page, table
 from symveil.languages.runs import RunLanguage, runs
@@ -195,7 +195,7 @@ def _maps(originals: dict[str, tuple[str, ...]], rows: Sequence[DemoRow]) -> str
             cells.append(f"<div>{trip_map(trips_at[name], originals[name])}ε = {row.epsilon}</div>")
     return (
         "<p>Four trips, each with its three private versions. Numbers say in which order streets are driven; streets "
-        f'that differ from the true trip, place by place, are dashed.</p><div class="maps">{"".join(cells)}</div>'
+        f'that differ from the true trip at the same position are dashed.</p><div class="maps">{"".join(cells)}</div>'
     )
 
 

@@ -13,12 +13,12 @@ from flint import fmpz
 
 from symveil.enforcement.enforcement import Enforcement, Sensitive
 from symveil.errors import TooLargeError
-from symveil.io.files import write_files
+from symveil.files.atomic import write_files
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.numerics.conversions import rational
 from symveil.workflows.draw import diagram_text
 from symveil.workflows.enforce_log import enforced_log, release_log
-from symveil.workflows.releasing.parameters import RunOptions
+from symveil.workflows.parameters import RunOptions
 
 # a report is to be read: of the substitutes of one string only the likeliest so many are listed
 MOST_SUBSTITUTES_LISTED = 1000

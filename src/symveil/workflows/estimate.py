@@ -11,6 +11,7 @@ from typing import get_args
 
 import numpy as np
 
+from symveil.engines.promise import Release
 from symveil.errors import InputError, ParameterError
 from symveil.estimation.edit_lengths import EditLengths
 from symveil.estimation.edit_noise import SMALLEST_KEPT, EditNoise
@@ -28,7 +29,6 @@ from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
 from symveil.workflows.estimate_runs import OwnStatistic, iterated_vectors, run_table
 from symveil.workflows.released_noise import noise_of, noise_of_mechanism
 from symveil.workflows.released_words import ReleasedWords
-from symveil.workflows.releasing.promise import Release
 
 LEFT_OUT = 0.05
 """The largest share of sequences that may be left out because nothing can be said about their lengths."""

@@ -8,9 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError, ParameterError, TooLargeError
-from symveil.io.files import write_texts
+from symveil.files.atomic import write_files
 from symveil.io.models.model_files import load_model
-from symveil.languages.observation import Observed, Progress, observer
+from symveil.languages.observation import ExplorationProgress, Observed, observer
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import Number, at_least
 from symveil.verification.opacity.notions import read_question, read_threshold
@@ -92,7 +92,7 @@ def draw_system(system: PartiallyObserved, path: Path | None, observer_path: Pat
     texts = {} if path is None else {path: diagram_text(system.to_diagram(), path)}
     if observer_path is not None:
         texts[observer_path] = diagram_text(observer(system).to_diagram(), observer_path)
-    write_texts(texts)
+    write_files({path: text.encode() for path, text in texts.items()})
     return list(texts)
 
 
@@ -105,7 +105,7 @@ def judge_opacity(
     within: int | None = None,
     exact: bool | None = None,
     notes: list[str] | None = None,
-    progress: Progress | None = None,
+    progress: ExplorationProgress | None = None,
 ) -> OpacityReport:
     """Verify a system and compute the probability of a violation; θ accepts violations less probable than that.
 

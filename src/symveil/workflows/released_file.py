@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from symveil.drawing.opening import is_regular
 from symveil.errors import FileError
-from symveil.io.folder_digest import released_files
+from symveil.files.atomic import released_files
+from symveil.files.opening import is_regular
 from symveil.io.reading import suffix
 from symveil.io.sequences.columns import ColumnOptions
-from symveil.io.sequences.sequence_files import SequenceFile, open_sequences
+from symveil.io.sequences.sequence_file import SequenceFile
+from symveil.io.sequences.sequence_files import open_sequences
 from symveil.mechanisms.choice import MechanismChoice
 
 _PARAMETERS_OF_0_2 = (
@@ -37,12 +39,12 @@ def beside(manifest: Path, name: str, option: str) -> Path:
     return place
 
 
-def model_beside(manifest: Path, name: str | None) -> Path | None:
+def model_path(manifest: Path, name: str | None, given: str | Path | None) -> Path | None:
     """Its name beside the manifest: where else it lay once, as manifests of 0.2.0 say, is a stranger's word."""
-    if name is None:
-        return None
-    place = beside(manifest, Path(name).name, "model")
-    return place if is_regular(place) else None
+    if given is not None or name is None:
+        return None if given is None else Path(given)
+    path = beside(manifest, Path(name).name, "model")
+    return path if is_regular(path) else None
 
 
 def choice_of(told: dict[str, Any]) -> MechanismChoice:
@@ -65,8 +67,8 @@ def open_released(place: Path, told: dict[str, Any], *, person: str | None = Non
     person
         A column that says whose each sequence is.
     """
-    names = {{"id": "identifier"}.get(key, key): value for key, value in told["output"]["columns"].items()}
+    columns = replace(ColumnOptions.from_names(told["output"]["columns"]), person=person)
     files = [file for file in released_files(place) if suffix(file) == ".parquet"] if place.is_dir() else [place]
     guarded = told["output"].get("spreadsheet_safe") is True
     for each in files:
-        yield open_sequences(each, ColumnOptions(**names, person=person), apostrophes="read" if guarded else "none")
+        yield open_sequences(each, columns, apostrophes="read" if guarded else "none")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from symveil.engines.promise import Release
 from symveil.errors import FileError
 from symveil.estimation.substitution_noise import LengthNoise, SubstitutionNoise
 from symveil.languages.free import words
@@ -19,7 +20,6 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.staircase import Staircase, steps_down
 from symveil.models.alphabet import Alphabet
 from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.workflows.releasing.promise import Release
 
 
 def noise_of(release: Release, told: dict[str, Any], *, where: str) -> SubstitutionNoise:

@@ -10,17 +10,16 @@ import numpy as np
 import pyarrow.compute as pc
 
 from symveil.engines.batch import encode_lists
+from symveil.engines.promise import Release
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.estimation.batches import Batch
 from symveil.estimation.groups import random_groups
-from symveil.io.aside import digest_of
-from symveil.io.folder_digest import digest_of_folder
+from symveil.files.atomic import digest_of, digest_of_folder
 from symveil.io.manifest import alphabet_digest, manifest_path, model_digest, read_manifest
 from symveil.io.models.model_files import load_word_model
 from symveil.io.sequences.records import SYMBOLS
 from symveil.models.word import Codes, Lengths
-from symveil.workflows.released_file import choice_of, model_beside, open_released
-from symveil.workflows.releasing.promise import Release
+from symveil.workflows.released_file import choice_of, model_path, open_released
 
 _COSTS_NOTHING = "it costs no privacy: only the private file and its manifest were read"
 _NOT_OF_ONE = "it is about all released sequences together, and says nothing about a single one"
@@ -62,7 +61,7 @@ class ReleasedWords:
     def _release(self, model: str | Path | None) -> Release:
         loaded = None
         if self.told["model"] is not None:
-            place = Path(model) if model is not None else model_beside(self.manifest_file, self.told["model"]["file"])
+            place = model_path(self.manifest_file, self.told["model"]["file"], model)
             if place is None:
                 raise ParameterError("model", expected="the model file, which is not beside the manifest", found="none")
             loaded = load_word_model(place)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.engines.promise import Release
 from symveil.errors import FileError, InputError
 from symveil.languages.any_length import gathered
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts
@@ -24,7 +25,6 @@ from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Codes, Lengths
 from symveil.numerics.once import Memo
 from symveil.randomness import BitSource
-from symveil.workflows.releasing.promise import Release
 
 _LARGEST_METRIC = 1500
 """Up to so many symbols it is worked out whether costs are positive definite."""

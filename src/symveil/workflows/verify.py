@@ -14,7 +14,7 @@ from symveil.drawing.curves import Band, Curve
 from symveil.drawing.plots import draw_curves
 from symveil.drawing.svg_plots import curves_svg
 from symveil.errors import ParameterError
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.models.labelled_chain import LabelledChain
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, exact

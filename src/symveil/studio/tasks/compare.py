@@ -128,13 +128,13 @@ def _picture(subject: Subject, curves: list[ErrorCurve], epsilon: float) -> Sect
         mark=epsilon,
         mark_label=f"ε = {epsilon:g}",
     )
-    told = (
+    explained = (
         "Dashed: the papers' calibration, with its factor 2. Solid: symveil's, at the same guarantee. "
         "All values are exact expectations, none is a simulation."
     )
     return Section(
         heading="Expected error against ε",
-        body=f"<p>{told}</p>",
+        body=f"<p>{explained}</p>",
         svg=svg,
         picture="expected-error",
         wide=True,

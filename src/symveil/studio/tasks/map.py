@@ -105,25 +105,25 @@ def _sample(
     roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip, number: int, around: set[str]
 ) -> Section:
     private = tuple(map(str, released.roads))
-    told = f"{released.changed} of {len(trip)} roads changed (dashed); " + (
+    explained = f"{released.changed} of {len(trip)} roads changed (dashed); " + (
         "every turn exists." if released.feasible else f"{released.broken_turns} turns do not exist."
     )
     return Section(
         heading=f"Private trip {number}",
-        body=f'<p class="quiet">{told}</p>',
+        body=f'<p class="quiet">{explained}</p>',
         svg=road_map_svg(roads, private, title=f"private trip {number}", original=trip, around=around),
         picture=f"private-trip-{number}",
     )
 
 
 def _ignorant(roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip) -> Section:
-    told = (
+    explained = (
         f"The same ε, each road changed on its own, as if any could follow any: {released.broken_turns} of {len(trip)} "
         "turns do not exist, and everybody sees that something was changed."
     )
     return Section(
         heading="Without the map",
-        body=f'<p class="quiet">{told}</p>',
+        body=f'<p class="quiet">{explained}</p>',
         svg=road_map_svg(roads, tuple(map(str, released.roads)), title="without the map", original=trip),
         picture="without-the-map",
     )

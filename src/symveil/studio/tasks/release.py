@@ -23,7 +23,7 @@ from symveil.studio.tasks.subject import Subject, read_mechanism, read_subject, 
 from symveil.studio.tasks.trellis import MOST_STATES, grid_svg, trellis_svg
 from symveil.studio.tasks.words import counted, marked_edits, marked_word, promise, shown_epsilon
 from symveil.workflows.explain import Explanation, explain_word
-from symveil.workflows.release import Release, release_word
+from symveil.workflows.release import WordRelease, release_word
 
 SHOWN_WORDS = 10
 PROVING = "Proving the guarantee; the first time on a machine this takes up to a minute"
@@ -63,6 +63,12 @@ def answer_release(values: Mapping[str, str], steps: Steps) -> Answer:
         ),
         secret=True,
     )
+
+
+def warm_up(values: Mapping[str, str], steps: Steps) -> None:
+    """Import the workflows before anybody asks; with values also compile the loops that prove guarantees."""
+    if values:
+        answer_release(values, steps)
 
 
 def prepare_release(values: Mapping[str, str], steps: Steps) -> float:
@@ -121,13 +127,13 @@ def _law(law: DistanceLaw) -> Section:
     )
 
 
-def _facts_and_words(explanation: Explanation, subject: Subject, released: Release) -> tuple[Section, Section]:
+def _facts_and_words(explanation: Explanation, subject: Subject, released: WordRelease) -> tuple[Section, Section]:
     """Short words stand beside the law and the facts, long ones below both."""
     numbers, words = _facts(explanation, subject), _words(subject, released, explanation.mechanism.metric)
     return (numbers, words) if words.wide else (words, numbers)
 
 
-def _words(subject: Subject, released: Release, metric: Metric) -> Section:
+def _words(subject: Subject, released: WordRelease, metric: Metric) -> Section:
     separator = subject.shown_separator
     if metric == "hamming":
         heading = ("private version (changed symbols underlined)", "changed")
@@ -180,13 +186,13 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
         distance = min(possible, key=lambda each: abs(each - distance))
     svg = trellis_svg(language, codes, distance)
     if svg is not None:
-        told = (
+        explained = (
             f"All words at distance {distance}, state by state. <b>V</b> counts the ways to finish from a state; "
             "following <b>μ</b> draws each word with the same probability."
         )
         return Section(
             heading="The automaton it is drawn from",
-            body=f"<p>{told}</p>",
+            body=f"<p>{explained}</p>",
             svg=svg,
             picture="automaton",
             wide=True,
@@ -209,13 +215,13 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
             body=f"<p>It has {size}: too many to draw. Try a shorter word.</p>",
             wide=True,
         )
-    told = (
+    explained = (
         f"The automaton has {size}: summed up here over the states of the model, {what}. Each cell: how likely the "
         "draw passes there, and how likely the next symbol is changed."
     )
     return Section(
         heading="The automaton it is drawn from, summed up",
-        body=f"<p>{told}</p>",
+        body=f"<p>{explained}</p>",
         svg=grid,
         picture="automaton",
         wide=True,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.observation import ExplorationLimit, Observed, Progress
+from symveil.languages.observation import ExplorationLimit, ExplorationProgress, Observed
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numerics.rationals import Number
 from symveil.verification.opacity.absorption import reaching_probability, reaching_probability_within
@@ -75,12 +75,26 @@ def violation_probability(
     within: int | None = None,
     exact: bool | None = None,
     most_states: int | None = None,
-    progress: Progress | None = None,
+    progress: ExplorationProgress | None = None,
 ) -> ViolationProbability:
-    """The probability that a run's observation ever violates opacity, or does so `within` so many events of the run.
+    """The probability that a run's observation violates opacity: exact, loops included, or between two proved bounds.
 
-    Exact, loops included; where the linear system is too large for rationals, two proved bounds
-    (`exact=True` insists on rationals, `exact=False` never uses them).
+    Parameters
+    ----------
+    system
+        A stochastic system with secret states.
+    k
+        How many observations back a secret must stay hidden: 0 (now), 1, 2 … or "infinite".
+    notion
+        "weak", "strong" or "initial".
+    within
+        Only violations in the first so many events of a run; by default all.
+    exact
+        True insists on rationals, False never uses them; by default where the linear system is small enough.
+    most_states
+        Give up beyond so many states of the estimator; by default as many as fit into about 2 GB.
+    progress
+        Called now and then with the number of states explored.
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(

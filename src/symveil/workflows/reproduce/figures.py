@@ -11,7 +11,7 @@ from symveil.drawing.svg import to_svg
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.examples import paper_systems
 from symveil.examples.road_network import TRIP, network_language
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.languages.free import words
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.levenshtein_automaton import levenshtein_automaton

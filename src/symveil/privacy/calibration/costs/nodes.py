@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
-COMPILED_FROM = "2570a07c74229c8a"
+COMPILED_FROM = "5e69afa5ef262693"
 
 _SMALLEST, _LARGEST = 2.0**-400, 2.0**400
 
