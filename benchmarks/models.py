@@ -12,14 +12,14 @@ import symveil as sv
 from benchmarks.jones2019_grid_plain import plain_runs
 from benchmarks.measure import Effort, Task, best_times, in_a_new_process
 from benchmarks.row import Benchmark, Row
+from symveil.examples.paper_systems import corner_path, grid
+from symveil.examples.road_network import road_network
 from symveil.languages.graph import WordGraph
 from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_draws_batch import draw_many
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet
 from symveil.randomness import system_bits
-from symveil.workflows.reproduce.jones2019_grid import corner_path, grid
-from symveil.workflows.reproduce.road_network import road_network
 
 
 def grid_runs(effort: Effort) -> Iterator[Row]:

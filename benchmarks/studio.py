@@ -16,8 +16,8 @@ from pathlib import Path
 
 from benchmarks.measure import Effort, find_peer
 from benchmarks.row import Benchmark, Row
+from symveil.examples.road_network import TRIP, road_network
 from symveil.io.models.model_files import save_model
-from symveil.workflows.reproduce.road_network import TRIP, road_network
 
 BAR = 0.3  # seconds
 _NAME = "ε slider to updated picture, 43 states, n = 14"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import symveil as sv
 from symveil.drawing.plots import Band, Curve, draw_curves
-from symveil.workflows.demo_town import town
+from symveil.examples.road_network import town
 from symveil.workflows.public_averages import average_over_model
 
 FOLDER = Path(__file__).parent / "pictures"

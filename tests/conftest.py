@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -29,6 +30,9 @@ settings.load_profile("symveil")
 # in the background of a shell Ctrl-C is ignored, and so it would be in the commands that tests interrupt
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Spark's JVM lives for seconds: compiling its bytecode a second time, and better, takes longer than it saves
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # conftest files have one name and no examples: collecting them as doctest modules would only make them clash
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]

@@ -153,6 +153,7 @@ GOOD = {
     ("ledger", "export"): ("--ledger", "budgets.db", "--out", "budgets.csv"),
     ("ledger", "abandon"): ("--ledger", "killed.sqlite", "--release-id", "charged"),
     ("check",): ("released.csv.manifest.json",),
+    ("compare",): ("trips.csv", "released.csv", "--separator", "|"),
     ("reproduce",): ("zhao2025",),
 }
 SERVERS = {("studio",)}  # runs until it is ended: tests/studio

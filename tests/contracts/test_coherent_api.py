@@ -47,6 +47,10 @@ ORDER = (
 OTHER_MEANING = {
     ("levenshtein_automaton", "k"): "edits, as the papers call them; elsewhere observations back, or infinite",
     ("from_networkx", "graph"): "a graph of that library; elsewhere one of our chains",
+    ("privatize_file", "progress"): "a file is read by the byte, in two passes that have names",
+    ("enforce_opacity", "progress"): "nobody knows beforehand how many states there are to explore",
+    ("verify_opacity", "progress"): "the same",
+    ("violation_probability", "progress"): "the same",
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 import symveil as sv
 from symveil.enforcement import losses
 from symveil.enforcement.enforce import enforce_policy, observations_of
+from symveil.examples.paper_systems import example_4, medical
 from symveil.languages import observation
 from symveil.languages.observation import Observed
 from symveil.verification.opacity import (
@@ -24,7 +25,6 @@ from symveil.verification.opacity import (
 from symveil.workflows import opacity
 from symveil.workflows.enforce import enforcement_document
 from symveil.workflows.opacity import judge_opacity
-from symveil.workflows.reproduce.zhao2025_systems import example_4, medical
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 import symveil as sv
 from symveil.enforcement import losses
 from symveil.enforcement.losses import EnumeratedLoss
+from symveil.examples.paper_systems import example_4
 from symveil.languages.observation import Observed
 from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.safe_observations import SafeObservations
-from symveil.workflows.reproduce.zhao2025_systems import example_4
 
 from .plain_observer import Plain
 from .test_policies_by_definition import own_loss, own_losses, rate_of

@@ -17,8 +17,8 @@ from scipy.stats import chisquare
 import symveil as sv
 from symveil.enforcement.safe_release import SafeRelease
 from symveil.errors import ParameterError, WordError
+from symveil.examples.paper_systems import example_4
 from symveil.randomness import NotPrivateSeededBits
-from symveil.workflows.reproduce.zhao2025_systems import example_4
 
 from .plain_observer import Plain, hamming, ks, layered_systems
 from .test_private_loss import three_ways

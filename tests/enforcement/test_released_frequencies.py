@@ -13,8 +13,8 @@ import pytest
 from scipy.stats import chisquare
 
 import symveil as sv
+from symveil.examples.paper_systems import example_4, medical
 from symveil.randomness import NotPrivateSeededBits
-from symveil.workflows.reproduce.zhao2025_systems import example_4, medical
 
 from .plain_observer import Plain
 from .test_policies_by_definition import at_distance, exponential, rate_of

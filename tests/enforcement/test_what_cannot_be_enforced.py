@@ -10,10 +10,10 @@ from scipy.stats import binomtest
 import symveil as sv
 from symveil.enforcement import losses, sensitive_only
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
+from symveil.examples.paper_systems import example_3, example_4
 from symveil.models.stochastic_system import LogicalSystem
 from symveil.randomness import NotPrivateSeededBits
 from symveil.verification.opacity import run_observations
-from symveil.workflows.reproduce.zhao2025_systems import example_3, example_4
 
 from .plain_observer import Plain, inputs
 

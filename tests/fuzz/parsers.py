@@ -18,6 +18,7 @@ import matplotlib.pyplot  # noqa: F401 - pandas' and its own first import warn a
 import networkx  # noqa: F401 - as above
 import pyarrow as pa
 import pyarrow.parquet as pq
+from symveil.workflows.releasing.parameters import RunOptions
 
 from fuzz import examples, kept_calibrations
 from fuzz.ledgers import made_ledger, prepare_ledger, read_ledger
@@ -26,6 +27,7 @@ from fuzz.runner import Target
 from fuzz.special import MARK, SPECIAL, put, remove
 from symveil.cli.main import main as command_line
 from symveil.enforcement.enforce import enforce_opacity
+from symveil.enforcement.enforcement import Enforcement
 from symveil.errors import SymveilError
 from symveil.io.models.model_files import load_labelled_chain, load_model
 from symveil.io.models.model_json import model_text, parse_model
@@ -37,7 +39,7 @@ from symveil.models.word import encode
 from symveil.numerics.rationals import exact, spelled
 from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
 from symveil.workflows.check import check_manifest
-from symveil.workflows.enforce_log import enforced_log
+from symveil.workflows.enforce_log import enforced_log, release_log
 from symveil.workflows.privatize_file import privatize_file
 
 # --- models ----------------------------------------------------------------------------------------
@@ -225,6 +227,17 @@ def _prepare_manifests(folder: Path) -> tuple[bytes, ...]:
     ):
         release = privatize_file(folder / "trips.csv", folder / f"private{number}.csv", epsilon="3/2", **more)
         made.append(release.manifest_file.read_bytes())
+    (folder / "runs.csv").write_bytes(b"run_id,seen\n1,a b\n2,b\n")
+    made.append(
+        release_log(
+            _enforcement(folder),
+            folder / "runs.csv",
+            folder / "shown.csv",
+            columns=ColumnOptions(),
+            run=RunOptions(),
+            system_file=folder / "system.json",
+        ).manifest_file.read_bytes()
+    )
     for name, kind in (("pipe.csv", b"pipe"), ("zero.csv", b"endless device"), ("loop.csv", b"loop")):
         put(folder / name, MARK + kind)  # `VALUES` has these names
     return tuple(made)
@@ -235,10 +248,14 @@ def _manifest(content: bytes, folder: Path) -> object:
     return check_manifest(folder / "x.manifest.json").document()
 
 
+def _enforcement(folder: Path) -> Enforcement:
+    (folder / "system.json").write_bytes(examples.STOCHASTIC)
+    return enforce_opacity(load_model(folder / "system.json"), 0, epsilon=2, length=3)
+
+
 def _log(content: bytes, folder: Path) -> object:
     if "enforcement" not in _cache:
-        (folder / "system.json").write_bytes(examples.STOCHASTIC)
-        _cache["enforcement"] = enforce_opacity(load_model(folder / "system.json"), 0, epsilon=2, length=3)
+        _cache["enforcement"] = _enforcement(folder)
     refused = []
     for name in ("log.csv", "log.jsonl"):
         put(folder / name, content)

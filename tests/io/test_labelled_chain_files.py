@@ -11,9 +11,9 @@ import pytest
 
 import symveil as sv
 from symveil.errors import FileError, ModelError, SymveilError
+from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.io.models.model_files import load_labelled_chain, load_model, load_word_model, save_model
 from symveil.models.labelled_chain import LabelledChain
-from symveil.workflows.reproduce.chistikov2019 import pin_checker, randomised_response
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pin_checker.json"
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.errors import ParameterError, TooLargeError
+from symveil.examples.paper_systems import four_states
+from symveil.examples.road_network import TRIP, network_language
 from symveil.languages.error_grid import LONGEST_WORD, error_grid
 from symveil.languages.free import FreeLanguage
 from symveil.languages.runs import RunLanguage
-from symveil.workflows.reproduce.benvenuti2026_roads import four_states, network_language
-from symveil.workflows.reproduce.road_network import TRIP
 
 
 def check(language: FreeLanguage | RunLanguage, number: int) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 import symveil as sv
 from symveil.languages.any_length import words_of_any_length
+from symveil.languages.cost_table import CostTable
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.markov_chain import MarkovChain
@@ -27,6 +28,8 @@ ROADS = MarkovChain.from_transitions(
         *(("b", "a", "1/2"), ("b", "c", "1/2"), ("c", "a", 1)),
     ]
 )
+COSTS = CostTable.from_rows([("a", "b", "1.5"), ("b", "c", 1), ("a", "c", 2)])
+PLACES = CostTable.from_places({"a": (0, 0), "b": (90, 0), "c": (0, 250)}, metres_per_unit=100)
 LONGEST_RELEASED = 8
 """Of an unbounded mechanism, words of up to so many symbols are written out; longer ones are one cell, the rest."""
 
@@ -63,7 +66,13 @@ EVERY_MECHANISM = [
     Case("permute-and-flip", lambda e: _free(e, sv.PermuteAndFlip)),
     Case("permute-and-flip on a model", lambda e: _roads(e, sv.PermuteAndFlip), slow=True),
     Case("staircase", lambda e: _free(e, sv.Staircase, b=2)),
-    Case("staircase on a model", lambda e: _roads(e, sv.Staircase, b=2), slow=True),
+    Case("staircase on a model", lambda e: _roads(e, sv.Staircase, b=2)),
+    Case("exponential, swap metric", lambda e: _roads(e, sv.Exponential, cost="swap")),
+    Case("exponential, capped swap metric, b = 2", lambda e: _roads(e, sv.Exponential, b=2, cost="swap", cap=2)),
+    Case("exponential, balanced", lambda e: _roads(e, sv.Exponential, balanced=True)),
+    Case("exponential, given costs", lambda e: _roads(e, sv.Exponential, costs=COSTS)),
+    Case("staircase, swap metric", lambda e: _roads(e, sv.Staircase, b=2, cost="swap", step=1)),
+    Case("staircase, places, balanced", lambda e: _roads(e, sv.Staircase, costs=PLACES, balanced=True)),
     Case("online", lambda e: _roads(e, sv.Online), slow=True),
     Case("edit", lambda e: sv.EditChannel("ab", epsilon=e)),
     Case("truncated-levenshtein", lambda e: sv.TruncatedLevenshtein(sv.words_up_to("ab", 3), epsilon=e), slow=True),

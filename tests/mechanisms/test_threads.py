@@ -25,7 +25,7 @@ from file_mechanism import file_mechanism
 from symveil.languages.run_weights import RunWeights
 from symveil.mechanisms import run_release
 from symveil.models.markov_chain import MarkovChain
-from symveil.numerics.balls import ball, float_bounds, precision, upper_bound
+from symveil.numerics.conversions import ball, float_bounds, precision, upper_bound
 from symveil.numerics.once import LastFew, computed_once
 from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration import certify

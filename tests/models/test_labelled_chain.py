@@ -8,8 +8,8 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ModelError
+from symveil.examples.paper_systems import pin_checker
 from symveil.models.labelled_chain import LabelledChain
-from symveil.workflows.reproduce.chistikov2019 import pin_checker
 
 COIN = [("c", "h", "1/2"), ("c", "t", "1/2"), ("h", "h", 1), ("t", "t", 1)]
 LABELS = {"c": "?", "h": "H", "t": "T"}

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.verification.verify_privacy import verify_privacy
 from symveil.workflows.compose import compose
-from symveil.workflows.reproduce.chistikov2019 import pin_checker, randomised_response
 from symveil.workflows.reproduce.papers import reproduce
 
 

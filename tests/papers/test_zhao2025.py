@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 
 import symveil as sv
+from symveil.examples.paper_systems import RECONSTRUCTED, example_3, example_4, medical
 from symveil.workflows.reproduce import zhao2025
 from symveil.workflows.reproduce.papers import reproduce
-from symveil.workflows.reproduce.zhao2025_systems import RECONSTRUCTED, example_3, example_4, medical
 
 
 def hamming(one: str, other: str) -> int:

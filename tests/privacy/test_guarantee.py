@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.numerics.balls import precision
+from symveil.numerics.conversions import precision
 
 
 @given(st.fractions(min_value=0, max_value=10**9))

@@ -11,12 +11,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 import symveil as sv
+from symveil.examples.paper_systems import example_4, medical, pin_checker
+from symveil.examples.road_network import TRIP, network_language
 from symveil.workflows.curves import error_curves
 from symveil.workflows.opacity import judge_opacity
-from symveil.workflows.reproduce.benvenuti2026_roads import network_language
-from symveil.workflows.reproduce.chistikov2019 import pin_checker
-from symveil.workflows.reproduce.road_network import TRIP
-from symveil.workflows.reproduce.zhao2025_systems import example_4, medical
 
 from .running import Running, Watched, watched
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from symveil.examples.road_network import road_network
 from symveil.io.models.model_files import save_model
-from symveil.workflows.reproduce.road_network import road_network
 
 from .running import running_studio, watched
 

@@ -15,6 +15,8 @@ from symveil.drawing.road_map import road_map_svg
 from symveil.enforcement import sensitive_only
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
+from symveil.examples.paper_systems import example_4
+from symveil.examples.road_network import TRIP
 from symveil.io.models.coordinates import read_coordinates
 from symveil.languages import observation
 from symveil.ledger.units import Unit
@@ -34,15 +36,13 @@ from symveil.verification.opacity import run_observations, safe_observations
 from symveil.workflows import opacity as opacity_workflow
 from symveil.workflows.budgets import grant_budget
 from symveil.workflows.privatize_file import privatize_file
-from symveil.workflows.reproduce.road_network import TRIP
-from symveil.workflows.reproduce.zhao2025_systems import example_4
 
 JUNK = ("", " ", "abc", "-1", "0", "1e400", "nan", "inf", "1/0", "1/3", "99999999999999999999", "é", "\x00", "a" * 5000)
 SMALL = {"word": "abca", "calibration": "classic"}  # answered at once, so that many can be asked
 
 
 def task_of(kind: type[Panel]) -> Task:
-    return kind.task(object.__new__(kind))
+    return kind.task
 
 
 CASES = [

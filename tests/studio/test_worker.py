@@ -12,23 +12,24 @@ from pathlib import Path
 import pytest
 
 from symveil.errors import ParameterError
-from symveil.studio.worker import BrokenError, Job, Progress, StoppedError, Worker
+from symveil.numerics.progress import Steps
+from symveil.studio.worker import BrokenError, Job, StoppedError, Worker
 
 
-def double(number: int, progress: Progress) -> int:
-    progress(1, 2, "doubling")
+def double(number: int, steps: Steps) -> int:
+    steps("doubling")(1, 2)
     return 2 * number
 
 
-def refuse(progress: Progress) -> None:
+def refuse(steps: Steps) -> None:
     raise ParameterError("epsilon", expected="more", found="less")
 
 
-def stumble(secret: str, progress: Progress) -> None:
+def stumble(secret: str, steps: Steps) -> None:
     raise KeyError(secret)
 
 
-def unsendable(secret: str, progress: Progress) -> object:
+def unsendable(secret: str, steps: Steps) -> object:
     """An answer that cannot be pickled."""
 
     class Hidden:
@@ -42,18 +43,18 @@ class Panic(BaseException):
     """As a library in Rust raises it."""
 
 
-def panic(secret: str, progress: Progress) -> None:
+def panic(secret: str, steps: Steps) -> None:
     raise Panic(secret)
 
 
-def spin(file: str, progress: Progress) -> None:
+def spin(file: str, steps: Steps) -> None:
     """Never ends by itself, and holds the interpreter: a thread could not be stopped."""
     Path(file).write_text(str(os.getpid()))
     while True:
         pass
 
 
-def die(progress: Progress) -> None:
+def die(steps: Steps) -> None:
     os._exit(3)
 
 
@@ -68,7 +69,7 @@ def test_results_errors_and_progress() -> None:
         worker, told = Worker(), []
         try:
             assert await worker.run(double, 4, job=Job(lambda *step: told.append(step))) == 8
-            assert told == [(1, 2, "doubling")]
+            assert told == [(0, 0, "doubling"), (1, 2, "doubling")]
             with pytest.raises(ParameterError, match="epsilon: expected more, found less"):
                 await worker.run(refuse)
             with pytest.raises(BrokenError) as broken:

@@ -9,11 +9,12 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError
-from symveil.numerics.balls import ball, precision
+from symveil.examples.paper_systems import pin_checker, randomised_response
+from symveil.numerics.conversions import ball, log_upper_bound, precision
+from symveil.numerics.rationals import at_least
 from symveil.verification.distances.bracket import Bracket
-from symveil.verification.privacy_verdict import Bound, log_up, shown_bound
+from symveil.verification.privacy_verdict import Bound, shown_bound
 from symveil.verification.privacy_verdict import shown as shown_value
-from symveil.workflows.reproduce.chistikov2019 import pin_checker, randomised_response
 
 from .distances.chains import lumping_case, rare_event, relay_case
 
@@ -105,12 +106,12 @@ def test_documents() -> None:
 def test_the_epsilon_of_an_alpha_is_rounded_upwards(alpha: str) -> None:
     """e^ε in balls of 300 bits is not below α; and two floats further down it is."""
     value = Fraction(alpha)
-    shown = log_up(value)
+    shown = at_least(log_upper_bound(value))
     with precision(300):
         assert (ball(Fraction(shown)).exp() - ball(value)).lower() >= 0
         one_less = Fraction(math.nextafter(math.nextafter(shown, 0), 0))
         assert (ball(one_less).exp() - ball(value)).upper() < 0  # and not farther than it has to be
-    assert log_up(Fraction(1)) == 0
+    assert at_least(log_upper_bound(Fraction(1))) == 0
 
 
 @pytest.mark.parametrize("digits", [8, 20, 330, 400])

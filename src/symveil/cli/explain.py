@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from symveil.cli.command import command
 from symveil.cli.explain_setting import explain_settings
 from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, optional_word_options
@@ -21,8 +19,7 @@ from symveil.cli.output import (
     require_suffix,
     thin_protection,
 )
-from symveil.cli.single_options import json_option
-from symveil.cli.values import PATH, WHOLE_NUMBER
+from symveil.cli.single_options import file_option, json_option, number_option
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,23 +31,13 @@ _MOST_ROWS = 24
 
 @command("explain", example="symveil explain abcab --alphabet abc --epsilon 2 --mechanism permute-and-flip")
 @optional_word_options
-@click.option(
-    "--length", metavar="N", type=WHOLE_NUMBER, help="Without a word: the public length of the words averaged over."
-)
+@number_option("--length", "N", text="Without a word: the public length of the words averaged over.")
 @mechanism_options
-@click.option("--plot", metavar="FILE", type=PATH, help="Plot the law of the distance (.png, .svg).")
-@click.option("--draw", metavar="FILE", type=PATH, help="Draw the word's automaton (.svg, .dot).")
-@click.option(
-    "--curves",
-    metavar="FILE",
-    type=PATH,
-    help="Plot the expected error of all mechanisms against epsilon (.png, .svg, .json).",
-)
-@click.option(
-    "--at-distance",
-    metavar="L",
-    type=WHOLE_NUMBER,
-    help="With --draw: the words at exactly this distance; with metric levenshtein, within it.",
+@file_option("--plot", text="Plot the law of the distance (.png, .svg).")
+@file_option("--draw", text="Draw the word's automaton (.svg, .dot).")
+@file_option("--curves", text="Plot the expected error of all mechanisms against epsilon (.png, .svg, .json).")
+@number_option(
+    "--at-distance", "L", text="With --draw: the words at exactly this distance; with metric levenshtein, within it."
 )
 @json_option
 def explain_command(
@@ -108,7 +95,7 @@ def explain_command(
         print_json(explanation.document())
     else:
         _print(explanation)
-    notes += [f"wrote {path}" for path in (draw, plot, curves) if path]
+    notes += [*built.notes, *(f"wrote {path}" for path in (draw, plot, curves) if path)]
     print_notes(notes, warnings=[*doubts(explanation.mechanism), *thin_protection(explanation.protection)])
 
 
@@ -122,6 +109,7 @@ def _print(explanation: Explanation) -> None:
         *([("parameters", ", ".join(f"{name} {value}" for name, value in parameters.items()))] if parameters else []),
         ("expected error", f"{law.expected_error:.6g} {_unit(law)}"),
         *([("on average", bound_sentence(explanation.bound))] if explanation.bound else []),
+        *([] if law.expected_cost is None else [("expected cost", f"{law.expected_cost:.6g} units of the costs")]),
         ("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"),
     ]
     if explanation.certificate and mechanism.metric == "hamming":
@@ -130,6 +118,8 @@ def _print(explanation: Explanation) -> None:
     if explanation.protection:
         near = explanation.protection.neighbours_within_adjacency
         facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
+    if mechanism.given_up:
+        facts.append(("given up", mechanism.given_up))
     if law.bounds:
         why = "(B26 Theorem 2)" if mechanism.metric == "hamming" else ": far words are not told apart"
         facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g} {why}".replace(" :", ":")))

@@ -19,6 +19,7 @@ from symveil import __version__
 from symveil.cli.audit import audit_command
 from symveil.cli.check import check_command
 from symveil.cli.command import group
+from symveil.cli.compare import compare_command
 from symveil.cli.demo import demo_command
 from symveil.cli.enforce import enforce_command
 from symveil.cli.explain import explain_command
@@ -49,6 +50,7 @@ COMMANDS = (
     learn_command,
     ledger_command,
     check_command,
+    compare_command,
     reproduce_command,
     studio_command,
 )

@@ -10,26 +10,32 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.single_options import Option, adjacency_option, epsilon_option
-from symveil.cli.values import MECHANISM_NAME, PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.single_options import (
+    Option,
+    adjacency_option,
+    choice_option,
+    epsilon_option,
+    file_option,
+    number_option,
+)
+from symveil.cli.values import MECHANISM_NAME, PATH, OneOf
 from symveil.errors import InputError, ParameterError, WordError
 
 if TYPE_CHECKING:
+    from symveil.languages.cost_table import CostTable
     from symveil.languages.language import Language
     from symveil.mechanisms.choice import MechanismChoice
     from symveil.mechanisms.mechanism import Mechanism
     from symveil.models.alphabet import Alphabet
     from symveil.privacy.parameters import Adjacency
 
-_MECHANISM_OPTIONS = [
+_MECHANISM_OPTIONS: list[Option] = [
     epsilon_option(required=True),
     adjacency_option,
-    click.option(
+    choice_option(
         "--metric",
-        type=OneOf(["hamming", "levenshtein"]),
-        default="hamming",
-        show_default=True,
-        help="What close means: substitutions, or insertions and deletions too (then the length is secret).",
+        of=("hamming", "levenshtein"),
+        text="What close means: substitutions, or insertions and deletions too (then the length is secret).",
     ),
     click.option(
         "--mechanism",
@@ -38,42 +44,35 @@ _MECHANISM_OPTIONS = [
         show_default=True,
         help="How a private word is chosen; auto is the least expected error.",
     ),
-    click.option(
-        "--calibration",
-        type=OneOf(["tight", "classic"]),
-        default="tight",
-        show_default=True,
-        help="tight spends the whole budget; classic is the papers' factor 2.",
+    choice_option(
+        "--calibration", of=("tight", "classic"), text="tight spends the whole budget; classic is the papers' factor 2."
     ),
-    click.option(
-        "--prior",
-        type=OneOf(["uniform", "chain"]),
-        default="uniform",
-        show_default=True,
-        help="What is likely beforehand: all words alike, or as the chain has them.",
+    choice_option(
+        "--prior", of=("uniform", "chain"), text="What is likely beforehand: all words alike, or as the chain has them."
     ),
-    click.option(
+    choice_option(
         "--utility",
-        type=OneOf(["distance", "inverse"]),
-        default="distance",
-        show_default=True,
-        help="What the exponential mechanism likes: a small distance, or a large 1/(distance + A) (J19).",
+        of=("distance", "inverse"),
+        text="What the exponential mechanism likes: a small distance, or a large 1/(distance + A) (J19).",
     ),
     click.option(
         "--offset", metavar="A", default="1", show_default=True, help="With utility inverse: its offset, above 0."
     ),
-    click.option(
-        "--max-length",
-        metavar="N",
-        type=WHOLE_NUMBER,
-        help="With metric levenshtein: no word has more symbols than this public bound.",
+    number_option(
+        "--max-length", "N", text="With metric levenshtein: no word has more symbols than this public bound."
     ),
+    number_option("--cutoff", "K", text="With truncated-levenshtein: words farther than K edits are all alike."),
     click.option(
-        "--cutoff",
-        metavar="K",
-        type=WHOLE_NUMBER,
-        help="With truncated-levenshtein: words farther than K edits are all alike.",
+        "--cost",
+        type=OneOf(("hamming", "swap", "given")),
+        help="On a model: how far a word is. swap counts swaps that adjacent words can make.",
     ),
+    file_option("--costs", text="What wrong symbols cost: CSV of symbol, symbol, cost."),
+    file_option("--places", text="The same from a map: CSV of symbol, x, y."),
+    click.option("--metres-per-unit", metavar="M", help="With --places: how far a cost of 1 reaches; 100 by default."),
+    click.option("--cap", metavar="C|none", help="The most that a symbol costs; by default a large number."),
+    click.option("--balanced", is_flag=True, help="On a chain: a prior that makes all words equally easy to hide."),
+    number_option("--step", "T", text="With staircase: how wide its first step is."),
     click.option("--not-private", is_flag=True, help="Needed by mechanisms kept only to reproduce a paper."),
 ]
 
@@ -106,6 +105,13 @@ class MechanismOptions:
     offset: str
     max_length: int | None
     cutoff: int | None
+    cost: str | None
+    costs: Path | None
+    places: Path | None
+    metres_per_unit: str | None
+    cap: str | None
+    balanced: bool
+    step: int | None
     not_private: bool
 
     def choice(self, *, public_start: bool = False, for_file: bool = False) -> MechanismChoice:
@@ -115,7 +121,24 @@ class MechanismOptions:
         typed = {field.name: getattr(self, field.name) for field in fields(self)}
         typed["adjacency"] = read_adjacency_option(self.adjacency)
         typed["not_private"] |= for_file  # refused with the words
+        del typed["places"], typed["metres_per_unit"]
+        typed["costs"] = self._cost_table()
         return read_choice(**typed, public_start=public_start)
+
+    def _cost_table(self) -> CostTable | None:
+        """What `--costs` or `--places` holds."""
+        if self.costs is not None and self.places is not None:
+            raise InputError("places: expected --costs or --places, found both")
+        if self.metres_per_unit is not None and self.places is None:
+            raise InputError("metres-per-unit: expected --places with it, found none")
+        if self.costs is None and self.places is None:
+            return None
+        from symveil.io.cost_files import read_costs, read_places
+
+        if self.costs is not None:
+            return read_costs(self.costs)
+        assert self.places is not None  # noqa: S101 - one of them is there
+        return read_places(self.places, metres_per_unit=self.metres_per_unit or "100")
 
 
 def read_adjacency_option(text: str) -> Adjacency:
@@ -138,32 +161,31 @@ class LanguageOptions:
 
     def language(self, choice: MechanismChoice, notes: list[str], *, length: int | None = None) -> Language:
         """The words that a choice is about; what should be said about them goes into `notes`."""
-        return choice.language(**self.given(choice, notes), length=length)
-
-    def given(self, choice: MechanismChoice, notes: list[str]) -> dict[str, Any]:
-        """The alphabet or the model, as it was read."""
-        from symveil.io.models.model_files import load_word_model
-
-        self.check()
-        if self.model is None:
-            return {"alphabet": self._alphabet()}
-        if choice.metric == "levenshtein":
-            self._check_secret_length(choice)
-        return {"model": load_word_model(self.model, notes=notes)}
-
-    def _check_secret_length(self, choice: MechanismChoice) -> None:
-        if choice.max_length is None and choice.mechanism != "edit":  # which is refused on every model
+        given = self.given(notes)
+        # without a model the mechanism itself says whether it needs the bound; "edit" is refused on every model
+        if (
+            "model" in given
+            and choice.metric == "levenshtein"
+            and choice.max_length is None
+            and choice.mechanism != "edit"
+        ):
             raise InputError(
                 "max-length: expected --max-length N with --model and metric levenshtein, because the length of the "
                 "word is secret, found none"
             )
+        return choice.language(**given, length=length)
+
+    def given(self, notes: list[str]) -> dict[str, Any]:
+        """The alphabet or the model, as it was read."""
+        from symveil.io.models.model_files import load_word_model
+
+        named = self.parameters()
+        return {"model": load_word_model(self.model, notes=notes)} if self.model is not None else named
 
     def parameters(self) -> dict[str, Any]:
-        """The same for `privatize_file`, which reads words of all lengths."""
+        """The same for `privatize_file`, which reads the model itself."""
         self.check()
-        if self.model is not None:
-            return {"model": self.model}
-        return {"alphabet": self._alphabet()}
+        return {"model": self.model} if self.model is not None else {"alphabet": self._alphabet()}
 
     def check(self) -> None:
         """Refuse options that contradict each other."""

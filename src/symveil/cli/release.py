@@ -7,16 +7,13 @@ import click
 from symveil.cli.command import command
 from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, word_options
 from symveil.cli.output import doubts, print_json, print_notes
-from symveil.cli.single_options import json_option
-from symveil.cli.values import WHOLE_NUMBER
+from symveil.cli.single_options import json_option, number_option
 
 
 @command("release", example="symveil release abcab --alphabet abc --epsilon 2 --count 3")
 @word_options
 @mechanism_options
-@click.option(
-    "--count", metavar="N", type=WHOLE_NUMBER, default=1, show_default=True, help="How many; N of them cost N·ε."
-)
+@number_option("--count", "N", text="How many; N of them cost N·ε.", default=1)
 @json_option
 def release_command(source: WordOptions, mechanism: MechanismOptions, count: int, as_json: bool) -> None:
     """Release private versions of one WORD, one a line."""
@@ -38,4 +35,4 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
         notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {asked} asked for")
         if count > 1:
             notes.append(f"{count} releases of one word are charged {shown_at_least(result.total_epsilon)} in all")
-    print_notes(notes, warnings=doubts(built))
+    print_notes([*notes, *built.notes], warnings=doubts(built))

@@ -12,9 +12,9 @@ import numpy as np
 
 from symveil.drawing.diagram import Diagram
 from symveil.enforcement.private import PrivatePolicy
-from symveil.enforcement.safe_release import SafeRelease
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, require_few_outcomes
 from symveil.errors import ParameterError, WordError
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, shown_at_least
 from symveil.privacy.guarantee import Guarantee
@@ -67,10 +67,18 @@ class Enforcement:
             raise ParameterError("epsilon", expected=f"none with the policy {self.policy}", found=epsilon)
         return Enforcement(self._runs, self._policy.with_epsilon(read_epsilon(epsilon)))
 
-    def mechanism(self, length: int) -> SafeRelease:
-        """The mechanism behind the policy private for observations of one length: `audit` and verifiers read it."""
+    def mechanism(self, length: int | None = None) -> Mechanism:
+        """The mechanism behind the policy private, for observations of one length or of all: verifiers read it.
+
+        Parameters
+        ----------
+        length
+            How many events the observations have: `audit` looks at those. None: any number, as in a log.
+        """
         if not isinstance(self._policy, PrivatePolicy):
             raise ParameterError("policy", expected="private, which is a mechanism", found=self.policy)
+        if length is None:
+            return self._policy.log_release
         if self._runs.safe.language(length) is None:
             raise ParameterError("length", expected="one with a safe observation", found=length)
         return self._policy.mechanism(length)

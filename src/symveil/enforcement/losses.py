@@ -10,13 +10,12 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
 from symveil.languages.distance_sums import all_distances, counts_by_row
 from symveil.languages.runs import RunLanguage
-from symveil.numerics.balls import STANDARD_PRECISION, precision
+from symveil.numerics.conversions import log_upper_bound
 from symveil.privacy.guarantee import Guarantee
 from symveil.verification.opacity.safe_observations import Events
 
@@ -51,8 +50,7 @@ def loss_of_laws(laws: Mapping[Events, Mapping[Events, Fraction]], adjacency: in
                     return Guarantee(epsilon=math.inf, how="exact")
                 ratios = [chance / laws[other][shown] for shown, chance in laws[one].items()]
                 worst = max(worst, *ratios, *(1 / ratio for ratio in ratios))
-    with precision(STANDARD_PRECISION):
-        return Guarantee.of_loss(arb(fmpq(worst.numerator, worst.denominator)).log(), "exact")
+    return Guarantee.of_loss(log_upper_bound(worst), "exact")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

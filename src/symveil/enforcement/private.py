@@ -1,8 +1,13 @@
-"""The policy `private`: every observation is released, by `SafeRelease` for its length."""
+"""The policy `private`: every observation is released, by `SafeRelease` for its length.
+
+`PrivatePolicy` says what that achieves for a system; `LogRelease` is the same as a mechanism for observations of all
+lengths, which the release protocol takes (ledger, manifest, check).
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -12,8 +17,11 @@ from symveil.drawing.diagram import Diagram
 from symveil.enforcement.losses import EnumeratedLoss, log_totals
 from symveil.enforcement.safe_release import SafeRelease
 from symveil.errors import ParameterError
+from symveil.languages.any_length import AnyLength
 from symveil.languages.distance_sums import distance_counts, log_sums
 from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.by_length import ByLength
+from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.word import Codes
 from symveil.numerics.once import Memo, computed_once
 from symveil.privacy.guarantee import Guarantee
@@ -21,7 +29,7 @@ from symveil.privacy.parameters import Adjacency, read_adjacency
 from symveil.randomness import BitSource
 from symveil.verification.opacity.complete_observations import ObservationTable
 from symveil.verification.opacity.run_observations import RunObservations
-from symveil.verification.opacity.safe_observations import Events
+from symveil.verification.opacity.safe_observations import Events, SafeObservations
 
 _MOST_OUTPUTS = 4_000_000
 
@@ -85,9 +93,9 @@ class PrivatePolicy:
         adjacency: Adjacency,
         tables: Memo[int, LengthTables] | None = None,
     ) -> None:
-        self._runs, self._safe, self.adjacency = runs, runs.safe, adjacency
+        self._runs, self._safe, self.adjacency, self._epsilon = runs, runs.safe, adjacency, epsilon
         self._tables = tables or Memo(lambda length: LengthTables(runs, length, adjacency))
-        self._mechanisms: Memo[int, SafeRelease] = Memo(lambda length: self._mechanism(length, epsilon))
+        self._mechanisms: Memo[int, SafeRelease] = Memo(self._mechanism)
         self._effects: Memo[int, tuple[float, float]] = Memo(
             lambda length: self._tables[length].effect(float(self.mechanism(length).rate))
         )
@@ -100,9 +108,16 @@ class PrivatePolicy:
         """The mechanism for one length, which must have a safe observation."""
         return self._mechanisms[length]
 
-    def _mechanism(self, length: int, epsilon: Fraction) -> SafeRelease:
+    @computed_once
+    def log_release(self) -> LogRelease:
+        """The mechanism for observations of all lengths."""
+        return LogRelease(self, self._safe, epsilon=self._epsilon)
+
+    def _mechanism(self, length: int) -> SafeRelease:
         tables = self._tables[length]
-        return SafeRelease(tables.possible, tables.safe, epsilon=epsilon, adjacency=self.adjacency, loss=tables.loss)
+        return SafeRelease(
+            tables.possible, tables.safe, epsilon=self._epsilon, adjacency=self.adjacency, loss=tables.loss
+        )
 
     def unenforceable(self) -> Events | None:
         """An observation of a length without any safe one."""
@@ -167,3 +182,34 @@ class PrivatePolicy:
     def posterior_of_secret(self) -> float:
         """Over all lengths of what runs show."""
         return max((self._effects[length][1] for length in self._safe.complete_lengths), default=0.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ObservationLanguage(AnyLength):
+    """The observations of every length up to the horizon that has a safe one: all of them, or the safe ones only."""
+
+    safe: SafeObservations = field(repr=False)
+    is_safe: bool
+
+    def _make(self, length: int) -> RunLanguage | None:
+        longest, own = self.safe.longest, self.safe.language(length)
+        if own is None or (longest is not None and length > longest):
+            return None
+        return own if self.is_safe else self.safe.possible(length)
+
+
+class LogRelease(ByLength):
+    """The policy private for observations of all lengths, each of which is public."""
+
+    def __init__(self, policy: PrivatePolicy, safe: SafeObservations, *, epsilon: Fraction) -> None:
+        everything = ObservationLanguage(alphabet=safe.alphabet, graph=safe.possible_graph, safe=safe, is_safe=False)
+        choice = MechanismChoice(epsilon=epsilon, adjacency=policy.adjacency)
+        super().__init__(
+            everything, choice, lambda _, language: policy.mechanism(language.max_length or 0), name=policy.name
+        )
+        self._safe = safe
+
+    @property
+    def released_language(self) -> ObservationLanguage:
+        """The safe observations."""
+        return ObservationLanguage(alphabet=self.alphabet, graph=self._safe.graph, safe=self._safe, is_safe=True)

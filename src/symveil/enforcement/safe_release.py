@@ -24,8 +24,8 @@ from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.run_release import release_runs
 from symveil.mechanisms.trellis_chain import trellis_moves
-from symveil.models.word import Codes, Word
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.models.word import Codes
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.calibration.search import largest_rate
@@ -90,12 +90,10 @@ class SafeRelease(DistanceWeighted):
         """The rate."""
         return {"rate": spelled(self.rate)}
 
-    def outputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
+    @property
+    def released_language(self) -> RunLanguage:
         """The safe observations."""
-        return self.safe.by_length(at_most=at_most, longest=length)
-
-    def _encode_released(self, released: Word) -> Codes:
-        return self.safe.encode(released)
+        return self.safe
 
     @computed_once
     def _weights(self) -> RunWeights:

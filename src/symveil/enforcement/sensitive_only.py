@@ -17,6 +17,7 @@ from symveil.enforcement.safe import SafeSubstitutes
 from symveil.enforcement.substitution import AnySubstitutes
 from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.models.word import Codes
+from symveil.numerics.conversions import fraction, rational
 from symveil.numerics.once import computed_once
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_adjacency
@@ -118,14 +119,12 @@ class SensitiveOnlyPolicy:
         secret: dict[Events, fmpq] = defaultdict(fmpq)
         for each in inputs:
             law = self._law(each.events)
-            probability, with_secret = (
-                fmpq(chance.numerator, chance.denominator * len(law)) for chance in (each.probability, each.secret)
-            )
+            probability, with_secret = (rational(chance) / len(law) for chance in (each.probability, each.secret))
             for events in law:
                 shown[events] += probability
                 secret[events] += with_secret
         largest = max((secret[events] / chance for events, chance in shown.items()), default=fmpq(0))
-        return Fraction(int(largest.p), int(largest.q))
+        return fraction(largest)
 
 
 def require_few_outcomes(outcomes: int) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from symveil.errors import FileError
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.io.json_text import parse_json, refuse_deep_nesting
 from symveil.io.models.model_json import model_text
 from symveil.io.reading import read_text
-from symveil.languages.graph import Model
+from symveil.languages.graph import AnyModel
 from symveil.models.alphabet import Alphabet
 from symveil.models.names import shown
 
@@ -77,12 +77,12 @@ def read_manifest(path: Path) -> Manifest:
         document = json.loads(text)
     except ValueError:  # a whole number of thousands of digits, which nothing in a manifest has
         raise FileError(str(path), expected="a manifest as symveil writes it", found="an enormous number") from None
-    told = document.get("format") if isinstance(document, dict) else None
-    if isinstance(told, str) and told.startswith("symveil-manifest/") and told != FORMAT:
+    named = document.get("format") if isinstance(document, dict) else None
+    if isinstance(named, str) and named.startswith("symveil-manifest/") and named != FORMAT:
         raise FileError(
-            f"{path}: $.format", expected=f'"{FORMAT}"', found=f"{shown(told)}, which another version of symveil reads"
+            f"{path}: $.format", expected=f'"{FORMAT}"', found=f"{shown(named)}, which another version of symveil reads"
         )
-    if told != FORMAT:
+    if named != FORMAT:
         raise FileError(str(path), expected=f'a manifest with "format": "{FORMAT}"', found="another document")
     for key, kind in _REQUIRED.items():
         if not isinstance(document.get(key), kind):
@@ -99,6 +99,6 @@ def alphabet_digest(alphabet: Alphabet) -> str:
     return hashlib.sha256(json.dumps([str(symbol) for symbol in alphabet.symbols]).encode()).hexdigest()
 
 
-def model_digest(model: Model) -> str:
+def model_digest(model: AnyModel) -> str:
     """The SHA-256 of the model as symveil writes it: the same for the same model, whatever file it came from."""
     return hashlib.sha256(model_text(model).encode()).hexdigest()

@@ -18,7 +18,7 @@ from symveil.errors import TooLargeError
 from symveil.languages.graph import WordGraph
 from symveil.languages.universal_levenshtein import Profile, patterns_at, universal_automaton
 from symveil.models.word import Codes
-from symveil.numerics.balls import ball
+from symveil.numerics.conversions import ball
 from symveil.numerics.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
 

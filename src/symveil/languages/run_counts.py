@@ -20,7 +20,7 @@ from symveil.languages.graph import WordGraph
 from symveil.languages.language import Language
 from symveil.languages.run_ranks import RunRanks
 from symveil.models.word import Codes
-from symveil.numerics.balls import ball
+from symveil.numerics.conversions import ball
 from symveil.numerics.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.languages.costs import INFINITE
 from symveil.languages.run_draws_exact import draw_undecided
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
@@ -40,7 +41,7 @@ def draw_rows(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
 
 def _in_lanes(weights: RunWeights, codes: Codes) -> Iterator[tuple[Codes, Rows, Rows]]:
     """Some different words, the rows that hold them, and which of the words each of those rows holds."""
-    graph, length = weights.language.graph, weights.language.length
+    graph, length = weights.graph, weights.language.length
     if (codes == codes[:1]).all():
         if len(codes):
             yield codes[:1], np.arange(len(codes)), np.zeros(len(codes), dtype=np.int64)
@@ -48,8 +49,8 @@ def _in_lanes(weights: RunWeights, codes: Codes) -> Iterator[tuple[Codes, Rows, 
     different, number = np.unique(codes, axis=0, return_inverse=True)
     number = number.reshape(-1).astype(np.int64)
     order = np.argsort(number, kind="stable")
-    step = min(_MOST_EDGE_VALUES // max(graph.edge_count, 1), _MOST_LAYER_VALUES // ((length + 1) * graph.state_count))
-    step = max(step, 1)
+    entries = (length + 1) * graph.state_count * weights.costs.phases
+    step = max(min(_MOST_EDGE_VALUES // max(graph.edge_count, 1), _MOST_LAYER_VALUES // entries), 1)
     for start in range(0, len(different), step):
         low, high = np.searchsorted(number[order], [start, start + step])
         rows = order[low:high]
@@ -57,74 +58,121 @@ def _in_lanes(weights: RunWeights, codes: Codes) -> Iterator[tuple[Codes, Rows, 
 
 
 def _backward(weights: RunWeights, words: Codes) -> NDArray[np.float64]:
-    """V(i, ·) of each word, i = 0 … n: V(i,·) = z·(A V(i+1,·)) + (1−z)·(the edges that read w_{i+1})."""
-    graph = weights.language.graph
+    """V(i, y, φ) of each word, i = 0 … n."""
+    graph, costs = weights.graph, weights.costs
     count, length = words.shape
-    source, (first, by_symbol) = weights.edge_sources, weights.edges_by_symbol
-    layers = np.empty((length + 1, graph.state_count, count))
-    layers[length] = graph.accepting[:, None]
+    layers = np.empty((length + 1, graph.state_count, costs.phases, count))
+    layers[length] = weights.final_weights[:, None, None]
+    by_excess = costs.phases == 1 and costs.far != INFINITE
     for position in reversed(range(length)):
-        after, layer = layers[position + 1], layers[position]
-        values = after[graph.target]
-        if weights.with_prior:
-            values *= weights.edge_weights[:, None]
-        np.multiply(graph.sum_over_edges(values), weights.mismatch, out=layer)
-        own = words[:, position]
-        matching = first[own + 1] - first[own]
-        lane = np.repeat(np.arange(count), matching)
-        within = np.arange(len(lane)) - np.repeat(np.cumsum(matching) - matching, matching)
-        edge = by_symbol[np.repeat(first[own], matching) + within]
-        # a state has one edge for a symbol at most, so that no entry occurs twice
-        layer[source[edge], lane] += weights.match_excess * weights.edge_weights[edge] * after[graph.target[edge], lane]
+        step_back = _by_excess if by_excess else _by_edges
+        layers[position] = step_back(weights, words[:, position], position, layers[position + 1])
     return layers
+
+
+def _by_excess(weights: RunWeights, own: Codes, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One phase: V(i,·) = κ_far·(A V(i+1,·)) + Σ over listed symbols (κ − κ_far)·(the edges that read them)."""
+    graph, metric = weights.graph, weights.costs.metric(position)
+    source, (first, by_symbol) = weights.edge_sources, weights.edges_by_symbol
+    after = after[:, 0, :]
+    values = after[graph.target]
+    if weights.is_weighted:
+        values *= weights.edge_weights[:, None]
+    layer = graph.sum_over_edges(values) * weights.step_weights[weights.costs.far, 0]
+    lane, listed = _spread(np.arange(len(own)), metric.first[own], metric.first[own + 1])
+    read = metric.symbol[listed]
+    place, found = _spread(np.arange(len(read)), first[read], first[read + 1])
+    edge, lane = by_symbol[found], lane[place]
+    gain = weights.excess[metric.level[listed]][place] * weights.edge_weights[edge] * after[graph.target[edge], lane]
+    if metric.only_itself:
+        # a state has one edge for a symbol at most, so that no entry occurs twice
+        layer[source[edge], lane] += gain
+    else:
+        np.add.at(layer, (source[edge], lane), gain)
+    return np.asarray(layer[:, None, :])
+
+
+def _spread(values: Rows, begin: Rows, end: Rows) -> tuple[Rows, Rows]:
+    """Each value as often as its range is long, and the numbers in the ranges, one range after the other."""
+    counts = end - begin
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(values, counts), np.repeat(begin, counts) + within
+
+
+def _by_edges(weights: RunWeights, own: Codes, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Any costs: the sum over all edges, each with the weight and the next phase of its level."""
+    graph, costs = weights.graph, weights.costs
+    levels = costs.levels(position, own[None, :], graph.symbol[:, None])
+    possible = levels != INFINITE
+    lane = np.arange(len(own))[None, :]
+    layer = np.empty((graph.state_count, costs.phases, len(own)))
+    for phase in range(costs.phases):
+        values = after[graph.target[:, None], costs.next_phase[levels, phase], lane]
+        values *= np.where(possible, weights.step_weights[levels, phase], 0.0)
+        if weights.is_weighted:
+            values *= weights.edge_weights[:, None]
+        layer[:, phase, :] = graph.sum_over_edges(values)
+    return layer
 
 
 def _forward(
     weights: RunWeights, codes: Codes, layers: NDArray[np.float64], lane: Rows, words: Draws
 ) -> tuple[Codes, NDArray[np.bool_]]:
     """A walk for each row, and which of them floats could decide."""
-    language = weights.language
-    graph = language.graph
+    graph, language = weights.graph, weights.language
     released = codes.copy()
     decided = np.ones(len(codes), dtype=np.bool_)
     state = np.full(len(codes), graph.start, dtype=np.int64)
+    phase = np.full(len(codes), weights.costs.start_phase, dtype=np.int64)
     begin = 0
     if language.public_start and language.length:
-        state[:] = codes[:, 0]
-        begin = 1
+        state, begin = weights.first_states[codes[:, 0]].astype(np.int64), 1
     for position in range(begin, language.length):
         degree = graph.first[state + 1] - graph.first[state]
         # in pieces, so that the table of sums (edges of a state × rows) stays small
         step = max(1, _MOST_SUMS // max(int(degree.max()), 1))
         for start in range(0, len(codes), step):
             part = slice(start, start + step)
-            edge, is_sure = _choose(
-                weights, layers[position + 1], state[part], lane[part], codes[part, position], words[part, position]
-            )
+            edge, after, is_sure = _choose(
+                weights, position, layers[position + 1], state[part], phase[part], lane[part], codes[part, position],
+                words[part, position],
+            )  # fmt: skip
             released[part, position] = graph.symbol[edge]
             state[part] = graph.target[edge]
+            phase[part] = after
             decided[part] &= is_sure
     return released, decided
 
 
 def _choose(
-    weights: RunWeights, after: NDArray[np.float64], state: Rows, lane: Rows, own: Codes, words: Draws
-) -> tuple[Rows, NDArray[np.bool_]]:
-    """The edge that each row's bits choose from its state, and whether that is sure."""
-    graph = weights.language.graph
+    weights: RunWeights,
+    position: int,
+    after: NDArray[np.float64],
+    state: Rows,
+    phase: Rows,
+    lane: Rows,
+    own: Codes,
+    words: Draws,
+) -> tuple[Rows, Rows, NDArray[np.bool_]]:
+    """The edge that each row's bits choose from its state, the phase after it, and whether that is sure."""
+    graph, costs = weights.graph, weights.costs
     first = graph.first[state]
     degree = graph.first[state + 1] - first
     place = np.arange(int(degree.max()))[:, None]
     edge = np.where(place < degree, first + place, first)
-    value = after.reshape(-1)[graph.target[edge] * np.int64(after.shape[1]) + lane]
-    value *= np.where(graph.symbol[edge] == own, 1.0, weights.mismatch)
-    if weights.with_prior:
+    levels = costs.levels(position, own, graph.symbol[edge])
+    following = costs.next_phase[levels, phase]
+    index = (graph.target[edge] * np.int64(costs.phases) + following) * np.int64(after.shape[2]) + lane
+    value = after.reshape(-1)[index]
+    value *= weights.step_weights[levels, phase]
+    if weights.is_weighted:
         value *= weights.edge_weights[edge]
-    value[place >= degree] = 0.0
+    value[(place >= degree) | (levels == INFINITE)] = 0.0
     sums = np.cumsum(value, axis=0)
     total = sums[-1]
     point = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53 * total
     chosen = np.minimum((point >= sums).sum(axis=0), degree - 1)
     # the last sum is the whole, which no draw reaches: it is not a boundary
     near = np.where(place < degree - 1, np.abs(sums - point), np.inf).min(axis=0)
-    return first + chosen, (near > weights.margin * total) & (total > (weights.smallest_total or 0.0))
+    sure = (near > weights.margin * total) & (total > (weights.smallest_total or 0.0))
+    return first + chosen, following[chosen, np.arange(len(chosen))], sure

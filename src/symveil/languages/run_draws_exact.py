@@ -12,26 +12,34 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
+from symveil.languages.costs import INFINITE
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
 from symveil.randomness import BitSource, Boundaries
 
 
-def backward_balls(weights: RunWeights, codes: Codes) -> list[list[arb]]:
-    """V(i, y) for every layer i, at the working precision."""
-    graph = weights.language.graph
-    z, edge_weight = weights.mismatch_ball(), weights.edge_weight_balls()
-    first, symbol, target = graph.first.tolist(), graph.symbol.tolist(), graph.target.tolist()
-    layers = [[arb(1) if accepting else arb(0) for accepting in graph.accepting.tolist()]]
-    for own in reversed(codes.tolist()):
+def backward_balls(weights: RunWeights, codes: Codes) -> list[list[list[arb]]]:
+    """V(i, y, φ) for every layer i, at the working precision."""
+    graph, costs = weights.graph, weights.costs
+    edge_weight, step_weight = weights.edge_weight_balls(), weights.step_weight_balls()
+    first, target, following = graph.first.tolist(), graph.target.tolist(), costs.next_phase.tolist()
+    phases = range(costs.phases)
+    layers = [[[end for _ in phases] for end in weights.final_weight_balls()]]
+    for position in reversed(range(len(codes))):
         after = layers[-1]
+        levels = costs.levels(position, codes[position], graph.symbol).tolist()
         layer = []
         for state in range(graph.state_count):
-            total = arb(0)
+            totals = [arb(0) for _ in phases]
             for edge in range(first[state], first[state + 1]):
-                value = edge_weight[edge] * after[target[edge]]
-                total += value if symbol[edge] == own else z * value
-            layer.append(total)
+                level = levels[edge]
+                if level == INFINITE:
+                    continue
+                reached = after[target[edge]]
+                for phase in phases:
+                    value = edge_weight[edge] * reached[following[level][phase]]
+                    totals[phase] += step_weight[level][phase] * value if level else value
+            layer.append(totals)
         layers.append(layer)
     layers.reverse()
     return layers
@@ -39,11 +47,11 @@ def backward_balls(weights: RunWeights, codes: Codes) -> list[list[arb]]:
 
 def total_weight(weights: RunWeights, codes: Codes) -> arb:
     """Z(w): the weight of all words together, at the working precision."""
-    language = weights.language
+    language, phase = weights.language, weights.costs.start_phase
     layers = backward_balls(weights, codes)
     if language.public_start and language.length:
-        return layers[1][int(codes[0])]
-    return layers[0][language.graph.start]
+        return layers[1][int(weights.first_states[codes[0]])][phase]
+    return layers[0][weights.graph.start][phase]
 
 
 class ExactDraw:
@@ -52,38 +60,47 @@ class ExactDraw:
     def __init__(self, weights: RunWeights, codes: Codes) -> None:
         self._weights = weights
         self._codes = codes
-        self._layers: list[list[arb]] = []
+        self._layers: list[list[list[arb]]] = []
         self._at_precision = 0
 
     def draw(self, words: Sequence[int], bits: BitSource) -> Codes:
         """One private word; `words` holds 64 random bits for each symbol, `bits` more where they do not decide."""
-        language = self._weights.language
-        graph = language.graph
+        language, graph, costs = self._weights.language, self._weights.graph, self._weights.costs
         released = self._codes.copy()
-        state = graph.start
+        state, phase = graph.start, costs.start_phase
         begin = 0
         if language.public_start and language.length:
-            state, begin = int(self._codes[0]), 1
+            state, begin = int(self._weights.first_states[self._codes[0]]), 1
         for position in range(begin, language.length):
-            edges = graph.edges(state)
-            choice = Boundaries(lambda place=position, options=edges: self._cut_points(place, options))  # type: ignore[misc]
-            edge = edges[choice.resolve(int(words[position]), bits)]
+            # an edge that can never be taken has no share: it is left out, not cut off
+            options = self._options(position, state)
+            choice = Boundaries(
+                lambda place=position, among=options, now=phase: self._cut_points(place, among, now)  # type: ignore[misc]
+            )
+            edge, level = options[choice.resolve(int(words[position]), bits)]
             released[position] = graph.symbol[edge]
-            state = int(graph.target[edge])
+            state, phase = int(graph.target[edge]), int(costs.next_phase[level, phase])
         return released
 
-    def _cut_points(self, position: int, edges: range) -> list[arb]:
-        graph = self._weights.language.graph
+    def _options(self, position: int, state: int) -> list[tuple[int, int]]:
+        """The edges that may be taken, and the level of what they read."""
+        graph = self._weights.graph
+        edges = np.array(graph.edges(state), dtype=np.int64)
+        levels = self._weights.costs.levels(position, self._codes[position], graph.symbol[edges])
+        return [pair for pair in zip(edges.tolist(), levels.tolist(), strict=True) if pair[1] != INFINITE]
+
+    def _cut_points(self, position: int, options: list[tuple[int, int]], phase: int) -> list[arb]:
+        graph, costs = self._weights.graph, self._weights.costs
         layers = self._layers_at_working_precision()
-        z, edge_weight = self._weights.mismatch_ball(), self._weights.edge_weight_balls()
+        step_weight, edge_weight = self._weights.step_weight_balls(), self._weights.edge_weight_balls()
         sums = [arb(0)]
-        for edge in edges:
-            value = edge_weight[edge] * layers[position + 1][int(graph.target[edge])]
-            sums.append(sums[-1] + (value if graph.symbol[edge] == self._codes[position] else z * value))
+        for edge, level in options:
+            after = layers[position + 1][int(graph.target[edge])][int(costs.next_phase[level, phase])]
+            sums.append(sums[-1] + edge_weight[edge] * step_weight[level][phase] * after)
         total = sums.pop()
         return [partial / total for partial in sums[1:]]
 
-    def _layers_at_working_precision(self) -> list[list[arb]]:
+    def _layers_at_working_precision(self) -> list[list[list[arb]]]:
         if self._at_precision < ctx.prec:
             self._layers = backward_balls(self._weights, self._codes)
             self._at_precision = ctx.prec

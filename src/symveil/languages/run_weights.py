@@ -1,8 +1,9 @@
-"""Words of a model weighted by e^{−ηd}: what the kernels need, and when floats may be trusted.
+"""Words of a model weighted by a cost and a public prior: what the loops need, and when floats may be trusted.
 
-V(i,y) = Σ over edges y→σ y' of T·z^{[σ≠w_{i+1}]}·V(i+1,y') adds and multiplies positive numbers
-only, so its relative error is known beforehand (docs/theory/exact-sampling.md): at most (1+u)^K − 1, u = 2⁻⁵³.
-A decision that lies farther from every boundary than `margin` is the decision of exact arithmetic.
+V(i,y,φ) = Σ over edges y→σ y' of T·κ·V(i+1,y',φ') adds and multiplies positive numbers only, κ and φ' being what the
+cost automaton makes of the pair (w_{i+1}, σ) in phase φ (`costs`). So its relative error is known beforehand
+(docs/theory/exact-sampling.md): at most (1+u)^K − 1, u = 2⁻⁵³. A decision that lies farther from every boundary than
+`margin` is the decision of exact arithmetic. With the Hamming distance and one phase, κ = e^{−η[σ≠w_{i+1}]}.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from symveil.languages.balance import PairGraph, balance_weight, pair_graph
+from symveil.languages.costs import INFINITE, Cost, hamming
+from symveil.languages.graph import WordGraph
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import computed_once
 
 # Doubles reach from 2^−1074 to 2^1023; both ends are kept well away from.
@@ -27,12 +31,54 @@ _SAFE_EXPONENT = 900.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunWeights:
-    """A language, a rate η, and whether words are also weighted by the model's public prior."""
+    """A language, a rate, what symbols cost, and a public prior.
+
+    `with_prior`: words are also weighted by the model's public probabilities. `balance`: by the prior of
+    `languages.balance` at that rate instead. `cost`: the Hamming distance where none is given.
+    """
 
     language: RunLanguage
     rate: Fraction
     with_prior: bool = False
+    cost: Cost | None = None
+    balance: Fraction | None = None
     widen: float = field(default=0.0, repr=False)  # tests enlarge the margin to force the slow path
+
+    @computed_once
+    def costs(self) -> Cost:
+        """What symbols cost."""
+        return hamming(self.language) if self.cost is None else self.cost
+
+    # --- the graph that words are drawn on ------------------------------------------------------
+
+    @computed_once
+    def _pairs(self) -> PairGraph | None:
+        return None if self.balance is None else pair_graph(self.language)
+
+    @property
+    def graph(self) -> WordGraph:
+        """The language's graph, or that of its edges where the prior reads three symbols in a row."""
+        return self.language.graph if self._pairs is None else self._pairs.graph
+
+    @computed_once
+    def first_states(self) -> NDArray[np.int32]:
+        """The state after a public first symbol."""
+        if self._pairs is not None:
+            return self._pairs.first_state
+        return np.arange(len(self.language.alphabet), dtype=np.int32)
+
+    # --- weights of steps -----------------------------------------------------------------------
+
+    @computed_once
+    def step_weights(self) -> NDArray[np.float64]:
+        """κ of each level in each phase, correctly rounded up to one unit."""
+        with precision(STANDARD_PRECISION):
+            return np.array([[nearest_float(weight) for weight in row] for row in self.step_weight_balls()])
+
+    def step_weight_balls(self) -> list[list[arb]]:
+        """κ of each level in each phase, at the working precision."""
+        rate = ball(self.rate)
+        return [[(-rate * ball(drop)).exp() for drop in row] for row in self.costs.drops]
 
     @computed_once
     def mismatch(self) -> float:
@@ -46,54 +92,102 @@ class RunWeights:
         with precision(STANDARD_PRECISION):
             return nearest_float(-(-ball(self.rate)).expm1())
 
+    @computed_once
+    def excess(self) -> NDArray[np.float64]:
+        """With one phase: by how much κ of each level exceeds that of the symbols that are not listed."""
+        far = self.costs.far
+        with precision(STANDARD_PRECISION):
+            if far == INFINITE:
+                return np.array([nearest_float(row[0]) for row in self.step_weight_balls()])
+            least, rate = self.costs.values[far], ball(self.rate)
+            return np.array(
+                [
+                    nearest_float(-(-rate * ball(value)).exp() * (-rate * ball(least - value)).expm1())
+                    for value in self.costs.values
+                ]
+            )
+
     def mismatch_ball(self) -> arb:
         """z at the working precision."""
         return (-ball(self.rate)).exp()
 
+    # --- weights of edges and ends --------------------------------------------------------------
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether edges have weights of their own."""
+        return (self.with_prior and self.language.graph.prior is not None) or self.balance is not None
+
     @computed_once
     def edge_weights(self) -> NDArray[np.float64]:
         """T of every edge: 1 without a prior."""
-        graph = self.language.graph
-        if not self.with_prior or graph.prior is None:
-            return np.ones(graph.edge_count)
-        return np.array([float(chance) for chance in graph.prior])
+        if not self.is_weighted:
+            return np.ones(self.graph.edge_count)
+        if self._pairs is not None:
+            return self._balance_floats(self._pairs.ways)
+        return np.array([float(chance) for chance in self.language.graph.prior or ()])
 
     def edge_weight_balls(self) -> list[arb]:
         """T of every edge at the working precision."""
-        graph = self.language.graph
-        if not self.with_prior or graph.prior is None:
-            return [arb(1)] * graph.edge_count
-        return [ball(chance) for chance in graph.prior]
+        if not self.is_weighted:
+            return [arb(1)] * self.graph.edge_count
+        if self._pairs is not None:
+            return self._balance_balls(self._pairs.ways)
+        return [ball(chance) for chance in self.language.graph.prior or ()]
+
+    @computed_once
+    def final_weights(self) -> NDArray[np.float64]:
+        """What ending in a state is worth: 1 where words may end, times the last factor of a balanced prior."""
+        accepting = self.graph.accepting.astype(np.float64)
+        return accepting if self._pairs is None else accepting * self._balance_floats(self._pairs.last_ways)
+
+    def final_weight_balls(self) -> list[arb]:
+        """The same at the working precision."""
+        ends = [arb(1) if accepting else arb(0) for accepting in self.graph.accepting.tolist()]
+        if self._pairs is None:
+            return ends
+        return [end * share for end, share in zip(ends, self._balance_balls(self._pairs.last_ways), strict=True)]
+
+    def _balance_balls(self, ways: NDArray[np.int64]) -> list[arb]:
+        rate = self.balance or Fraction(0)
+        known = {count: balance_weight(count, rate) for count in np.unique(ways).tolist()}
+        return [known[count] for count in ways.tolist()]
+
+    def _balance_floats(self, ways: NDArray[np.int64]) -> NDArray[np.float64]:
+        with precision(STANDARD_PRECISION):
+            different, number = np.unique(ways, return_inverse=True)
+            return np.array([nearest_float(each) for each in self._balance_balls(different)])[number.reshape(-1)]
 
     @computed_once
     def edge_sources(self) -> NDArray[np.int64]:
         """The state that each edge leaves."""
-        return self.language.graph.source
+        return self.graph.source
 
     @computed_once
     def edges_by_symbol(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which edges read which symbol (see `WordGraph.edges_by_symbol`)."""
-        return self.language.graph.edges_by_symbol()
+        return self.graph.edges_by_symbol()
 
     @computed_once
     def margin(self) -> float:
         """How far from a boundary, relative to the whole, a draw must lie to be decided by floats."""
         length, widest = self.language.length, self._widest
-        # one sum, one product with z, one with T, the two roundings of z and of 1 − z, per layer
-        operations = (length + 1) * (max(widest + 1, 3) + 5) + self._start_degree
+        # one sum, then what the listed symbols add to it, one product with κ, one with T, two roundings of κ and T
+        # and of the excess over the far symbols, per layer
+        near = min(widest, max((metric.widest for metric in self.costs.metrics), default=1))
+        operations = (length + 1) * (max(widest + near, 3) + 5) + self._start_degree
         relative = math.expm1(operations * 2.0**-53)
         return 4 * relative + 2.0**-50 + self.widen
 
     @computed_once
     def _start_degree(self) -> int:
         """How many edges leave the start: a hidden start has as many as there are states, but is left once."""
-        graph = self.language.graph
-        return len(graph.edges(graph.start))
+        return len(self.graph.edges(self.graph.start))
 
     @computed_once
     def _widest(self) -> int:
         """D: the largest number of edges from one state, the start aside where nothing leads back to it."""
-        graph = self.language.graph
+        graph = self.graph
         degrees = np.diff(graph.first)
         if not (graph.target == graph.start).any():
             degrees = np.delete(degrees, graph.start)
@@ -103,39 +197,65 @@ class RunWeights:
     def smallest_total(self) -> float | None:
         """Down to which weight of a state its decisions may be left to floats; None: not at all.
 
-        Every step multiplies by at least z·T and by at most 1+(D−1)z, since one symbol at most
-        matches. If no product of n such factors leaves the range of doubles, floats are right
-        everywhere. If only the small ones do, and there is no prior, what is lost to underflow is
-        at most n·D·(1+(D−1)z)ⁿ·2⁻¹⁰⁷⁴, nothing beside the word's own weight, which is at least 1;
+        Every step multiplies by at least the smallest κ·T and by at most 1+(D−1)κ₁, κ₁ the largest κ of a wrong
+        symbol, since one symbol at most matches. If no product of n such factors leaves the range of doubles, floats
+        are right everywhere. If only the small ones do, and there is no prior, what is lost to underflow is
+        at most n·D·(1+(D−1)κ₁)ⁿ·2⁻¹⁰⁷⁴, nothing beside the word's own weight, which is at least 1;
         then floats are right wherever the weight is not itself very small.
         """
         length, widest = self.language.length, max(self._widest, 1)
-        growth = length * math.log2(1 + (widest - 1) * self.mismatch) + math.log2(1 + self._start_degree)
-        least = self.mismatch * float(self.edge_weights.min(initial=1.0))
-        if least > 0 and growth - length * math.log2(least) < _SAFE_EXPONENT:
+        wrong = float(self.step_weights[1:].max(initial=0.0))
+        growth = length * math.log2(1 + (widest - 1) * wrong) + math.log2(1 + self._start_degree)
+        least = float(self.step_weights.min()) * float(self.edge_weights.min(initial=1.0))
+        ends = self.final_weights[self.final_weights > 0].min(initial=1.0)
+        if least > 0 and growth - length * math.log2(least) - math.log2(ends) < _SAFE_EXPONENT:
             return 0.0
-        return 2.0**-60 if growth < _SAFE_EXPONENT and not self.with_prior else None
+        return 2.0**-60 if growth < _SAFE_EXPONENT and not self.is_weighted else None
 
     @property
     def fits_batches(self) -> bool:
         """Whether the weights of sixteen words at once fit into a quarter of a GiB."""
-        return 16 * 8 * (self.language.length + 1) * self.language.graph.state_count <= 1 << 28
+        return 16 * 8 * (self.language.length + 1) * self.graph.state_count * self.costs.phases <= 1 << 28
 
     def log_prior(self, codes: Codes) -> NDArray[np.float64]:
-        """ln T of each row: 0 without a prior."""
-        if not self.with_prior:
+        """ln T of each row, the last factor of a balanced prior included: 0 without a prior."""
+        if not self.is_weighted:
             return np.zeros(len(codes))
-        language = self.language
-        edges = language.walk_edges(codes)
-        if language.public_start:
+        edges = self._edges_of(codes)
+        if self.language.public_start:
             edges = edges[:, 1:]  # the first symbol is given, not drawn
-        return np.asarray(self._log_edge_weights[edges].sum(axis=1))
+        total = np.asarray(self._log_edge_weights[edges].sum(axis=1))
+        if self._pairs is not None and edges.shape[1]:
+            total += self._log_last_weights[self.graph.target[edges[:, -1]]]
+        return total
+
+    def _edges_of(self, codes: Codes) -> NDArray[np.int64]:
+        """The edges of `graph` that each row's word takes."""
+        if self._pairs is None:
+            return self.language.walk_edges(codes)
+        self.language.check_codes(codes)
+        graph, size = self.graph, len(self.language.alphabet)
+        keys = graph.source * size + graph.symbol
+        state = np.full(len(codes), graph.start, dtype=np.int64)
+        edges = np.empty(codes.shape, dtype=np.int64)
+        for position in range(codes.shape[1]):
+            edges[:, position] = np.searchsorted(keys, state * size + codes[:, position])
+            state = graph.target[edges[:, position]].astype(np.int64)
+        return edges
 
     @computed_once
     def _log_edge_weights(self) -> NDArray[np.float64]:
         """ln T of every edge, also of those that are too unlikely for a float."""
         with precision(STANDARD_PRECISION):
             return np.array([nearest_float(weight.log()) for weight in self.edge_weight_balls()])
+
+    @computed_once
+    def _log_last_weights(self) -> NDArray[np.float64]:
+        """ln of the last factor of every state."""
+        with precision(STANDARD_PRECISION):
+            return np.log(
+                self._balance_floats(np.zeros(0, dtype=np.int64) if self._pairs is None else self._pairs.last_ways)
+            )
 
     def prior_neighbours(self, codes: Codes) -> RunNeighbours:
         """The words around a word, by distance, each counted with its prior weight."""

@@ -47,13 +47,16 @@ class ByLength(Mechanism):
 
     label: ClassVar[str] = "one mechanism for each length"
 
-    def __init__(self, language: AnyLength, choice: MechanismChoice, choose: Choose) -> None:
+    def __init__(
+        self, language: AnyLength, choice: MechanismChoice, choose: Choose, *, name: str | None = None
+    ) -> None:
         super().__init__(language, epsilon=choice.epsilon, adjacency=choice.adjacency, calibration=choice.calibration)
         self.choice = choice
-        self.name = choice.mechanism
+        self.name = name or choice.mechanism
         self._words = language
         self._choose = choose
-        choose(choice, language.shortest)  # parameters are checked even where there is no word
+        # parameters are checked even where there is no word
+        self._notes = choose(choice, language.shortest).notes
 
     def of_length(self, length: int) -> Mechanism | None:
         """The mechanism for words of this length; None where the model has no such word."""
@@ -66,6 +69,11 @@ class ByLength(Mechanism):
             return None if language is None else self._choose(self.choice, language)
 
         return Memo(make, one_at_a_time=True)  # choosing may search for seconds
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be said about the parameters, the same for all lengths."""
+        return self._notes
 
     def _of(self, length: int) -> Mechanism:
         mechanism = self.of_length(length)

@@ -13,11 +13,13 @@ from typing import Any
 
 from symveil.errors import NotPrivateError, ParameterError
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
+from symveil.languages.cost_table import CostTable
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.graph import AnyModel, require_words
 from symveil.languages.language import Metric
 from symveil.languages.open import OpenRuns, OpenWords, runs_up_to
 from symveil.languages.runs import RunLanguage, runs
+from symveil.mechanisms.cost_choice import Cap, read_cap, read_cost, read_step
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.registry import AUTO, BY_NAME, names, takers
 from symveil.models.alphabet import Alphabet, Symbol
@@ -34,6 +36,8 @@ from symveil.privacy.parameters import (
     read_offset,
     read_utility,
 )
+
+_SINCE_0_3 = frozenset({"cost", "cap", "balanced", "step", "costs"})
 
 AnyLanguage = FreeLanguage | RunLanguage | AnyLength | OpenWords | OpenRuns
 
@@ -64,6 +68,18 @@ class MechanismChoice:
         The public bound on lengths where the length of a word is a secret (metric "levenshtein").
     cutoff
         The distance beyond which truncated-levenshtein treats all words alike.
+    cost
+        How far a word of a model is from another: "hamming" counts wrong symbols, "swap" the swaps that adjacent words
+        can make, "given" adds up `costs`. None: given costs where there are some; else the mechanism's own, and with
+        "auto" the best.
+    cap
+        The most that one symbol costs under "swap" or "given"; "none": no cap. None: one that is hardly noticed.
+    balanced
+        Whether words of a chain are also weighted so that the normaliser hardly varies.
+    step
+        How wide the first step of the staircase is. None: chosen.
+    costs
+        What each pair of symbols costs (`CostTable`).
     not_private
         Has to be said by those who ask for a mechanism that only reproduces a paper.
 
@@ -85,6 +101,11 @@ class MechanismChoice:
     metric: Metric = "hamming"
     max_length: int | None = None
     cutoff: int | None = None
+    cost: str | None = None
+    cap: Cap | None = None
+    balanced: bool = False
+    step: int | None = None
+    costs: CostTable | None = None
     not_private: bool = False
 
     def __post_init__(self) -> None:
@@ -100,12 +121,15 @@ class MechanismChoice:
             "max_length": None if self.max_length is None else read_length(self.max_length, name="max_length"),
             "cutoff": None if self.cutoff is None else read_length(self.cutoff, name="cutoff"),
             "adjacency": read_adjacency(self.adjacency, length=1) if self.adjacency != "all" else "all",
+            "cap": read_cap(self.cap),
+            "step": None if self.step is None else read_step(self.step),
+            "costs": CostTable.from_document(self.costs) if isinstance(self.costs, Mapping) else self.costs,
         }
         for name, value in read.items():
             object.__setattr__(self, name, value)
         if self.prior not in ("uniform", "chain"):
             raise ParameterError("prior", expected="uniform or chain", found=self.prior)
-        for name in ("public_start", "not_private"):
+        for name in ("public_start", "balanced", "not_private"):
             if not isinstance(getattr(self, name), bool):
                 raise ParameterError(name, expected="true or false", found=getattr(self, name))
         if metric == "levenshtein" and self.public_start:
@@ -116,6 +140,22 @@ class MechanismChoice:
                 "printed is not ε-private; it is kept to reproduce the paper"
             )
         self._check_parameters()
+        self._check_costs()
+
+    def _check_costs(self) -> None:
+        """Refuse costs that contradict each other, or another parameter."""
+        if self.cost is None and self.costs is None:
+            if self.cap is not None and self.mechanism != AUTO:
+                raise ParameterError("cap", expected="cost swap or given with it", found=self.cap)
+            name = None
+        else:
+            name = read_cost(self.cost, self.costs)
+        if name == "hamming" and self.cap is not None:
+            raise ParameterError("cap", expected="cost swap or given with it", found=self.cap)
+        if self.utility != "distance" and (name not in (None, "hamming") or self.balanced):
+            raise ParameterError("utility", expected="distance with costs or balance", found=self.utility)
+        if self.prior != "uniform" and self.balanced:
+            raise ParameterError("balanced", expected="false with prior chain, which is another prior", found=True)
 
     def _check_name(self, metric: Metric) -> None:
         kind = BY_NAME.get(self.mechanism) if isinstance(self.mechanism, str) else None
@@ -148,7 +188,14 @@ class MechanismChoice:
 
     def document(self) -> dict[str, Any]:
         """The JSON form: what a manifest has under `parameters`."""
-        document = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "not_private"}
+        document = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            # what came later is there only where it was used: finished releases in ledgers are known by this text
+            if each.name != "not_private" and (each.name not in _SINCE_0_3 or getattr(self, each.name) != each.default)
+        }
+        if self.costs is not None:
+            document["costs"] = self.costs.document()
         # the offset is spelled as 0.2 did: finished releases in ledgers are known by this text
         return document | {"epsilon": spelled(self.epsilon), "offset": str(self.offset)}
 

@@ -21,7 +21,7 @@ from symveil.languages.neighbours import at_distance
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes, Lengths, as_rows
-from symveil.numerics.balls import STANDARD_PRECISION, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, nearest_float, precision
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number
 from symveil.privacy.law import DistanceLaw, ErrorBounds

@@ -30,7 +30,7 @@ from symveil.mechanisms.edit_channel_law import ChannelForward, edits_law
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Lengths, Word, read_length, split_words
-from symveil.numerics.balls import ball, nearest_float, precision
+from symveil.numerics.conversions import ball, nearest_float, precision
 from symveil.numerics.once import Memo, computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.numerics.turns import searched_once
@@ -62,6 +62,21 @@ class EditChannel(Mechanism):
 
     `max_length`, if given, is a public bound on the words that are taken (released words may be
     longer). `nominal_length` is the public length for which the parameters are chosen.
+
+    Parameters
+    ----------
+    alphabet
+        The symbols, public.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        Words so many edits apart are to look alike.
+    max_length
+        A public bound on the words that are taken; released words may be longer.
+    nominal_length
+        The public length for which the parameters are chosen.
+    parameters
+        The channel's own probabilities instead of the best ones.
 
     >>> import symveil as sv
     >>> channel = sv.EditChannel(alphabet="abc", epsilon=5)

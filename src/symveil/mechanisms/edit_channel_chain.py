@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from symveil.models.word import Codes
-from symveil.numerics.balls import ball, precision
+from symveil.numerics.conversions import ball, precision
 from symveil.privacy.calibration.edit_channel_loss import ChannelParameters, inserted_above
 from symveil.privacy.release_chain import ENDS, GOES_ON, WEIGHT_PRECISION, Moves, State, rounded_weight
 

@@ -14,7 +14,7 @@ from flint import arb, arb_poly
 from numpy.typing import NDArray
 
 from symveil.models.word import Codes
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import computed_once
 from symveil.privacy.calibration.edit_channel_loss import ChannelParameters, inserted_above, none_inserted
 from symveil.privacy.law import DistanceLaw

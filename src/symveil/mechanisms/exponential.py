@@ -7,6 +7,9 @@ The papers divide the budget by two, to pay for a normaliser that might vary wit
 Σⁿ it does not vary (docs/theory/tight-calibration.md), so the tight calibration spends all of it: the loss is
 exactly max over |d−d'| ≤ b of ln r(d)/r(d'), which is r(0)/r(b). On the words of a model it varies
 a little; how much is bounded by proof, for the utility −d (docs/theory/certified-calibration.md).
+
+On a model the distance may be another one: what symbols cost is then given, or counted in swaps that adjacent words can
+make (docs/theory/near-optimal.md).
 """
 
 from __future__ import annotations
@@ -15,25 +18,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, Final
 
-import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
+from symveil.languages.cost_table import CostTable
+from symveil.languages.costs import Cost
 from symveil.languages.language import Language
 from symveil.languages.neighbours import resample_symbols
-from symveil.languages.run_draws_exact import total_weight
-from symveil.languages.run_weights import RunWeights
-from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.mechanisms.run_release import release_runs
+from symveil.languages.run_counts import can_count
+from symveil.mechanisms.cost_choice import Cap
+from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import ball, precision
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
-from symveil.numerics.turns import searched_once
-from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency, read_offset, read_utility
@@ -41,11 +40,36 @@ from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounde
 from symveil.randomness import BitSource, Boundaries
 
 
-class Exponential(DistanceWeighted):
+class Exponential(CostWeighted):
     """The exponential mechanism, utility −d ("distance") or 1/(d + offset) ("inverse").
 
     On a Markov chain `prior="chain"` also weights words by their public probability, so that a
     small ε gives typical trajectories instead of uniformly random ones (docs/theory/certified-calibration.md).
+    `cost`, `cap`, `costs` and `balanced` say how far a word of a model is (docs/theory/near-optimal.md).
+
+    Parameters
+    ----------
+    language
+        The words: all over an alphabet, or those of a model.
+    epsilon, adjacency, calibration, prior, utility, offset, cost, cap, balanced, costs
+        As in `MechanismChoice`.
+
+    Parameters
+    ----------
+    language
+        The words, such as `words(...)` or `runs(...)`.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        How far apart words may be that are to look alike: a whole number, or "all".
+    calibration
+        "tight" spends the whole budget; "classic" is the papers' factor 2.
+    prior
+        "uniform", or "chain": words are also weighted by their public probability.
+    utility
+        The score function: "distance" is −d, "inverse" is 1/(d + offset).
+    offset
+        Of the inverse utility, above 0.
 
     >>> import symveil as sv
     >>> mechanism = sv.Exponential(sv.words("abc", 5), epsilon=2)
@@ -60,7 +84,7 @@ class Exponential(DistanceWeighted):
 
     name = "exponential"
     label: ClassVar[str] = "exponential"
-    takes: ClassVar[frozenset[str]] = frozenset({"calibration", "prior", "utility", "offset"})
+    takes: ClassVar[frozenset[str]] = CostWeighted.takes | {"prior", "utility", "offset"}
 
     def __init__(
         self,
@@ -72,8 +96,21 @@ class Exponential(DistanceWeighted):
         prior: str = "uniform",
         utility: str = "distance",
         offset: Number = 1,
+        cost: str | None = None,
+        cap: Cap | None = None,
+        balanced: bool = False,
+        costs: CostTable | None = None,
     ) -> None:
-        super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
+        super().__init__(
+            language,
+            epsilon=epsilon,
+            adjacency=adjacency,
+            calibration=calibration,
+            cost=cost,
+            cap=cap,
+            balanced=balanced,
+            costs=costs,
+        )
         self.utility: Final = read_utility(utility)
         self.offset: Final = read_offset(offset)
         self.prior: Final = prior
@@ -83,6 +120,10 @@ class Exponential(DistanceWeighted):
             raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=prior)
         if prior == "chain" and utility != "distance":
             raise ParameterError("utility", expected="distance with prior chain", found=utility)
+        if utility != "distance" and (self.cost != "hamming" or balanced):
+            raise ParameterError("utility", expected="distance with costs or balance", found=utility)
+        if prior == "chain" and balanced:
+            raise ParameterError("balanced", expected="false with prior chain, which is another prior", found=balanced)
 
     # --- calibration ---------------------------------------------------------------------------
 
@@ -91,20 +132,25 @@ class Exponential(DistanceWeighted):
         """η of r(ℓ) = e^{−ηℓ}, or c of r(ℓ) = e^{c/(ℓ+a)}."""
         return self.certified.rate if self.certified else self._plain_rate
 
-    @searched_once
-    def certified(self) -> CertifiedRate | None:
-        """The proof behind the rate on a model; None where none is needed or none exists."""
-        if not isinstance(self.language, RunLanguage) or self.utility != "distance" or self.calibration != "tight":
-            return None
-        # imported when first needed: a word of the free language must not wait for numba and scipy to load
-        from symveil.privacy.calibration.certify import certified_rate  # noqa: PLC0415
+    def _shaped(self, cost: Cost) -> Cost:
+        return cost  # one phase
 
-        return certified_rate(
-            self.language, epsilon=self.epsilon, adjacency=max(self.reach, 1), with_prior=self.prior == "chain"
-        )
+    @property
+    def _weight_rate(self) -> Fraction:
+        return self.rate
+
+    @property
+    def _with_prior(self) -> bool:
+        return self.prior == "chain"
+
+    @property
+    def _by_passes(self) -> bool:
+        return super()._by_passes and self.utility == "distance"
 
     @computed_once
     def _plain_rate(self) -> Fraction:
+        if self.weighting is not None and not self.weighting.cost.is_hamming:
+            return self.weighting.classic(self.epsilon).rate
         if self.calibration == "classic":
             return self.epsilon / 2 / self._log_ratio_per_rate(self.adjacency)
         spent = self.epsilon if self.language.homogeneous else self.epsilon / 2
@@ -136,15 +182,14 @@ class Exponential(DistanceWeighted):
             "utility": self.utility,
             "offset": spelled(self.offset),
             "prior": self.prior,
+            **self._cost_document(),
         }
 
     # --- drawing -------------------------------------------------------------------------------
 
     def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
-        if self.utility == "inverse" or self.language.largest_distance == 0:
+        if self.utility == "inverse" or self.language.largest_distance == 0 or self._run_weights is not None:
             return super()._draw_rows(rows, bits)
-        if self._run_weights is not None:
-            return release_runs(self._run_weights, rows, bits)
         # e^{−ηd} is a product over the symbols: they are independent of each other
         return resample_symbols(rows, len(self.alphabet), self.resample_choice, bits)
 
@@ -152,12 +197,6 @@ class Exponential(DistanceWeighted):
         """Whether in words of this length each symbol is drawn for itself, as in the words of this language."""
         alike = self.language.homogeneous and self.utility == "distance"
         return alike and min(length, self._length) >= self.adjacency
-
-    @computed_once
-    def _run_weights(self) -> RunWeights | None:
-        if not isinstance(self.language, RunLanguage) or self.utility != "distance":
-            return None
-        return RunWeights(language=self.language, rate=self.rate, with_prior=self.prior == "chain")
 
     @computed_once
     def resample_choice(self) -> Boundaries:
@@ -172,27 +211,17 @@ class Exponential(DistanceWeighted):
 
     # --- the law -------------------------------------------------------------------------------
 
-    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
-        """ln P(row | word); on a model ln T(row) − ηd − ln Z(word), which needs no counting by distance."""
-        weights = self._run_weights
-        if weights is None:
-            return super().log_probabilities(word, released)
-        with precision(STANDARD_PRECISION):
-            log_total = total_weight(weights, word).log()
-            eta = ball(self.rate)
-            by_distance = np.array([nearest_float(-eta * distance - log_total) for distance in range(self._length + 1)])
-        logs = by_distance[np.count_nonzero(released != word, axis=1)] + weights.log_prior(released)
-        return np.where(weights.language.comparable(word, released), logs, -np.inf)
-
     def _law(self, codes: Codes | None) -> DistanceLaw:
-        if self.prior == "chain" and self._run_weights is not None and codes is not None:
-            return self._law_around(self._run_weights.prior_neighbours(codes))
+        weights = self._run_weights
+        counted = self.cost == "hamming" and weights is not None and can_count(self.language)
+        if self.prior == "chain" and counted and weights is not None and codes is not None:
+            return self._law_around(weights.prior_neighbours(codes))
         return super()._law(codes)
 
     # --- for verifiers -------------------------------------------------------------------------
 
     def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
-        if self.utility != "distance":
+        if self.utility != "distance" or self._run_weights is not None:
             return super()._moves(codes, shown)
         # powers of one rational: the symbols stay independent of how many were changed before
         with precision(WEIGHT_PRECISION):

@@ -16,7 +16,7 @@ from flint import arb
 from symveil.errors import ParameterError
 from symveil.languages.language import Language
 from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.numerics.balls import STANDARD_PRECISION, ball, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, precision
 from symveil.numerics.rationals import Number
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_offset

@@ -134,6 +134,11 @@ class Mechanism(ABC):
         return self.language.length
 
     @property
+    def released_language(self) -> Language:
+        """The words that may come out: those that may be handed in, unless a mechanism says otherwise."""
+        return self.language
+
+    @property
     def largest_output(self) -> int | None:
         """How long a released word can be; None where there is no bound."""
         return self.language.max_length
@@ -144,7 +149,7 @@ class Mechanism(ABC):
 
     def outputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
         """The words that may be released, by their length: all, or those of up to `length` symbols."""
-        return self.language.by_length(at_most=at_most, longest=length)
+        return self.released_language.by_length(at_most=at_most, longest=length)
 
     def distance(self, word: Codes, words: Codes) -> NDArray[np.int64]:
         """How far each row of `words` is from `word`, by what adjacency counts."""
@@ -160,6 +165,16 @@ class Mechanism(ABC):
     def parameters_document(self) -> dict[str, object]:
         """What the mechanism was given or has chosen besides ε and the adjacency, as JSON; all of it public."""
         return {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be said about its parameters, all of them public; nothing where they are as they were given."""
+        return ()
+
+    @property
+    def given_up(self) -> str | None:
+        """What is not promised that others promise, beyond the adjacency; None: nothing."""
+        return None
 
     @property
     def tells_nothing(self) -> bool:
@@ -292,7 +307,7 @@ class Mechanism(ABC):
 
     def _encode_released(self, released: Word) -> Codes:
         """The codes of a word that may come out."""
-        return self.language.encode(released)
+        return self.released_language.encode(released)
 
     def automaton_size(self, word: Word) -> AutomatonSize:
         """States and edges of the automaton around a word, on a model of its product with it."""

@@ -28,7 +28,7 @@ from symveil.languages.runs import RunLanguage, endless
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Symbol, is_hashable
 from symveil.models.word import Codes, Lengths, split_words
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import Memo, computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
@@ -40,6 +40,17 @@ from symveil.randomness import BitSource, Boundaries, system_bits, uniform_integ
 
 class Online(Mechanism):
     """The online mechanism on the words of a model.
+
+    Parameters
+    ----------
+    language
+        The words of a model, such as `runs(...)`.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        How far apart words may be that are to look alike: a whole number, or "all".
+    steering
+        Whether a release that has left the path of the word prefers symbols that lead back to it.
 
     >>> import symveil as sv
     >>> from symveil.models.markov_chain import MarkovChain

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from flint import arb, fmpz
 
-from symveil.numerics.balls import precision
+from symveil.numerics.conversions import precision
 from symveil.randomness import BitSource
 
 _FIRST_BITS = 64

@@ -12,10 +12,12 @@ import numpy as np
 
 from symveil.errors import ParameterError
 from symveil.languages.any_length import AnyLength
+from symveil.languages.cost_table import CostTable
 from symveil.languages.language import Language
 from symveil.languages.run_counts import can_count
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.cost_choice import Cap
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
@@ -44,6 +46,11 @@ def select_mechanism(
     utility: str = "distance",
     offset: Number = 1,
     cutoff: int | None = None,
+    cost: str | None = None,
+    cap: Cap | None = None,
+    balanced: bool = False,
+    step: int | None = None,
+    costs: CostTable | None = None,
     not_private: bool = False,
 ) -> Mechanism:
     """The mechanism of that name; "auto" is the one with the least expected error at this ε.
@@ -55,6 +62,8 @@ def select_mechanism(
         Hamming distance; on words of different lengths (`words_up_to`, `runs_up_to`) insertions and deletions
         too, the Levenshtein distance.
     epsilon, mechanism, adjacency, calibration, prior, utility, offset, cutoff, not_private
+        As in `MechanismChoice`.
+    cost, cap, balanced, step, costs
         As in `MechanismChoice`.
 
     >>> import symveil as sv
@@ -77,6 +86,11 @@ def select_mechanism(
         offset=offset,  # type: ignore[arg-type]
         public_start=language.public_start,
         cutoff=cutoff,
+        cost=cost,
+        cap=cap,
+        balanced=balanced,
+        step=step,
+        costs=costs,
         not_private=not_private,
     )
     return choose_mechanism(choice, language)

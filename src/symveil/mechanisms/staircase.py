@@ -5,30 +5,58 @@ Its weights fall in steps of e^{−ε}: 1 for the distances 0 … t−1, then on
 b distances. Two words at distance at most b never see more than one step, so the loss is exactly
 ε, and nothing that ε allows is left unused. The width t ∈ 1..b of the first step is the one with
 the least expected error. For b = 1 the staircase is the tight exponential mechanism. On the words
-of a model the normaliser varies, and half of ε pays for it.
+of a model the normaliser varies, and half of ε pays for it where nothing better is proved; costs may be others than the
+Hamming distance, and steps are as wide as costs of adjacent words can differ (docs/theory/near-optimal.md).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from symveil.errors import ParameterError
+from symveil.languages.cost_table import CostTable
+from symveil.languages.costs import Cost
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.language import Language
-from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.languages.run_laws import expected_errors as expected_errors_of
+from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.cost_choice import Cap, read_step
+from symveil.mechanisms.cost_weighted import CostWeighted
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import spelled
+from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.parameters import Adjacency
+from symveil.privacy.public_words import uniform_words
+
+_PUBLIC_WORDS = 16
+_MOST_STEPS = 32
 
 
-class Staircase(DistanceWeighted):
+class Staircase(CostWeighted):
     """The staircase mechanism with its best first step.
+
+    Parameters
+    ----------
+    language
+        The words: all over an alphabet, or those of a model.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        How far apart words may be that are to look alike: a whole number, or "all".
+    calibration
+        "tight" spends the whole budget; "classic" is the papers' factor 2.
+    step
+        t: how wide the first step is; None: chosen by the expected error over public words.
+    cost, cap, balanced, costs
+        As in `MechanismChoice`.
 
     >>> import symveil as sv
     >>> words = sv.words("abc", 6)
@@ -42,47 +70,109 @@ class Staircase(DistanceWeighted):
     name = "staircase"
     label: ClassVar[str] = "staircase"
 
+    takes: ClassVar[frozenset[str]] = CostWeighted.takes | {"step"}
+
+    def __init__(
+        self,
+        language: Language,
+        *,
+        epsilon: Number,
+        adjacency: Adjacency = 1,
+        calibration: str = "tight",
+        cost: str | None = None,
+        cap: Cap | None = None,
+        balanced: bool = False,
+        costs: CostTable | None = None,
+        step: int | None = None,
+    ) -> None:
+        super().__init__(
+            language,
+            epsilon=epsilon,
+            adjacency=adjacency,
+            calibration=calibration,
+            cost=cost,
+            cap=cap,
+            balanced=balanced,
+            costs=costs,
+        )
+        self.step: Final[int | None] = None if step is None else read_step(step)
+
+    @computed_once
+    def period(self) -> int:
+        """How many distances, or units of cost, share a weight: Δ, by which adjacent words can differ at most."""
+        if self.plain_cost is None:
+            return max(self.reach, 1)
+        whole = all(value.denominator == 1 for value in self.plain_cost.values)
+        if not whole:
+            raise ParameterError("costs", expected="whole numbers, which a staircase needs", found="fractions")
+        return max(1, math.ceil(self._weighted(self.plain_cost).sensitivity))
+
     @computed_once
     def step_height(self) -> Fraction:
         """How much ln r falls at each step."""
+        if self.certified is not None:
+            return self.certified.rate
         tight = self.calibration == "tight" and self.language.homogeneous
         return self.epsilon if tight else self.epsilon / 2
 
     @computed_once
     def first_step(self) -> int:
         """t: how many distances share the largest weight. Chosen from public parameters only."""
-        if self.reach == 0:
+        if self.step is not None:
+            if self.step > self.period:
+                raise ParameterError("step", expected=f"a whole number from 1 to {self.period}", found=self.step)
+            return self.step
+        if self.reach == 0 or self.period == 1:
             return 1
-        return 1 + int(np.argmin(expected_errors(_public_stand_in(self.language), self.reach, self.step_height)))
+        if self.plain_cost is None:
+            return 1 + int(np.argmin(expected_errors(_same_words(self.language), self.reach, self.step_height)))
+        return self._least_error_step(self.plain_cost)
+
+    def _least_error_step(self, cost: Cost) -> int:
+        """The t with the least expected error over public words, at a height between the classic and the largest."""
+        assert isinstance(self.language, RunLanguage)  # noqa: S101 - asked on models only
+        height = self.epsilon / 2 if self.calibration == "classic" else self.epsilon * 3 / 4
+        words = uniform_words(self.language, _PUBLIC_WORDS)
+        steps: list[int] = sorted({*range(1, min(self.period, _MOST_STEPS) + 1), self.period})
+        shaped = [self._weighted(cost.staircase(period=self.period, first_step=step)) for step in steps]
+        errors = [float(expected_errors_of(each.weights(height), words).symbols.mean()) for each in shaped]
+        least = errors.index(min(errors))
+        return steps[least]
+
+    def _shaped(self, cost: Cost) -> Cost:
+        return cost.staircase(period=self.period, first_step=self.first_step)
+
+    @property
+    def _weight_rate(self) -> Fraction:
+        return self.step_height
 
     @property
     def guarantee(self) -> Guarantee:
         """One step: attained by two words on either side of the first step."""
+        if self.certified is not None:
+            return Guarantee.of_loss(self.certified.loss, self.certified.how)
         if not self.language.homogeneous:
             return Guarantee.of_loss(self.epsilon, "classic")
         return Guarantee.of_loss(self.step_height if self.reach else Fraction(0), "exact")
 
     def parameters_document(self) -> dict[str, object]:
-        """The width of the first step, and the height of every step."""
-        return {"first_step": self.first_step, "step_height": spelled(self.step_height)}
+        """The width of the first step, the height of every step, and what symbols cost."""
+        document = {"first_step": self.first_step, "step_height": spelled(self.step_height)}
+        return document | self._cost_document()
 
     def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
         """e^{−(steps down)·ε}."""
         down = (-ball(self.step_height)).exp()
-        steps = steps_down(np.arange(len(counts)), self.first_step, max(self.reach, 1))
+        steps = steps_down(np.arange(len(counts)), self.first_step, self.period)
         powers = [arb(1)]
         for _ in range(int(steps[-1])):
             powers.append(powers[-1] * down)
         return [powers[step] for step in steps.tolist()]
 
 
-def _public_stand_in(language: Language) -> FreeLanguage:
-    """A free language about as large as `language`, to choose the first step by: the word is secret."""
-    graph = language.graph
-    if graph is None:
-        return words(language.alphabet, language.length or 0)
-    successors = max(2, round(graph.edge_count / graph.state_count))
-    return words(range(successors), language.largest_distance or 0)
+def _same_words(language: Language) -> FreeLanguage:
+    """The free language itself, as one whose words are counted."""
+    return words(language.alphabet, language.length or 0)
 
 
 def steps_down(distances: NDArray[np.int64], first_step: int, adjacency: int) -> NDArray[np.int64]:

@@ -27,7 +27,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.truncated_chain import truncated_moves
 from symveil.mechanisms.truncated_limits import default_cutoff, read_cutoff
 from symveil.models.word import Codes, Lengths, Word, split_words
-from symveil.numerics.balls import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import LastFew, computed_once
 from symveil.numerics.rationals import Number
 from symveil.numerics.turns import searched_once
@@ -48,6 +48,19 @@ class TruncatedLevenshtein(Mechanism):
     `cutoff` is k. Without one it is the public bound N itself where N is small, so that nothing is
     truncated, and less where counting farther would take long. What would take too long is refused here,
     before there is a word (`truncated_limits`).
+
+    Parameters
+    ----------
+    language
+        The words, such as `words_up_to(...)` or `runs_up_to(...)`.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        Words so many edits apart are to look alike; or "all".
+    calibration
+        "tight" spends the whole budget; "classic" is the papers' factor 2.
+    cutoff
+        Words farther than so many edits are all alike; by default as many as can be counted quickly.
 
     >>> import symveil as sv
     >>> mechanism = sv.TruncatedLevenshtein(sv.words_up_to("abc", 5), epsilon=6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flint import arb, fmpz
 
-from symveil.numerics.balls import precision
+from symveil.numerics.conversions import precision
 
 # Beyond this many digits a number is for its size, not for its digits (contract: JSON documents).
 LONGEST_DECIMAL = 10_000

@@ -1,9 +1,9 @@
-"""What is worked out when it is first asked for, by several threads at once if need be.
+"""Values that are computed when they are first asked for, by several threads at once if need be.
 
 `functools.cached_property` is not enough. Up to Python 3.11 it holds a lock while it computes, one for all instances
-of a class: who computes under it and waits for `balls.precision`, while another thread has that and asks for the same
-property, waits for ever. From 3.12 on it holds none, and two threads may go on with two different objects. Here
-nobody waits: two threads may compute the same value, but all of them get the one that was finished first.
+of a class: a thread that computes under it and waits for `conversions.precision`, while another has that and asks for
+the same property, waits for ever. From 3.12 on it holds none, and two threads may go on with two different objects.
+Here no thread waits: two may compute the same value, but all of them get the one that was finished first.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class LastFew(Generic[Key, Value]):
 
     def of(self, key: Key, make: Callable[[], Value]) -> Value:
         """The value of a key, made if it is not among the last few."""
-        found = self._values.pop(key, None)
-        value = self._values.setdefault(key, make() if found is None else found)  # now the youngest
+        known = self._values.pop(key, None)
+        value = self._values.setdefault(key, make() if known is None else known)  # now the youngest
         for oldest in list(self._values)[: -self._most]:
             self._values.pop(oldest, None)
         return value

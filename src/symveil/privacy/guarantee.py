@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from flint import arb
 
-from symveil.numerics.balls import upper_bound
+from symveil.numerics.conversions import upper_bound
 from symveil.numerics.rationals import at_least, exact
 
 How = Literal["exact", "certified", "classic"]
@@ -22,6 +22,15 @@ class Guarantee:
     `how` is "exact" when some pair of adjacent words attains ε, "certified" when ε is a proved
     bound, "classic" when it is the bound of the papers. `epsilon` is rounded upwards, for anyone who reads it;
     decisions are taken with `loss`, which is not: 0.33333333333333337 is more than an ε of 1/3 that is kept.
+
+    Parameters
+    ----------
+    epsilon
+        The loss, rounded upwards.
+    how
+        "exact", "certified" or "classic".
+    loss
+        The proved loss before it was rounded; None where it is infinite.
 
     >>> Guarantee(epsilon=5.0, how="exact")
     Guarantee(epsilon=5.0, how='exact')

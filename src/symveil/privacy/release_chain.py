@@ -17,7 +17,7 @@ from flint import arb
 from symveil.errors import TooLargeError
 from symveil.models.alphabet import Alphabet
 from symveil.models.labelled_chain import END_LABEL, START_LABEL, LabelledChain, Pair
-from symveil.numerics.balls import upper_bound
+from symveil.numerics.conversions import upper_bound
 
 MOST_STATES = 200_000
 

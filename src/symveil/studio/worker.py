@@ -18,12 +18,13 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from symveil.errors import InternalError, SymveilError
+from symveil.numerics.progress import Progress, Steps
 
-Progress = Callable[[int, int, str], None]
-"""(done, of, what is being done)."""
+Shown = Callable[[int, int, str], None]
+"""Shows how much is done, of how much, and of what."""
 
 Task = Callable[..., Any]
-"""A function at the top of a module; takes its arguments and, last, a `Progress`."""
+"""A function at the top of a module; takes its arguments and, last, `Steps` to tell what it does."""
 
 
 class StoppedError(Exception):
@@ -37,7 +38,7 @@ class BrokenError(Exception):
 class Job:
     """A job that was handed in; `cancel` stops it, whether it waits or runs."""
 
-    def __init__(self, on_progress: Progress | None) -> None:
+    def __init__(self, on_progress: Shown | None) -> None:
         self.on_progress = on_progress
         self.cancelled = False
         self.process: BaseProcess | None = None
@@ -144,14 +145,18 @@ def serve_jobs(pipe: Connection[Any, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the studio, which ends its workers
     warnings.simplefilter("ignore")  # a library's warning may quote the word: a symbol that a font does not have
 
-    def progress(done: int, of: int, told: str) -> None:
-        pipe.send(("progress", (done, of, told)))
+    def steps(what: str) -> Progress:
+        def tell(done: int, of: int) -> None:
+            pipe.send(("progress", (done, of, what)))
+
+        tell(0, 0)
+        return tell
 
     with contextlib.suppress(EOFError, OSError):  # the studio is gone
         while True:
             try:
                 task, arguments = pipe.recv()
-                answer = _answer(task, arguments, progress)
+                answer = _answer(task, arguments, steps)
                 pipe.send(answer)
             except (EOFError, OSError):
                 raise
@@ -159,9 +164,9 @@ def serve_jobs(pipe: Connection[Any, Any]) -> None:
                 pipe.send(("broken", str(InternalError.of(error))))
 
 
-def _answer(task: Task, arguments: tuple[object, ...], progress: Progress) -> tuple[str, Any]:
+def _answer(task: Task, arguments: tuple[object, ...], steps: Steps) -> tuple[str, Any]:
     try:
-        return "done", task(*arguments, progress)
+        return "done", task(*arguments, steps)
     except SymveilError as error:
         return "refused", error
     except MemoryError:

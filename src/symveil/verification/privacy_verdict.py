@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symveil.numerics.balls import STANDARD_PRECISION, ball, precision, upper_bound
+from symveil.numerics.conversions import float_at_least, float_at_most, log_upper_bound
 from symveil.numerics.rationals import at_least, shown_at_least, spelled
 from symveil.verification.distances.bracket import Bracket
 
@@ -40,7 +40,7 @@ class PairVerdict:
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
-        lv: dict[str, object] = {"lower": rounded_down(self.lv.lower), "upper": rounded_up(self.lv.upper)}
+        lv: dict[str, object] = {"lower": float_at_most(self.lv.lower), "upper": float_at_least(self.lv.upper)}
         entry: dict[str, object] = {"from": self.source, "to": self.target, "lv": lv}
         if self.lv.exact and (text := written(self.lv.lower)) is not None:
             lv |= {"lower_exact": text, "upper_exact": text}
@@ -96,12 +96,13 @@ class PrivacyVerdict:
         document: dict[str, object] = {"alpha": float((self.alpha_below + self.alpha_above) / 2)}
         if self.alpha is not None:
             document["alpha_exact"] = _ratio(self.alpha)
-        document["epsilon"] = float(self.epsilon) if self.epsilon is not None else log_up(self.alpha_above)
-        if self.epsilon is not None:
-            document["epsilon_exact"] = _ratio(self.epsilon)
+        if self.epsilon is None:
+            document["epsilon"] = at_least(log_upper_bound(self.alpha_above))
+        else:
+            document |= {"epsilon": float(self.epsilon), "epsilon_exact": _ratio(self.epsilon)}
         document["pairs"] = [pair.document() for pair in self.pairs]
         delta = self.delta
-        bounds: dict[str, object] = {"lower": rounded_down(delta.lower), "upper": rounded_up(delta.upper)}
+        bounds: dict[str, object] = {"lower": float_at_most(delta.lower), "upper": float_at_least(delta.upper)}
         if delta.exact and (text := written(delta.lower)) is not None:
             bounds |= {"lower_exact": text, "upper_exact": text}
             document["delta_exact"] = text
@@ -161,35 +162,15 @@ def _decimal(value: Fraction, *, up: bool) -> str:
 
 
 def _enter(entry: dict[str, object], name: str, bound: Bound | None) -> None:
-    entry[name] = None if bound is None else rounded_up(bound.value)
+    entry[name] = None if bound is None else float_at_least(bound.value)
     if bound is not None and bound.exact and (text := written(bound.value)) is not None:
         entry[f"{name}_exact"] = text
 
 
 def written(value: Fraction) -> str | None:
-    """`p/q`, unless nobody would read it."""
+    """`p/q`, unless it is too long to read."""
     return _ratio(value) if value.denominator < 10**_LONGEST_EXACT else None
 
 
 def _ratio(value: Fraction) -> str:
     return f"{value.numerator}/{value.denominator}"
-
-
-def rounded_up(value: Fraction) -> float:
-    """A float that is not below `value`."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def rounded_down(value: Fraction) -> float:
-    """A float that is not above `value`."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
-
-
-def log_up(value: Fraction) -> float:
-    """ln of a rational, rounded upwards; 0.0 for 1."""
-    if value == 1:
-        return 0.0
-    with precision(STANDARD_PRECISION):
-        return at_least(upper_bound(ball(value).log()))

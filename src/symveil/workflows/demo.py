@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import html
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from symveil.drawing.plots import Curve, draw_curves
-from symveil.io.files import write_text
+from symveil.drawing.road_map import road_map_svg
+from symveil.examples.road_network import network_coordinates, town, town_trips
+from symveil.files.atomic import write_text
 from symveil.io.models.model_files import save_model
 from symveil.io.page import figure, page, table
 from symveil.languages.runs import RunLanguage, runs
@@ -19,10 +21,10 @@ from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.models.word import Word, decode
+from symveil.numerics.progress import Steps
 from symveil.numerics.rationals import shown_at_least
 from symveil.privacy.protection import typical_words
 from symveil.workflows.check import check_manifest
-from symveil.workflows.demo_town import MAP_STYLE, town, trip_map, trips
 from symveil.workflows.privatize_file import FileRelease, privatize_file
 
 EPSILONS = (2, 4, 6)
@@ -31,7 +33,11 @@ _TYPICAL_LENGTH = 9
 _TYPICAL_TRIPS = 6
 _CURVE_EPSILONS = tuple(Fraction(step, 2) for step in range(2, 17))
 
-Progress = Callable[[str], None]
+_MAP_STYLE = """
+.maps { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .6rem; }
+.maps div { text-align: center; font-size: .85rem; color: var(--soft); }
+.maps svg { width: 100%; height: auto; }
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +82,17 @@ class Demo:
         }
 
 
-def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
+def run_demo(out: Path, *, progress: Steps | None = None) -> Demo:
     """Write the network and the trips, privatise them at three ε, check every release, and report."""
-    tell = progress or _silent
-    chain, originals = town(), trips()
+    chain, originals = town(), town_trips()
     model, source = out / "roads.json", out / "trips.csv"
     save_model(chain, model)
     write_text(source, _as_csv(originals))
     typical = runs(chain, _TYPICAL_LENGTH)
     rows = []
     for epsilon in EPSILONS:
-        tell(f"privatising at epsilon = {epsilon}")
+        if progress:
+            progress(f"privatising at epsilon = {epsilon}")
         target = out / f"private_trips_epsilon_{epsilon}.csv"
         release = privatize_file(source, target, model=model, epsilon=epsilon)
         promise = release.manifest["guarantee"]
@@ -100,14 +106,11 @@ def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
                 release=release,
             )
         )
-    tell("drawing the report")
+    if progress:
+        progress("drawing the report")
     report = out / "report.html"
     write_text(report, _report(originals, rows, typical, out))
     return Demo(trips=len(originals), streets=len(chain.states), rows=tuple(rows), report=report)
-
-
-def _silent(_: str) -> None:
-    return
 
 
 def _as_csv(sequences: dict[str, tuple[str, ...]]) -> str:
@@ -179,7 +182,7 @@ def _report(
                 + figure(curve.read_text(encoding="utf-8")),
             ),
         ],
-        style=MAP_STYLE,
+        style=_MAP_STYLE,
     )
 
 
@@ -192,8 +195,20 @@ def _maps(originals: dict[str, tuple[str, ...]], rows: Sequence[DemoRow]) -> str
             cells.append(f"<div>{trip_map(trips_at[name], originals[name])}ε = {row.epsilon}</div>")
     return (
         "<p>Four trips, each with its three private versions. Numbers say in which order streets are driven; streets "
-        f'that differ from the true trip, place by place, are dashed.</p><div class="maps">{"".join(cells)}</div>'
+        f'that differ from the true trip at the same position are dashed.</p><div class="maps">{"".join(cells)}</div>'
     )
+
+
+def trip_map(trip: Sequence[str], original: Sequence[str] | None = None) -> str:
+    """A small map with a trip on it; streets that differ from the original's at the same position are dashed.
+
+    >>> trip_map(["3,2-3,3"])[:4]
+    '<svg'
+    """
+    title = f"a trip over {len(trip)} streets"
+    if original is not None:
+        title += f", {sum(one != other for one, other in zip(trip, original, strict=True))} of them changed"
+    return road_map_svg(network_coordinates(), trip, title=title, original=original)
 
 
 def _curves(language: RunLanguage) -> list[Curve]:

@@ -1,4 +1,8 @@
-"""A log of observations through a policy, file to file: what is shown for each of them, in the form of the log."""
+"""A log of observations through a policy, file to file: what is shown for each of them, in the form of the log.
+
+With a ledger or a release id the policy private releases it as `privatize_file` releases sequences: each person is
+charged first, and a manifest says what is promised, which `check` rechecks.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,17 @@ from pathlib import Path
 import pyarrow as pa
 
 from symveil.enforcement.enforcement import Enforcement
+from symveil.engines.promise import Release
 from symveil.errors import FileError, ParameterError, WordError, either
+from symveil.io.manifest import model_digest
 from symveil.io.reading import suffix
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.io.sequences.word_lists import read_sequences
+from symveil.mechanisms.choice import MechanismChoice
+from symveil.workflows.parameters import RunOptions
+from symveil.workflows.privatize_file import FileRelease, release_file
 
 LOG_SUFFIXES = (".csv", ".tsv", ".jsonl")
 """What is written where the log has another format."""
@@ -36,6 +45,44 @@ def enforced_log(
         raise FileError(str(out), expected="another file than the log", found="the same")
     options = columns or ColumnOptions()
     return (_in_its_form if _same_format(source, out) else _in_one_column)(enforcement, source, out, options)
+
+
+def release_log(
+    enforcement: Enforcement, source: Path, out: Path, *, columns: ColumnOptions, run: RunOptions, system_file: Path
+) -> FileRelease:
+    """A log through the policy private, by the protocol of a release.
+
+    Parameters
+    ----------
+    enforcement
+        A system under the policy private.
+    source, out
+        The log, and the file to write: of the same format and form.
+    columns
+        How the log is read; `person` says whose budget an observation is charged to.
+    run
+        How it is released: ledger, over_budget, release_id.
+    system_file
+        Where the system was read from; the manifest has its plain name, and `check` looks for it beside the manifest.
+    """
+    if not _same_format(source, out):
+        raise ParameterError("out", expected=f"a file name ending in {suffix(source)}, as the log's", found=out.name)
+    system = {"file": system_file.name, "digest": model_digest(enforcement.system)}
+    return release_file(log_policy(enforcement, system), source, out, columns=columns, run=run)
+
+
+def log_policy(enforcement: Enforcement, system: dict[str, str]) -> Release:
+    """What is released by what, and the public parameters of the policy; `system` is its file and its digest."""
+    mechanism = enforcement.mechanism()
+    policy = {
+        "name": enforcement.policy,
+        "k": enforcement.question.shown_k,
+        "length": enforcement.horizon,
+        "secret": list(enforcement.system.secret),
+        "system": system,
+    }
+    choice = MechanismChoice(epsilon=mechanism.epsilon, adjacency=enforcement.adjacency)
+    return Release(choice=choice, mechanism=mechanism, policy=policy)
 
 
 def check_log_name(source: Path, out: Path) -> None:
@@ -61,11 +108,11 @@ def _in_its_form(enforcement: Enforcement, source: Path, out: Path, options: Col
     content = io.BytesIO()
     writer = log.writer(content, packed=out.name.lower().endswith(".gz"))
     for batch in batches:
-        place = batch.schema.get_field_index(SYMBOLS)
+        index = batch.schema.get_field_index(SYMBOLS)
         column = pa.array([list(next(shown)) for _ in range(len(batch))], type=pa.list_(pa.string()))
-        if pa.types.is_integer(batch.column(place).type.value_type):
-            column = column.cast(pa.list_(batch.column(place).type.value_type))
-        writer.write(batch.set_column(place, SYMBOLS, column))
+        if pa.types.is_integer(batch.column(index).type.value_type):
+            column = column.cast(pa.list_(batch.column(index).type.value_type))
+        writer.write(batch.set_column(index, SYMBOLS, column))
     writer.close()
     return content.getvalue(), len(observations)
 
@@ -79,8 +126,10 @@ def _in_one_column(enforcement: Enforcement, source: Path, out: Path, options: C
     as_lists = out.suffix.lower() == ".jsonl"
     if not as_lists:
         _require_separable(enforcement, between)
-    columns = {"sequence": options.sequence, "separator": options.separator, "identifier": options.identifier}
-    with closing(read_sequences(source, **columns)) as rows:
+    named = read_sequences(
+        source, sequence=options.sequence, separator=options.separator, identifier=options.identifier
+    )
+    with closing(named) as rows:
         shown = _released(enforcement, source, list(rows))
     text = io.StringIO()
     if as_lists:

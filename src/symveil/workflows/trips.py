@@ -15,7 +15,6 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Word
 from symveil.workflows.release import release_word
-from symveil.workflows.reproduce.road_network import name, segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +68,8 @@ def _judged(chain: MarkovChain, trip: Word, released: Word) -> ReleasedTrip:
     return ReleasedTrip(released, changed, broken_turns(chain, released))
 
 
-def network_coordinates() -> dict[str, Road]:
-    """Where the segments of the generated network lie; crossings are a little off the grid, as in towns.
-
-    >>> len(network_coordinates())
-    43
-    """
-
-    def place(row: int, column: int) -> tuple[float, float]:
-        return column + ((7 * row + 3 * column) % 5 - 2) * 0.07, -row - ((3 * row + 5 * column) % 5 - 2) * 0.07
-
-    return {name(segment): (place(*segment[0]), place(*segment[1])) for segment in segments()}
-
-
 def require_coordinates(chain: AnyModel, roads: dict[str, Road]) -> dict[str, Road]:
-    """The roads of a model, all of them with a place."""
+    """The roads of a model, all of them with coordinates."""
     states = getattr(chain, "states", ())
     missing = [state for state in states if state not in roads]
     if missing:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import symveil as sv
 from edit_oracle import Channel, neighbours, words
 from symveil.errors import ParameterError
-from symveil.numerics.balls import ball, precision
+from symveil.numerics.conversions import ball, precision
 from symveil.privacy.calibration import edit_channel_search, kept
 from symveil.privacy.calibration.edit_channel_loss import (
     NOTHING,

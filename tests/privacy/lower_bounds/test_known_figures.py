@@ -14,8 +14,8 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ParameterError
+from symveil.examples.road_network import town
 from symveil.privacy.lower_bounds.sampled_prices import lower_limit
-from symveil.workflows.demo_town import town
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "shanghai_adjacency.csv.gz"
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
+from symveil.examples.paper_systems import pin_checker
 from symveil.models.labelled_chain import LabelledChain
 from symveil.verification.distances import bracket as bracket_module
 from symveil.verification.distances import distances as module
 from symveil.verification.distances import rounded_search
 from symveil.verification.verify_privacy import verify_privacy
-from symveil.workflows.reproduce.chistikov2019 import pin_checker
 
 from . import oracle
 from .chains import ALPHAS, labelled_chains

@@ -31,7 +31,7 @@ from functools import lru_cache, reduce
 from flint import arb, arb_poly, ctx
 
 from symveil.errors import ParameterError
-from symveil.numerics.balls import STANDARD_PRECISION, ball, precision, upper_bound
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, precision, upper_bound
 from symveil.numerics.rationals import Number, exact
 
 SCANNED = 1024

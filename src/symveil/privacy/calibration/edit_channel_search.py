@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError
-from symveil.numerics.balls import STANDARD_PRECISION, precision, upper_bound
+from symveil.numerics.conversions import STANDARD_PRECISION, precision, upper_bound
 from symveil.numerics.rationals import exact
 from symveil.privacy.calibration import kept
 from symveil.privacy.calibration.edit_channel_loss import (

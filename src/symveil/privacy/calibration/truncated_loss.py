@@ -21,7 +21,7 @@ from flint import arb
 
 from symveil.languages.edit_distance import distance_table
 from symveil.languages.open import BoundedLanguage, OpenRuns
-from symveil.numerics.balls import STANDARD_PRECISION, ball, precision, upper_bound
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, precision, upper_bound
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.levenshtein_balls import BallBounds, RunBallBounds
 from symveil.privacy.calibration.search import largest_rate

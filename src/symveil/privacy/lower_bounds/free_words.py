@@ -13,7 +13,7 @@ from fractions import Fraction
 from flint import arb
 
 from symveil.languages.free import FreeLanguage
-from symveil.numerics.balls import STANDARD_PRECISION, ball, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, precision
 
 
 def least_staircase_error(language: FreeLanguage, epsilon: Fraction, adjacency: int) -> arb:

@@ -10,7 +10,7 @@ from symveil.errors import ParameterError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage
-from symveil.numerics.balls import STANDARD_PRECISION, float_bounds, precision
+from symveil.numerics.conversions import STANDARD_PRECISION, float_bounds, precision
 from symveil.numerics.once import LastFew
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, exact, shown_at_most

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.numerics.exponentials import exp_enclosure
+from symveil.numerics.conversions import exp_enclosure
 from symveil.numerics.progress import Progress
 from symveil.privacy.lower_bounds.prior import Floats, Prior
 from symveil.privacy.lower_bounds.sampled_prices import StarPrices

@@ -7,7 +7,6 @@ result is checked to be the fixed point, exactly.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -16,12 +15,13 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from symveil.numerics.conversions import dyadic, float_at_least, fraction, rational
 from symveil.numerics.progress import Progress
 from symveil.verification.distances.certificate import Certificate, certify
 from symveil.verification.distances.exact import ExactLifting, Pair, policy_iteration
 from symveil.verification.distances.flows import iterate, largest_component
 from symveil.verification.distances.kernel import Relation, large_kernel, small_kernel
-from symveil.verification.distances.tables import ChainTable, Floats, Integers, dyadic, exact_matrix, fraction
+from symveil.verification.distances.tables import ChainTable, Floats, Integers, exact_matrix
 
 # Up to here, rationals from the start are quicker than loading compiled loops.
 _SMALL = 160  # pairs
@@ -73,29 +73,29 @@ def skewed_distances(
 
     Without `relays`, the support-only bound: larger, sound for δ, and not ld.
     """
-    rational = fmpq(alpha.numerator, alpha.denominator)
+    ratio = rational(alpha)
     every = table.same_label_pairs
     if is_small(table, alpha):
         pairs = _as_tuples(every)
-        kernel = small_kernel(table, rational, pairs, relays=relays)
-        values = _start(kernel)
-        policy_iteration(table, rational, [pair for pair in pairs if not kernel[pair]], values, relays=relays)
+        kernel = small_kernel(table, ratio, pairs, relays=relays)
+        values = start_values(kernel)
+        policy_iteration(table, ratio, [pair for pair in pairs if not kernel[pair]], values, relays=relays)
         return Distances(table=table, alpha=alpha, kernel=kernel, upper=rounded_up(values), exact=values)
-    kernel = large_kernel(table, rational, every, relays=relays)
+    kernel = large_kernel(table, ratio, every, relays=relays)
     pairs_left = every[~kernel[every[:, 0], every[:, 1]]]
     distance = np.where(kernel, 0.0, 1.0)
     reached = iterate(table, float(alpha), pairs_left, distance, relays=relays, progress=progress)
     certificate = certify(table, float(alpha), reached.distance, reached.flows)
-    found = None
+    exact = None
     wanted = exactness == "auto" and worth_exact(table, len(pairs_left), alpha)
     if wanted and largest_component(reached.flows, table.size) <= _LARGEST_SYSTEM:
-        found = _exact_from(table, rational, kernel, pairs_left, reached.distance, relays=relays)
+        exact = _exact_from(table, ratio, kernel, pairs_left, reached.distance, relays=relays)
     return Distances(
         table=table,
         alpha=alpha,
         kernel=kernel,
-        upper=certificate.distance if found is None else np.minimum(certificate.distance, rounded_up(found)),
-        exact=found,
+        upper=certificate.distance if exact is None else np.minimum(certificate.distance, rounded_up(exact)),
+        exact=exact,
         certificate=certificate,
     )
 
@@ -108,7 +108,7 @@ def _exact_from(
     lifting = ExactLifting(near, alpha, table.members, relays=relays)
     todo = _as_tuples(pairs)
     policy = {pair: lifting.ship(table.exact_needs(alpha, *pair)) for pair in todo}
-    values = _start(kernel)
+    values = start_values(kernel)
     try:
         done = policy_iteration(table, alpha, todo, values, relays=relays, policy=policy, largest=_LARGEST_SYSTEM)
     except ZeroDivisionError:  # a policy of rounded values may be singular; then floats are what we have
@@ -136,22 +136,13 @@ def _widest(table: ChainTable) -> int:
 
 def rounded_up(values: NDArray[Any]) -> Floats:
     """Rationals as the nearest floats that are not below them."""
-    size = len(values)
-    upper = np.empty((size, size))
-    for i in range(size):
-        for j in range(size):
-            upper[i, j] = float_at_least(values[i, j])
+    upper = np.array([[float_at_least(value) for value in row] for row in values]).reshape(values.shape)
     upper.flags.writeable = False
     return upper
 
 
-def float_at_least(value: fmpq) -> float:
-    """A float that is not below a rational."""
-    nearest = int(value.p) / int(value.q)
-    return nearest if dyadic(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def _start(kernel: Relation) -> NDArray[Any]:
+def start_values(kernel: Relation) -> NDArray[Any]:
+    """1 off the kernel, 0 on it."""
     values = exact_matrix(len(kernel), fmpq(1))
     values[kernel] = fmpq(0)
     return values

@@ -17,9 +17,10 @@ from flint import fmpq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from symveil.numerics.conversions import nearest_float
 from symveil.verification.distances.bisimulation import bisimulation
+from symveil.verification.distances.compiled_loops import kernel_loops
 from symveil.verification.distances.exact import ExactLifting, Pair
-from symveil.verification.distances.late import kernel_loops
 from symveil.verification.distances.simplex import UNSHIPPED, solve
 from symveil.verification.distances.tables import ChainTable, exact_matrix
 
@@ -53,7 +54,7 @@ def large_kernel(
 ) -> Relation:
     """The same for large chains: in floats with margins, and in rationals where they are too close to call."""
     loops = kernel_loops()
-    float_alpha = int(alpha.p) / int(alpha.q)
+    float_alpha = nearest_float(alpha)
     classes = bisimulation(table)
     inside = np.zeros((table.size, table.size), dtype=np.bool_)
     inside[pairs[:, 0], pairs[:, 1]] = True

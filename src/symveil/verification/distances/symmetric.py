@@ -17,13 +17,14 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq
 
+from symveil.numerics.conversions import rational
 from symveil.numerics.progress import Progress
 from symveil.verification.distances.certificate import certify
-from symveil.verification.distances.distances import Distances, is_small, rounded_up
+from symveil.verification.distances.distances import Distances, is_small, rounded_up, start_values
 from symveil.verification.distances.exact import ExactLifting, Pair, Shipment, policy_iteration
 from symveil.verification.distances.flows import Flows, improved_flows, iterate
 from symveil.verification.distances.kernel import large_kernel, small_kernel
-from symveil.verification.distances.tables import ChainTable, Floats, Integers, exact_matrix
+from symveil.verification.distances.tables import ChainTable, Floats, Integers
 
 _MOST_CHOICES = 60
 _LARGER = 1e-11  # in floats, what counts as strictly larger
@@ -34,22 +35,21 @@ def symmetric_distances(table: ChainTable, alpha: Fraction, *, progress: Progres
     every = table.same_label_pairs
     pairs = every[every[:, 0] < every[:, 1]]
     if is_small(table, alpha):
-        found = _small(table, alpha, [(s, t) for s, t in pairs.tolist()])
-        if found is not None:
-            return found
+        exact = _small(table, alpha, [(s, t) for s, t in pairs.tolist()])
+        if exact is not None:
+            return exact
     return _large(table, alpha, pairs, progress)
 
 
 def _small(table: ChainTable, alpha: Fraction, pairs: list[Pair]) -> Distances | None:
-    rational = fmpq(alpha.numerator, alpha.denominator)
+    ratio = rational(alpha)
     chosen = set(pairs)
     for _ in range(_MOST_CHOICES):
-        kernel = small_kernel(table, rational, chosen, mirrored=True)
-        values = exact_matrix(table.size, fmpq(1))
-        values[kernel] = fmpq(0)
-        policy_iteration(table, rational, [pair for pair in chosen if not kernel[pair]], values, mirrored=True)
-        lifting = ExactLifting(values, rational, table.members, relays=True)
-        turn = [pair for pair in chosen if _turned(lifting, table, rational, pair).cost(values) > values[pair]]
+        kernel = small_kernel(table, ratio, chosen, mirrored=True)
+        values = start_values(kernel)
+        policy_iteration(table, ratio, [pair for pair in chosen if not kernel[pair]], values, mirrored=True)
+        lifting = ExactLifting(values, ratio, table.members, relays=True)
+        turn = [pair for pair in chosen if _turned(lifting, table, ratio, pair).cost(values) > values[pair]]
         if not turn:
             return Distances(table=table, alpha=alpha, kernel=kernel, upper=rounded_up(values), exact=values)
         for s, t in turn:
@@ -63,20 +63,20 @@ def _turned(lifting: ExactLifting, table: ChainTable, alpha: fmpq, pair: Pair) -
 
 
 def _large(table: ChainTable, alpha: Fraction, pairs: Integers, progress: Progress | None) -> Distances:
-    rational, rounded = fmpq(alpha.numerator, alpha.denominator), float(alpha)
+    ratio, rounded = rational(alpha), float(alpha)
     chosen = pairs.copy()
     for _ in range(_MOST_CHOICES):
-        kernel = large_kernel(table, rational, chosen, mirrored=True)
+        kernel = large_kernel(table, ratio, chosen, mirrored=True)
         left = chosen[~kernel[chosen[:, 0], chosen[:, 1]]]
         start = np.where(kernel, 0.0, 1.0)
         reached = iterate(table, rounded, left, start, mirrored=True, progress=progress)
         flows = _cheapest(table, rounded, chosen[:, ::-1], reached.distance)
-        larger = _cost(flows, reached.distance) > reached.distance[chosen[:, 0], chosen[:, 1]] + _LARGER
+        larger = flows.cost(reached.distance) > reached.distance[chosen[:, 0], chosen[:, 1]] + _LARGER
         if not larger.any():
             break
         chosen[larger] = chosen[larger][:, ::-1]
     # the proof has to hold in both directions; a pair of this kernel may be above 0 in the other one
-    symmetric = _both_in_kernel(table, rational, pairs)
+    symmetric = _both_in_kernel(table, ratio, pairs)
     both = np.concatenate([pairs, pairs[:, ::-1]])
     both = np.ascontiguousarray(both[~symmetric[both[:, 0], both[:, 1]]])
     flows = _cheapest(table, rounded, both, reached.distance)
@@ -92,17 +92,5 @@ def _both_in_kernel(table: ChainTable, alpha: fmpq, pairs: Integers) -> np.ndarr
 
 def _cheapest(table: ChainTable, alpha: float, pairs: Integers, distance: Floats) -> Flows:
     """A cheapest flow for each of these ordered pairs under `distance`."""
-    count = len(pairs)
-    nothing = Flows(
-        pairs=np.ascontiguousarray(pairs),
-        start=np.zeros(count + 1, dtype=np.int64),
-        arc=np.empty(0, dtype=np.int64),
-        amount=np.empty(0),
-        constant=np.full(count, np.inf),
-    )
-    return improved_flows(table, alpha, nothing, np.full(count, np.inf), distance)[0]
-
-
-def _cost(flows: Flows, distance: Floats) -> Floats:
-    sums = np.concatenate([[0.0], np.cumsum(flows.amount * distance.reshape(-1)[flows.arc])])
-    return np.asarray(flows.constant + sums[flows.start[1:]] - sums[flows.start[:-1]])
+    costs = np.full(len(pairs), np.inf)
+    return improved_flows(table, alpha, Flows.empty(pairs, costs), costs, distance)[0]

@@ -11,6 +11,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from symveil.models.labelled_chain import LabelledChain
+from symveil.numerics.conversions import nearest_float, rational
 from symveil.numerics.once import computed_once
 
 Integers = NDArray[np.int64]
@@ -58,7 +59,7 @@ class ChainTable:
     @computed_once
     def chance(self) -> Floats:
         """Probabilities as the nearest floats."""
-        return np.array([int(chance.p) / int(chance.q) for chance in self.exact_chance])
+        return np.array([nearest_float(chance) for chance in self.exact_chance])
 
     @computed_once
     def has_tiny_chances(self) -> NDArray[np.bool_]:
@@ -81,8 +82,8 @@ class ChainTable:
 
     def row(self, state: int) -> list[tuple[int, fmpq]]:
         """The successors of a state with their exact probabilities."""
-        places = range(int(self.first[state]), int(self.first[state + 1]))
-        return [(int(self.successor[place]), self.exact_chance[place]) for place in places]
+        arcs = range(int(self.first[state]), int(self.first[state + 1]))
+        return [(int(self.successor[arc]), self.exact_chance[arc]) for arc in arcs]
 
     def exact_needs(self, alpha: fmpq, source: int, target: int) -> dict[int, dict[int, fmpq]]:
         """μ_i − αμ'_i at every state where it is not 0, by label."""
@@ -101,21 +102,6 @@ def needs_by_label(
         if need != 0:
             needs.setdefault(int(label[state]), {})[state] = need
     return needs
-
-
-def rational(value: Fraction | int) -> fmpq:
-    """A Fraction as flint's rational, which is many times faster."""
-    return fmpq(value.numerator, value.denominator)
-
-
-def fraction(value: fmpq) -> Fraction:
-    """And back."""
-    return Fraction(int(value.p), int(value.q))
-
-
-def dyadic(value: float) -> fmpq:
-    """A float as the rational that it is."""
-    return fmpq(*value.as_integer_ratio())
 
 
 def exact_matrix(size: int, value: fmpq) -> NDArray[Any]:

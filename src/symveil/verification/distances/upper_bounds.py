@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from flint import fmpq
 
+from symveil.numerics.conversions import dyadic, nearest_float, rational
 from symveil.verification.distances.certificate import LESS, STEEP
+from symveil.verification.distances.compiled_loops import sweeps
 from symveil.verification.distances.distances import Distances
 from symveil.verification.distances.exact import ExactLifting
 from symveil.verification.distances.flows import find_relays
-from symveil.verification.distances.late import sweeps
-from symveil.verification.distances.tables import TINY, Sparse, dyadic, needs_by_label, rational
+from symveil.verification.distances.tables import TINY, Sparse, needs_by_label
 
 _LONGEST = 400  # bits: beyond, a rounded distance is quicker to work with and nearly as good
 _SMALLEST_DISTANCE = 2.0**-200
@@ -55,15 +56,15 @@ class CompiledBound:
         self.alpha = float(distances.alpha)
         self._exact_alpha = rational(distances.alpha)
         self.less = LESS if self.alpha >= STEEP else 1.0
-        found = find_relays(self._table, self.alpha, self.distance, relays=relays)
-        self.relays = (found.first, found.state, found.spread)
+        detours = find_relays(self._table, self.alpha, self.distance, relays=relays)
+        self.relays = (detours.first, detours.state, detours.spread)
 
     def __call__(self, mass: Sparse, other: Sparse) -> fmpq:
         """The cost of a nearly cheapest flow."""
         total = fmpq(0)
         needs = needs_by_label(self._table.label, self._exact_alpha, list(mass.items()), list(other.items()))
         for group in needs.values():
-            rounded = {state: int(value.p) / int(value.q) for state, value in group.items()}
+            rounded = {state: nearest_float(value) for state, value in group.items()}
             kept = [state for state, value in rounded.items() if abs(value) >= TINY]
             if len(kept) < len(group):
                 total += sum((group[state] for state in group.keys() - kept if group[state] > 0), start=fmpq(0))
@@ -78,7 +79,7 @@ class CompiledBound:
         return total
 
 
-def upper_bound(distances: Distances, *, relays: bool = True) -> ExactBound | CompiledBound:
+def lifting_bound(distances: Distances, *, relays: bool = True) -> ExactBound | CompiledBound:
     """What suits the chain."""
     if distances.certificate is None:
         return ExactBound(distances, relays=relays)

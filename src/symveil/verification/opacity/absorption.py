@@ -13,10 +13,10 @@ from fractions import Fraction
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from symveil.errors import TooLargeError
-from symveil.numerics.balls import ball, precision, upper_bound
+from symveil.numerics.conversions import ball, fraction, precision, rational, upper_bound
 from symveil.verification.opacity.certified_floats import Enclosure, follow_in_floats, solve_in_floats
 from symveil.verification.opacity.exploration import NOWHERE, SINK
-from symveil.verification.opacity.violation_chain import ViolationChain, lumped
+from symveil.verification.opacity.violation_chain import ViolationChain
 
 # A dense rational system of this size, with probabilities of few bits, takes about a quarter of a second …
 MOST_EXACT_UNKNOWNS = 500
@@ -39,21 +39,21 @@ def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) ->
         return _certain(chain.start)
     if exact is False:
         enclosed = solve_in_floats(chain)
-        small = None if enclosed.is_close else lumped(chain, at_most=_MOST_BALLS)
+        small = None if enclosed.is_close else chain.lumped(at_most=_MOST_BALLS)
         return enclosed if small is None else _solve_in_balls(small)
     most = MOST_UNKNOWNS_ON_REQUEST if exact else _most_quick_unknowns(chain)
     # lumping makes a chain some ten times smaller: a much larger one is not worth the attempt
-    small = lumped(chain, at_most=most) if exact or chain.size <= _LARGEST_LUMPED * most else None
+    small = chain.lumped(at_most=most) if exact or chain.size <= _LARGEST_LUMPED * most else None
     if exact and small is None:
         raise TooLargeError(
             f"exact: expected at most {MOST_UNKNOWNS_ON_REQUEST} unknowns of the linear system, found more; leave the "
-            "choice to symveil and take the bounds it proves",
+            "choice to symveil and take the bounds it proves"
         )
     if small is None:
         enclosed = solve_in_floats(chain)
         if enclosed.is_close:
             return enclosed
-        small = lumped(chain, at_most=_MOST_PATIENT_UNKNOWNS)
+        small = chain.lumped(at_most=_MOST_PATIENT_UNKNOWNS)
         if small is None:
             return enclosed
     value = _solve_exactly(small)
@@ -89,14 +89,6 @@ def _certain(start: int) -> Enclosure:
     return Enclosure(value, value)
 
 
-def _rational(value: Fraction) -> fmpq:
-    return fmpq(value.numerator, value.denominator)
-
-
-def _fraction(value: fmpq) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
-
-
 def _solve_exactly(chain: ViolationChain) -> Fraction:
     matrix = [[fmpq(0)] * chain.size for _ in range(chain.size)]
     right = [fmpq(0)] * chain.size
@@ -104,11 +96,11 @@ def _solve_exactly(chain: ViolationChain) -> Fraction:
         matrix[state][state] = fmpq(1)
     for source, target, probability in chain.moves():
         if target == SINK:
-            right[source] += _rational(probability)
+            right[source] += rational(probability)
         else:
-            matrix[source][target] -= _rational(probability)
+            matrix[source][target] -= rational(probability)
     solution = fmpq_mat(matrix).solve(fmpq_mat(chain.size, 1, right))
-    return _fraction(solution[chain.start, 0])
+    return fraction(solution[chain.start, 0])
 
 
 def _solve_in_balls(chain: ViolationChain) -> Enclosure:
@@ -130,11 +122,11 @@ def _solve_in_balls(chain: ViolationChain) -> Enclosure:
 
 
 def _follow_exactly(chain: ViolationChain, steps: int) -> Fraction:
-    moves = [(source, target, _rational(probability)) for source, target, probability in chain.moves()]
+    moves = [(source, target, rational(probability)) for source, target, probability in chain.moves()]
     reached = [fmpq(0)] * chain.size
     for _ in range(steps):
         longer = [fmpq(0)] * chain.size
         for source, target, probability in moves:
             longer[source] += probability if target == SINK else probability * reached[target]
         reached = longer
-    return _fraction(reached[chain.start])
+    return fraction(reached[chain.start])

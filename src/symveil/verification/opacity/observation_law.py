@@ -17,6 +17,7 @@ from flint import fmpq, fmpq_mat
 
 from symveil.languages.observation import Observed
 from symveil.languages.strong_components import strong_components
+from symveil.numerics.conversions import fraction, rational
 from symveil.numerics.once import computed_once
 
 Node = int
@@ -53,7 +54,7 @@ class ObservationLaw:
         self._shown: list[list[tuple[int, Node, fmpq]]] = [[] for _ in self.nodes]
         self._silent: list[list[tuple[Node, fmpq]]] = [[] for _ in self.nodes]
         for source, event, target, probability in system.transitions:
-            chance = fmpq(probability.numerator, probability.denominator)
+            chance = rational(probability)
             for met in (False, True):
                 node, after = 2 * number[source] + met, 2 * number[target] + (met or is_secret[number[target]])
                 if event in observed.event_number:
@@ -79,7 +80,7 @@ class ObservationLaw:
         return Instant(
             following=dict(sorted(following.items())),
             probability=mass(spread),
-            secret=_as_fraction(secret),
+            secret=fraction(secret),
             ends=mass(resting),
             ends_secret=mass({node: chance for node, chance in resting.items() if node & 1}),
         )
@@ -152,8 +153,4 @@ class ObservationLaw:
 
 def mass(spread: Spread) -> Fraction:
     """Pr(observation so far)."""
-    return _as_fraction(sum(spread.values(), start=_ZERO))
-
-
-def _as_fraction(value: fmpq) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
+    return fraction(sum(spread.values(), start=_ZERO))

@@ -84,9 +84,14 @@ class SafeObservations:
         except ModelError:  # no safe observation is that long
             return None
 
+    @computed_once
+    def possible_graph(self) -> WordGraph:
+        """Its paths are all observations, safe or not."""
+        return self._graph(self._everything)
+
     def possible(self, length: int) -> RunLanguage:
         """All observations of one length, safe or not, of which there must be one."""
-        return RunLanguage(graph=self._graph(self._everything), length=length)
+        return RunLanguage(graph=self.possible_graph, length=length)
 
     @computed_once
     def moves(self) -> list[dict[int, int]]:

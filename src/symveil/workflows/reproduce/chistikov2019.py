@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
-from symveil.models.labelled_chain import LabelledChain, Pair
+from symveil.examples.paper_systems import pin_checker, randomised_response
+from symveil.models.labelled_chain import Pair
 from symveil.numerics.rationals import spelled
 from symveil.verification.privacy_verdict import PrivacyVerdict, shown
 from symveil.verification.verify_privacy import verify_privacy
@@ -13,46 +15,11 @@ from symveil.workflows.compose import compose
 from symveil.workflows.reproduce.rows import Row
 
 PAPER = "chistikov2019"
+_row = partial(Row, paper=PAPER)
 
 # Fig. 4b is a picture; these are its points as they can be computed (docs/theory/labelled-chains.md).
 PIN_ALPHAS = (Fraction(1), Fraction(207, 200), Fraction(11, 10), Fraction(6, 5), Fraction(2809, 2209))
 PURE = Fraction(2809, 2209)
-
-
-def pin_checker() -> LabelledChain:
-    """C19 Example 31 (Fig. 4a): which of two codes is accepted more often must not show in the attempts.
-
-    >>> pin_checker()
-    LabelledChain(7 states, 11 transitions, 4 labels, 1 related pair)
-    """
-    p, q = Fraction(53, 100), Fraction(47, 100)
-    return LabelledChain.from_transitions(
-        [
-            ("0", "a0", 1), ("1", "a1", 1),
-            ("a0", "end", p), ("a0", "b0", q), ("b0", "end", q), ("b0", "a0", p),
-            ("a1", "end", q), ("a1", "b1", p), ("b1", "end", p), ("b1", "a1", q),
-            ("end", "end", 1),
-        ],
-        labels={"0": "start", "1": "start", "a0": "a", "a1": "a", "b0": "b", "b1": "b", "end": "end"},
-        related=[("0", "1")],
-    )  # fmt: skip
-
-
-def randomised_response(beta: Fraction = Fraction(2)) -> LabelledChain:
-    """C19 Example 32 (Fig. 5a): the true answer with probability β/(1+β), the other one otherwise.
-
-    >>> randomised_response()
-    LabelledChain(5 states, 7 transitions, 4 labels, 1 related pair)
-    """
-    told, other = beta / (1 + beta), 1 / (1 + beta)
-    return LabelledChain.from_transitions(
-        [
-            ("A", "a", told), ("A", "b", other), ("B", "a", other), ("B", "b", told),
-            ("a", "end", 1), ("b", "end", 1), ("end", "end", 1),
-        ],
-        labels={"A": "sk", "B": "sk", "a": "a", "b": "b", "end": "end"},
-        related=[("A", "B")],
-    )  # fmt: skip
 
 
 def rows() -> Iterator[Row]:
@@ -68,8 +35,7 @@ def _pin_rows() -> Iterator[Row]:
     pure = verify_privacy(chain, alpha=PURE)
     yield _exact("Example 31, ε = ln(2809/2209): δ", Fraction(0), pure.delta.upper, pure.delta.exact)
     just_below = verify_privacy(chain, alpha=PURE - Fraction(1, 10**6))
-    yield Row(
-        paper=PAPER,
+    yield _row(
         item="Example 31: no smaller ε has δ = 0",
         published="ln(2809/2209) is the pure ε",
         ours=f"δ ≥ {float(just_below.delta.lower):.3g} at α a millionth below",
@@ -80,8 +46,7 @@ def _pin_rows() -> Iterator[Row]:
         yield _ordered(f"Fig. 4b, α = {spelled(alpha)}: lv ≤ ld = lgd ≤ bd", verdict)
     close = verify_privacy(chain, alpha="1.035")
     ratio = _largest(close, "ld") / close.delta.upper
-    yield Row(
-        paper=PAPER,
+    yield _row(
         item="Example 31: ld within about 1.5 of δ for α ≤ 1.035",
         published="about 1.5",
         ours=f"{float(ratio):.4f} at α = 1.035",
@@ -98,8 +63,7 @@ def _response_rows() -> Iterator[Row]:
     both: list[Pair] = [*two.pairs(), ("A|A", "B|B"), ("B|B", "A|A")]
     twice = verify_privacy(two, alpha="36/25", pairs=both)
     yield _exact("Example 32: one respondent twice, α = 36/25: max ld", Fraction(103, 225), _largest(twice, "ld"), True)
-    yield Row(
-        paper=PAPER,
+    yield _row(
         item="Example 32: one respondent twice, α = 36/25: δ itself",
         published="below ld (“our technique is not optimal”)",
         ours=shown(twice.delta),
@@ -119,8 +83,7 @@ def _largest(verdict: PrivacyVerdict, name: str) -> Fraction:
 
 
 def _exact(item: str, published: Fraction, ours: Fraction, known: bool, note: str = "") -> Row:
-    return Row(
-        paper=PAPER,
+    return _row(
         item=item,
         published=spelled(published),
         ours=spelled(ours) if known else f"at most {float(ours):.6g}",
@@ -132,8 +95,7 @@ def _exact(item: str, published: Fraction, ours: Fraction, known: bool, note: st
 def _ordered(item: str, verdict: PrivacyVerdict) -> Row:
     """The largest of each over both directions."""
     lv, ld, bd = verdict.delta, _largest(verdict, "ld"), _largest(verdict, "bd")
-    return Row(
-        paper=PAPER,
+    return _row(
         item=item,
         published="in this order; ld and lgd coincide, bd does not respond to α",
         ours=f"{shown(lv)} ≤ {spelled(ld)} ≤ {spelled(bd)}",

@@ -9,7 +9,9 @@ from pathlib import Path
 from symveil.drawing.plots import Band, Curve, draw_curves
 from symveil.drawing.svg import to_svg
 from symveil.enforcement.enforce import enforce_opacity
-from symveil.io.files import write_text
+from symveil.examples import paper_systems
+from symveil.examples.road_network import TRIP, network_language
+from symveil.files.atomic import write_text
 from symveil.languages.free import words
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
@@ -20,13 +22,10 @@ from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.workflows.reproduce import (
     benvenuti2026,
-    benvenuti2026_roads,
     chistikov2019,
     jones2019,
     zhao2025,
-    zhao2025_systems,
 )
-from symveil.workflows.reproduce.road_network import TRIP
 from symveil.workflows.verify import privacy_curve
 
 
@@ -93,7 +92,7 @@ def _benvenuti2026(folder: Path, suffix: str) -> Iterator[Path]:
         )
         yield path
     product = folder / "benvenuti2026_fig3_product.svg"
-    language = benvenuti2026_roads.four_states()
+    language = paper_systems.four_states()
     diagram = product_diagram(language, language.encode(("y1", "y2", "y3")), exactly=2)
     write_text(product, to_svg(diagram))
     yield product
@@ -102,8 +101,8 @@ def _benvenuti2026(folder: Path, suffix: str) -> Iterator[Path]:
 
 def _figure_5(path: Path) -> Path:
     """B26 Fig. 5 on the generated network: exact expectations, samples, and the certified calibration."""
-    language = benvenuti2026_roads.network_language()
-    points = [benvenuti2026_roads.experiment(language, Fraction(step, 2)) for step in range(1, 21)]
+    language = network_language()
+    points = [benvenuti2026.experiment(language, Fraction(step, 2)) for step in range(1, 21)]
     epsilons = [float(point.epsilon) for point in points]
     tight = [Exponential(language, epsilon=point.epsilon).distances(TRIP).expected_error for point in points]
     draw_curves(
@@ -123,7 +122,7 @@ def _figure_5(path: Path) -> Path:
 
 def _zhao2025(folder: Path) -> Iterator[Path]:
     """Z25 Figs. 1 and 3–10; the systems are reconstructed from the text."""
-    first, second, medical = zhao2025_systems.example_3(), zhao2025_systems.example_4(), zhao2025_systems.medical()
+    first, second, medical = paper_systems.example_3(), paper_systems.example_4(), paper_systems.medical()
     diagrams = {
         "fig1_levenshtein_automaton": hamming_automaton("bbc", alphabet="abc", within=2).to_diagram(),
         "fig3a_system": first.to_diagram(),
@@ -146,11 +145,11 @@ def _zhao2025(folder: Path) -> Iterator[Path]:
 
 def _chistikov2019(folder: Path, suffix: str) -> Iterator[Path]:
     chain = folder / "chistikov2019_fig4a_pin_checker.svg"
-    write_text(chain, chistikov2019.pin_checker().to_svg())
+    write_text(chain, paper_systems.pin_checker().to_svg())
     yield chain
     alphas = sorted({*chistikov2019.PIN_ALPHAS, *(1 + Fraction(step, 100) for step in range(31))})
     path = folder / f"chistikov2019_fig4b.{suffix}"
-    privacy_curve(chistikov2019.pin_checker(), alphas=alphas).draw(
+    privacy_curve(paper_systems.pin_checker(), alphas=alphas).draw(
         path, title="C19 Fig. 4b: privacy of the PIN checker"
     )
     yield path

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from symveil.errors import ParameterError
+from symveil.numerics.progress import Steps
 from symveil.workflows.reproduce import (
     benvenuti2026,
-    benvenuti2026_roads,
     chistikov2019,
     jones2019,
-    jones2019_grid,
     zhao2025,
 )
 from symveil.workflows.reproduce.rows import Reproduction, Row
 
 PAPERS = {
-    jones2019.PAPER: (jones2019.rows, jones2019_grid.rows),
-    benvenuti2026.PAPER: (benvenuti2026.rows, benvenuti2026_roads.rows),
+    jones2019.PAPER: (jones2019.rows, jones2019.grid_rows),
+    benvenuti2026.PAPER: (benvenuti2026.rows, benvenuti2026.road_rows),
     zhao2025.PAPER: (zhao2025.rows,),
     chistikov2019.PAPER: (chistikov2019.rows,),
 }
 
 
-def reproduce(paper: str | None = None, *, progress: Callable[[str], None] | None = None) -> Reproduction:
+def reproduce(paper: str | None = None, *, progress: Steps | None = None) -> Reproduction:
     """The rows of one paper, or of all; `progress` is told which one is next.
 
     >>> reproduction = reproduce("jones2019")
@@ -32,9 +29,9 @@ def reproduce(paper: str | None = None, *, progress: Callable[[str], None] | Non
     """
     if paper is not None and paper not in PAPERS:
         raise ParameterError("paper", expected=f"one of {', '.join(PAPERS)}", found=paper)
-    found: list[Row] = []
+    rows: list[Row] = []
     for name in PAPERS if paper is None else (paper,):
         if progress is not None:
             progress(f"reproducing {name}")
-        found += [row for rows in PAPERS[name] for row in rows()]
-    return Reproduction(tuple(found))
+        rows += [row for part in PAPERS[name] for row in part()]
+    return Reproduction(tuple(rows))

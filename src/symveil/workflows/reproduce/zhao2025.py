@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.enforcement import Enforcement
+from symveil.examples.paper_systems import RECONSTRUCTED, example_3, example_4, medical
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.observation import delayed_estimate
 from symveil.verification.opacity.sensitive import sensitive_strings
 from symveil.verification.opacity.verify import verify_opacity
 from symveil.verification.opacity.violation import violation_probability
 from symveil.workflows.reproduce.rows import Row
-from symveil.workflows.reproduce.zhao2025_systems import RECONSTRUCTED, example_3, example_4, medical
 
 PAPER = "zhao2025"
+_row = partial(Row, paper=PAPER)
 
 # Example 5: α, β of the utility 1/(d + β) + α
 OFFSET, SMOOTHING = Fraction(1, 2), Fraction(1)
@@ -34,10 +36,8 @@ def rows() -> Iterator[Row]:
     yield from _definition_8()
 
 
-def _row(item: str, published: object, ours: object, note: str = "") -> Row:
-    return Row(
-        paper=PAPER, item=item, published=str(published), ours=str(ours), agrees=str(published) == str(ours), note=note
-    )
+def _same(item: str, published: object, ours: object, note: str = "") -> Row:
+    return _row(item=item, published=str(published), ours=str(ours), agrees=str(published) == str(ours), note=note)
 
 
 def _distance(one: str, other: str, alphabet: str) -> int:
@@ -52,10 +52,10 @@ def _joined(observations: Iterator[tuple[str, ...]]) -> str:
 
 
 def _words() -> Iterator[Row]:
-    yield _row("Example 1: distance of abcdd and abbae", 3, _distance("abcdd", "abbae", "abcde"))
+    yield _same("Example 1: distance of abcdd and abbae", 3, _distance("abcdd", "abbae", "abcde"))
     near = ["".join((one, two)) for one in "abc" for two in "abc" if _distance("bb", one + two, "abc") == 1]
-    yield _row("Example 2: words that lead to state 2¹ of A_bbc,2", "ab, ba, bc, cb", ", ".join(sorted(near)))
-    yield _row(
+    yield _same("Example 2: words that lead to state 2¹ of A_bbc,2", "ab, ba, bc, cb", ", ".join(sorted(near)))
+    yield _same(
         "Example 6: words of the distance-limited automaton, ℓ = 2",
         12,
         hamming_automaton("bbc", alphabet="abc", exactly=2).language_size,
@@ -65,28 +65,32 @@ def _words() -> Iterator[Row]:
 
 def _first_system() -> Iterator[Row]:
     system = example_3()
-    yield _row("Example 3: violation, k = 1", "1/2", violation_probability(system, 1).exact, RECONSTRUCTED)
-    yield _row("Example 3: sensitive string", "abd", _joined(each.observation for each in sensitive_strings(system, 1)))
-    yield _row(
+    yield _same("Example 3: violation, k = 1", "1/2", violation_probability(system, 1).exact, RECONSTRUCTED)
+    yield _same(
+        "Example 3: sensitive string", "abd", _joined(each.observation for each in sensitive_strings(system, 1))
+    )
+    yield _same(
         "Example 3: estimate after ab, given abd",
         "4",
         ", ".join(delayed_estimate(system, "abd", after=2)),
         "E6: the text names the secret state both 3 and 4; it is state 3 that abd exposes one step before its end",
     )
-    yield _row("Example 3: estimate after ba", "7, 8", ", ".join(delayed_estimate(system, "ba")))
-    yield _row("Example 3: almost opaque for θ above", "1/2", violation_probability(system, 1).upper)
+    yield _same("Example 3: estimate after ba", "7, 8", ", ".join(delayed_estimate(system, "ba")))
+    yield _same("Example 3: almost opaque for θ above", "1/2", violation_probability(system, 1).upper)
 
 
 def _second_system() -> Iterator[Row]:
     system = example_4()
     verdict = verify_opacity(system, 1)
-    yield _row("Example 4: violation, k = 1", "1/3", violation_probability(system, 1).exact, RECONSTRUCTED)
-    yield _row("Example 4: first-violating string", "aa", "".join(verdict.witness or ()))
-    yield _row("Example 4: sensitive string", "aab", _joined(each.observation for each in sensitive_strings(system, 1)))
+    yield _same("Example 4: violation, k = 1", "1/3", violation_probability(system, 1).exact, RECONSTRUCTED)
+    yield _same("Example 4: first-violating string", "aa", "".join(verdict.witness or ()))
+    yield _same(
+        "Example 4: sensitive string", "aab", _joined(each.observation for each in sensitive_strings(system, 1))
+    )
     substitutes = enforce_opacity(system, 1, policy="substitution", omega=2).sensitive[0].substitutes
-    yield _row("Example 4: substitutes of aab at distance 2", 12, len(substitutes))
+    yield _same("Example 4: substitutes of aab at distance 2", 12, len(substitutes))
     safe = enforce_opacity(system, 1, policy="safe", omega=2).sensitive[0].substitutes
-    yield _row(
+    yield _same(
         "Example 4: substitutes that belong to the system",
         "acc, bab, bac, bcc",
         _joined(each.observation for each in safe),
@@ -100,21 +104,21 @@ def _utility() -> Iterator[Row]:
         return 1 / (_distance(one, other, "abc") + SMOOTHING) + OFFSET
 
     far, near = utility("aab", "acc"), utility("acc", "acc")
-    yield _row("Example 5: u(aab, acc), α = 1/2, β = 1", "5/6", far)
-    yield _row("Example 5: u(acc, acc)", "3/2", near)
-    yield _row("Example 5: sensitivity bound", "2/3", near - far)
-    yield _row("Example 5: ω/(β(ω + β)), ω = 2", "2/3", 2 / (SMOOTHING * (2 + SMOOTHING)))
+    yield _same("Example 5: u(aab, acc), α = 1/2, β = 1", "5/6", far)
+    yield _same("Example 5: u(acc, acc)", "3/2", near)
+    yield _same("Example 5: sensitivity bound", "2/3", near - far)
+    yield _same("Example 5: ω/(β(ω + β)), ω = 2", "2/3", 2 / (SMOOTHING * (2 + SMOOTHING)))
 
 
 def _substitution() -> Iterator[Row]:
     automaton = hamming_automaton("aab", alphabet="abc", exactly=2)
-    yield _row("Example 7: V(1¹)", 4, automaton.ways(1, 1))
+    yield _same("Example 7: V(1¹)", 4, automaton.ways(1, 1))
     _, mismatch = automaton.policy(1, 1)
     in_state = Fraction(2, 3)  # p(a|1), which Algorithm 1 multiplies into the policy
-    yield _row("Example 7: output probability of b in 1¹", "1/6", mismatch.each * in_state)
+    yield _same("Example 7: output probability of b in 1¹", "1/6", mismatch.each * in_state)
     enforced = enforce_opacity(example_4(), 1, policy="substitution", omega=2)
     printed = [Fraction(1, 18), Fraction(1, 36), Fraction(1, 36), Fraction(1, 36), Fraction(1, 9)]
-    yield _row(
+    yield _same(
         "Example 9: violation with substitution",
         "5/18",
         enforced.violation_after,
@@ -125,14 +129,14 @@ def _substitution() -> Iterator[Row]:
 def _safe() -> Iterator[Row]:
     enforced = enforce_opacity(example_4(), 1, policy="safe", omega=2)
     substitutes = enforced.sensitive[0].substitutes
-    yield _row("Example 8: substitutes", "acc, bac", _joined(each.observation for each in substitutes))
-    yield _row(
+    yield _same("Example 8: substitutes", "acc, bac", _joined(each.observation for each in substitutes))
+    yield _same(
         "Example 8: Pr_o of each",
         "1/6",
         ", ".join(dict.fromkeys(str(each.probability) for each in substitutes)),
         "E6: the text writes Pr_i(abb) for Pr_i(aab), and scales the policy by p(·) twice",
     )
-    yield _row("Theorem 3: violation with the modified automaton", 0, enforced.violation_after, _E5)
+    yield _same("Theorem 3: violation with the modified automaton", 0, enforced.violation_after, _E5)
 
 
 _E5 = "E5: asserted in the paper, not enforced by its Algorithm 2; here the product has safe observations only"
@@ -141,23 +145,25 @@ _E5 = "E5: asserted in the paper, not enforced by its Algorithm 2; here the prod
 def _not_enforceable() -> Row:
     enforced = enforce_opacity(example_3(), 1, policy="safe", omega=2)
     ours = "".join(enforced.unenforceable or ()) or "enforceable"
-    return _row("Example 10: cannot be enforced at ω = 2 for", "abd", ours)
+    return _same("Example 10: cannot be enforced at ω = 2 for", "abd", ours)
 
 
 def _medical() -> Iterator[Row]:
     system = medical()
-    yield _row("Medical system: violation, k = 2", "1/3", violation_probability(system, 2).exact, RECONSTRUCTED)
-    yield _row("Medical system: sensitive string", "adea", _joined(s.observation for s in sensitive_strings(system, 2)))
+    yield _same("Medical system: violation, k = 2", "1/3", violation_probability(system, 2).exact, RECONSTRUCTED)
+    yield _same(
+        "Medical system: sensitive string", "adea", _joined(s.observation for s in sensitive_strings(system, 2))
+    )
     substitution = enforce_opacity(system, 2, policy="substitution", omega=1)
     safe = enforce_opacity(system, 2, policy="safe", omega=1)
-    yield _row("Medical system: substitutes, ω = 1", 16, len(substitution.sensitive[0].substitutes))
-    yield _row("Medical system: violation with substitution", "7/24", substitution.violation_after)
-    yield _row(
+    yield _same("Medical system: substitutes, ω = 1", 16, len(substitution.sensitive[0].substitutes))
+    yield _same("Medical system: violation with substitution", "7/24", substitution.violation_after)
+    yield _same(
         "Medical system: output with the modified automaton",
         "abea, acea",
         _joined(each.observation for each in safe.sensitive[0].substitutes),
     )
-    yield _row("Medical system: violation with it", 0, safe.violation_after)
+    yield _same("Medical system: violation with it", 0, safe.violation_after)
 
 
 def _definition_8() -> Iterator[Row]:
@@ -173,8 +179,7 @@ def _definition_8() -> Iterator[Row]:
 def _true_loss(name: str, enforced: Enforcement) -> Row:
     epsilon = enforced.epsilon
     finite = epsilon is not None and epsilon < float("inf")
-    return Row(
-        paper=PAPER,
+    return _row(
         item=f"Definition 8, Theorem 1: true ε on Example 4, {name}",
         published="at most ε",
         ours=f"{epsilon:.6g}" if finite else "infinity",

@@ -1,0 +1,195 @@
+"""The law of a released word of a model, from its weights: log-probabilities, expected errors, the law of the distance.
+
+Sums run over edges × phases, forwards and backwards, in floats scaled layer by layer: sums of positive numbers, so
+that twelve digits are right; Z(w) inside a log-probability is a ball.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.languages.costs import INFINITE
+from symveil.languages.run_draws_exact import total_weight
+from symveil.languages.run_weights import RunWeights
+from symveil.models.word import Codes
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+
+Floats = NDArray[np.float64]
+
+_MOST_VALUES = 1 << 22
+
+
+def log_probabilities(weights: RunWeights, word: Codes, released: Codes) -> Floats:
+    """ln P(row | word) of every row; −∞ for words that can not be released.
+
+    >>> import symveil as sv
+    >>> from fractions import Fraction
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> language = sv.runs(chain, length=3)
+    >>> words = language.enumerate_codes(at_most=10)
+    >>> logs = log_probabilities(RunWeights(language=language, rate=Fraction(1)), words[0], words)
+    >>> round(float(np.exp(logs).sum()), 12)
+    1.0
+    """
+    language = weights.language
+    begin = 1 if language.public_start else 0
+    drops = weights.costs.drop(word, released, begin=begin)
+    with precision(STANDARD_PRECISION):
+        log_total = total_weight(weights, word).log()
+        rate = ball(weights.rate)
+        known = {
+            drop: -np.inf if drop is None else nearest_float(-rate * ball(drop) - log_total) for drop in set(drops)
+        }
+    logs = np.array([known[drop] for drop in drops]) + weights.log_prior(released)
+    return np.where(language.comparable(word, released), logs, -np.inf)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Errors:
+    """What is expected for each word: how many symbols are wrong, and what they cost together."""
+
+    symbols: Floats
+    costs: Floats
+
+
+def expected_errors(weights: RunWeights, codes: Codes) -> Errors:
+    """E[d(w, W)] and E[D(w, W)] for every row w, W its private version.
+
+    >>> import symveil as sv
+    >>> from fractions import Fraction
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> language = sv.runs(chain, length=6)
+    >>> word = language.encode("aabaab")
+    >>> exponential = sv.Exponential(language, epsilon=2, calibration="classic")
+    >>> found = expected_errors(RunWeights(language=language, rate=Fraction(1)), word[None, :]).symbols
+    >>> abs(float(found[0]) - exponential.distances("aabaab").expected_error) < 1e-12
+    True
+    """
+    graph, phases = weights.graph, weights.costs.phases
+    step = max(1, _MOST_VALUES // max(1, graph.edge_count * phases, (codes.shape[1] + 1) * graph.state_count * phases))
+    parts = [_expected(weights, codes[start : start + step]) for start in range(0, len(codes), step)]
+    return Errors(
+        np.concatenate([part.symbols for part in parts] or [np.empty(0)]),
+        np.concatenate([part.costs for part in parts] or [np.empty(0)]),
+    )
+
+
+def _expected(weights: RunWeights, codes: Codes) -> Errors:
+    graph, costs, language = weights.graph, weights.costs, weights.language
+    count, length = codes.shape
+    begin = 1 if language.public_start and length else 0
+    after = np.broadcast_to(weights.final_weights[:, None, None], (graph.state_count, costs.phases, count)).copy()
+    behind = [after]
+    for position in reversed(range(begin, length)):
+        after = _moved_back(weights, codes[:, position], position, behind[-1])
+        behind.append(after / after.max(axis=(0, 1)))
+    behind.reverse()
+    value = np.array([float(cost) for cost in costs.values])
+    now = np.zeros((graph.state_count, costs.phases, count))
+    start = weights.first_states[codes[:, 0]] if begin else np.full(count, graph.start)
+    now[start, costs.start_phase, np.arange(count)] = 1.0
+    wrong, dear = np.zeros(count), np.zeros(count)
+    for position in range(begin, length):
+        own = codes[:, position]
+        levels = costs.levels(position, own[None, :], graph.symbol[:, None])
+        flow, following = np.zeros((graph.edge_count, count)), np.zeros_like(now)
+        for phase in range(costs.phases):
+            to = costs.next_phase[levels, phase]
+            share = now[weights.edge_sources, phase, :] * _shares(weights, levels, phase)
+            flow += share * behind[position - begin + 1][graph.target[:, None], to, np.arange(count)[None, :]]
+            np.add.at(following, (graph.target[:, None], to, np.arange(count)[None, :]), share)
+        flow /= flow.sum(axis=0)
+        wrong += (flow * (graph.symbol[:, None] != own)).sum(axis=0)
+        dear += (flow * np.where(levels == INFINITE, 0.0, value[levels])).sum(axis=0)
+        now = following / following.max(axis=(0, 1))
+    return Errors(wrong, dear)
+
+
+def _shares(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> Floats:
+    """T·κ of every edge for every word in one phase."""
+    factor = np.where(levels == INFINITE, 0.0, weights.step_weights[levels, phase])
+    return np.asarray(factor * weights.edge_weights[:, None])
+
+
+def _moved_back(weights: RunWeights, own: Codes, position: int, after: Floats) -> Floats:
+    graph, costs = weights.graph, weights.costs
+    levels = costs.levels(position, own[None, :], graph.symbol[:, None])
+    lane = np.arange(len(own))[None, :]
+    layer = np.empty_like(after)
+    for phase in range(costs.phases):
+        reached = after[graph.target[:, None], costs.next_phase[levels, phase], lane]
+        layer[:, phase, :] = graph.sum_over_edges(reached * _shares(weights, levels, phase))
+    return layer
+
+
+def log_totals(weights: RunWeights, codes: Codes) -> Floats:
+    """ln Z(w) of every row, in floats.
+
+    >>> import symveil as sv
+    >>> from fractions import Fraction
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> language = sv.runs(chain, length=3)
+    >>> weights = RunWeights(language=language, rate=Fraction(1))
+    >>> word = language.encode("aba")
+    >>> abs(float(total_weight(weights, word).log()) - float(log_totals(weights, word[None, :])[0])) < 1e-12
+    True
+    """
+    graph, costs, language = weights.graph, weights.costs, weights.language
+    count, length = codes.shape
+    begin = 1 if language.public_start and length else 0
+    now = np.broadcast_to(weights.final_weights[:, None, None], (graph.state_count, costs.phases, count)).copy()
+    logs = np.zeros(count)
+    for position in reversed(range(begin, length)):
+        now = _moved_back(weights, codes[:, position], position, now)
+        top = now.max(axis=(0, 1))
+        logs += np.log(top)
+        now /= top
+    start = weights.first_states[codes[:, 0]] if begin else np.full(count, graph.start)
+    return np.asarray(logs + np.log(now[start, costs.start_phase, np.arange(count)]))
+
+
+def log_distances(weights: RunWeights, word: Codes) -> Floats:
+    """ln P(d(word, W) = ℓ) for ℓ = 0 … n; −∞ where no word lies there.
+
+    >>> import symveil as sv
+    >>> from fractions import Fraction
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> language = sv.runs(chain, length=3)
+    >>> logs = log_distances(RunWeights(language=language, rate=Fraction(1)), language.encode("aba"))
+    >>> np.exp(logs).round(4).tolist()
+    [0.7105, 0.2614, 0.0, 0.0281...]
+    """
+    graph, costs, language = weights.graph, weights.costs, weights.language
+    begin = 1 if language.public_start and len(word) else 0
+    most = language.largest_distance + 1
+    now = np.zeros((graph.state_count, costs.phases, most))
+    now[weights.first_states[word[0]] if begin else graph.start, costs.start_phase, 0] = 1.0
+    scale = np.full(most, -np.inf)  # each distance has a scale of its own, so that unlikely ones do not vanish
+    scale[0] = 0.0
+    alive = language.alive
+    for position in range(begin, len(word)):
+        levels = costs.levels(position, word[position], graph.symbol)
+        right = graph.symbol == word[position]
+        same, other = np.zeros_like(now), np.zeros_like(now)
+        for phase in range(costs.phases):
+            share = now[weights.edge_sources, phase, :] * _shares(weights, levels[:, None], phase)
+            to = costs.next_phase[levels, phase]
+            np.add.at(same, (graph.target[right], to[right]), share[right])
+            np.add.at(other, (graph.target[~right], to[~right]), share[~right])
+        shifted = np.concatenate([[-np.inf], scale[:-1]])
+        top = np.maximum(scale, shifted)
+        usable = np.where(np.isfinite(top), top, 0.0)
+        now = same * np.exp(scale - usable)
+        now[:, :, 1:] += other[:, :, :-1] * np.exp(shifted - usable)[1:]
+        if weights.balance is None:
+            now[~alive[language.length - position - 1]] = 0.0
+        largest = now.max(axis=(0, 1))
+        scale = np.where(largest > 0, usable + np.log(np.where(largest > 0, largest, 1.0)), -np.inf)
+        now /= np.where(largest > 0, largest, 1.0)
+    total = (now * weights.final_weights[:, None, None]).sum(axis=(0, 1))
+    with np.errstate(divide="ignore"):
+        logs = scale + np.log(total)
+    return np.asarray(logs - np.logaddexp.reduce(logs))

@@ -1,0 +1,273 @@
+"""The swap metric: a symbol costs as many swaps as it takes, each of them one that adjacent words can make.
+
+Two symbols are related at a position if some two feasible words, at most b symbols apart, have them there. The cost
+of a pair is its distance in that relation (docs/theory/near-optimal.md, *Swap metric*). Adjacent words then differ by
+at most b, as under the Hamming distance, while words that no chain of adjacent words connects at that position are
+far apart or, without a cap, never stand for each other: on a sparse network most mistakes become unlikely and none of
+the privacy at b is lost. Protection beyond b is what is given up.
+
+The relation is found by reachability, without words. On a chain two words differ in blocks of consecutive positions
+between states that they share, so related states have a common ancestor k steps before and a common descendant l
+steps after, k + l − 1 ≤ b; a block may also begin a word or end it. Elsewhere pairs of states are followed with the
+number of differences so far. Both may relate too many symbols, never too few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.costs import INFINITE, Cost, SymbolCosts, hamming, listed
+from symveil.languages.runs import RunLanguage
+
+_MOST_PAIRS = 40_000_000  # entries of a relation or of a list of near symbols: half a GiB
+_MOST_EDGE_PAIRS = 16_000_000
+
+Booleans = NDArray[np.bool_]
+
+
+def swap(language: RunLanguage, *, adjacency: int, cap: int | None = None) -> Cost:
+    """The swap metric of a language for words at most `adjacency` symbols apart.
+
+    Parameters
+    ----------
+    language
+        The feasible words.
+    adjacency
+        b: how many symbols adjacent words may differ in.
+    cap
+        The most that one symbol costs. With 1 that is the Hamming distance. None: no cap, and symbols that no chain
+        of swaps connects never stand for each other.
+
+    >>> import symveil as sv
+    >>> rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
+    >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=6, public_start=True)
+    >>> cost = swap(words, adjacency=1)
+    >>> cost.levels(2, np.array([1, 1, 0]), np.array([2, 3, 3])).tolist()      # b and c; b and d; a and d
+    [1, -1, -1]
+    """
+    if cap is not None and cap < 1:
+        raise ParameterError("cap", expected="a whole number, 1 or more", found=cap)
+    if cap == 1:
+        return hamming(language)
+    relations = related(language, adjacency=adjacency)
+    known: dict[int, int] = {}
+    metrics: list[list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = []
+    metric_of = []
+    for relation in relations:
+        if id(relation) not in known:
+            known[id(relation)] = len(metrics)
+            metrics.append(list(_by_hops(relation, cap)))
+        metric_of.append(known[id(relation)])
+    longest = max((len(hops) for hops in metrics), default=1)
+    values = tuple(Fraction(hop) for hop in range(longest))
+    if cap is not None:
+        values = (*values[:cap], Fraction(cap))
+    return Cost(
+        name="swap" if cap is None else f"swap, at most {cap}",
+        values=values,
+        far=INFINITE if cap is None else len(values) - 1,
+        metrics=tuple(_listed(hops, len(language.alphabet)) for hops in metrics),
+        metric_of=tuple(metric_of),
+        hop_reach=adjacency,
+    )
+
+
+def _by_hops(relation: Any, cap: int | None) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The pairs at 0, 1, 2 … hops, up to cap − 1."""
+    size = relation.shape[0]
+    frontier = sparse.identity(size, dtype=np.int32, format="csr")
+    reached = frontier.copy()
+    hops = 0
+    while frontier.nnz and (cap is None or hops < cap):
+        rows, columns = frontier.nonzero()
+        yield rows.astype(np.int64), columns.astype(np.int64)
+        following = _truth(frontier @ relation)
+        frontier = following - following.multiply(reached)
+        frontier.eliminate_zeros()
+        reached = _truth(reached + frontier)
+        _check_room(reached.nnz)
+        hops += 1
+
+
+def _listed(hops: list[tuple[NDArray[np.int64], NDArray[np.int64]]], size: int) -> SymbolCosts:
+    row = np.concatenate([rows for rows, _ in hops])
+    symbol = np.concatenate([columns for _, columns in hops])
+    level = np.repeat(np.arange(len(hops)), [len(rows) for rows, _ in hops])
+    order = np.argsort(row, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=size))])
+    return listed(first, symbol[order], level[order])
+
+
+def _check_room(entries: int) -> None:
+    if entries > _MOST_PAIRS:
+        raise TooLargeError(
+            f"swap metric: expected at most {_MOST_PAIRS} pairs of near symbols, found more; give a smaller cap"
+        )
+
+
+def _truth(matrix: Any) -> Any:
+    """1 where an entry is positive (products are summed in 32 bits: in 8 a sum of 256 ones would vanish)."""
+    found = sparse.csr_matrix(matrix)
+    found.data = np.ones(len(found.data), dtype=np.int32)
+    return found
+
+
+# --- the relation --------------------------------------------------------------------------------------------------
+
+
+def related(language: RunLanguage, *, adjacency: int) -> list[Any]:
+    """For each position a symmetric relation that holds all pairs of symbols which adjacent words can have there.
+
+    Equal positions share one matrix (A × A, sparse, 1 where related, the diagonal left out).
+    """
+    graph = language.graph
+    is_chain = graph.state_is_symbol and np.array_equal(graph.symbol, graph.target)
+    size = len(language.alphabet)
+    positions = list(_chain_relations(language, adjacency) if is_chain else _pair_relations(language, adjacency))
+    if language.length > len(positions):  # a public first symbol is never swapped
+        positions.insert(0, sparse.csr_matrix((size, size), dtype=np.int32))
+    return _merged(positions)
+
+
+def _merged(relations: list[Any]) -> list[Any]:
+    """The same list, with one object for equal matrices."""
+    seen: dict[bytes, Any] = {}
+    merged = []
+    for relation in relations:
+        relation.sort_indices()
+        name = relation.indptr.tobytes() + relation.indices.tobytes()
+        merged.append(seen.setdefault(name, relation))
+    return merged
+
+
+def start_states(language: RunLanguage) -> NDArray[np.int64]:
+    """The states that a word may be in before the first symbol that may change."""
+    graph = language.graph
+    if not (language.public_start and language.length):
+        return np.array([graph.start], dtype=np.int64)
+    alive = language.alive[language.length - 1]
+    targets = graph.target[graph.first[graph.start] : graph.first[graph.start + 1]]
+    return np.unique(targets[alive[targets]]).astype(np.int64)
+
+
+def live_states(language: RunLanguage) -> list[Booleans]:
+    """For each number of symbols read (of those that may change), the states that a word can be in."""
+    graph, symbols = language.graph, language.largest_distance
+    reached = np.zeros(graph.state_count, dtype=np.bool_)
+    reached[start_states(language)] = True
+    layers = [reached & language.alive[symbols]]
+    source = graph.source
+    for step in range(1, symbols + 1):
+        reached = np.zeros(graph.state_count, dtype=np.bool_)
+        reached[graph.target[layers[-1][source]]] = True
+        layers.append(reached & language.alive[symbols - step])
+    return layers
+
+
+def _chain_relations(language: RunLanguage, adjacency: int) -> Iterator[Any]:
+    graph, symbols = language.graph, language.largest_distance
+    live = live_states(language)
+    number: dict[bytes, int] = {}
+    layer_of = [number.setdefault(layer.tobytes(), len(number)) for layer in live]
+    masks = {layer_of[index]: layer for index, layer in enumerate(live)}
+    source, size = graph.source, graph.state_count
+
+    @cache
+    def step(before: int, after: int) -> Any:
+        kept = masks[before][source] & masks[after][graph.target]
+        ones = np.ones(int(kept.sum()), dtype=np.int32)
+        return sparse.csr_matrix((ones, (source[kept], graph.target[kept])), shape=(size, size))
+
+    @cache
+    def joined(layers: tuple[int, ...], towards: str) -> Any | None:
+        """Pairs in the last layer with a common ancestor in the first, or the other way round; None: all pairs."""
+        end = layers[0] if towards == "later" else layers[-1]
+        if masks[end].sum() == 1:
+            return None
+        product = step(layers[0], layers[1])
+        for before, after in pairwise(layers[1:]):
+            product = _truth(product @ step(before, after))
+        found = _truth(product.T @ product if towards == "later" else product @ product.T)
+        _check_room(found.nnz)
+        return found
+
+    known: dict[tuple[object, ...], Any] = {}
+    for index in range(1, symbols + 1):
+        low, high = max(index - adjacency, 0), min(index + adjacency, symbols)
+        key = (tuple(layer_of[low : high + 1]), index - low, high == symbols)
+        if key not in known:
+            before = [joined(tuple(layer_of[index - k : index + 1]), "later") for k in range(1, index - low + 1)]
+            after = [joined(tuple(layer_of[index : index + k + 1]), "earlier") for k in range(1, high - index + 1)]
+            if high == symbols:
+                after.append(None)  # a block may end the word
+            known[key] = _within(before, after, adjacency, masks[layer_of[index]], len(language.alphabet))
+        yield known[key]
+
+
+def _within(before: list[Any], after: list[Any], adjacency: int, live: Booleans, size: int) -> Any:
+    """The union over k + l − 1 ≤ b of (k-th before) ∩ (l-th after), on the live states, without the diagonal."""
+    everything = None
+    found = sparse.csr_matrix((len(live), len(live)), dtype=np.int32)
+    for k, ancestors in enumerate(before, start=1):
+        for following, descendants in enumerate(after, start=1):
+            if k + following - 1 > adjacency:
+                break
+            if ancestors is None and descendants is None:
+                everything = live
+            elif ancestors is None or descendants is None:
+                found = found + (descendants if ancestors is None else ancestors)
+            else:
+                found = found + ancestors.multiply(descendants)
+    if everything is not None:
+        _check_room(int(everything.sum()) ** 2)
+        column = sparse.csr_matrix(everything.astype(np.int32)[:, None])
+        found = found + column @ column.T
+    found = _truth(found)
+    found = sparse.csr_matrix(found[:size, :size])
+    found.setdiag(0)
+    found.eliminate_zeros()
+    return _truth(found)
+
+
+def _pair_relations(language: RunLanguage, adjacency: int) -> Iterator[Any]:
+    """Where states are not symbols: pairs of states with the number of differences before and after them."""
+    graph, symbols = language.graph, language.largest_distance
+    size, letters = graph.state_count, len(language.alphabet)
+    if graph.edge_count**2 > _MOST_EDGE_PAIRS:
+        raise TooLargeError(
+            f"swap metric: expected a model of at most {int(_MOST_EDGE_PAIRS**0.5)} edges where symbols are not "
+            f"states, found {graph.edge_count}; use the Hamming distance"
+        )
+    source, differ = graph.source, (graph.symbol[:, None] != graph.symbol[None, :]).astype(np.int64)
+    beyond = adjacency + 1
+    live = live_states(language)
+    after = [np.where(np.logical_and.outer(live[symbols], live[symbols]), 0, beyond)]
+    for left in range(1, symbols):
+        cost = after[-1][graph.target[:, None], graph.target[None, :]] + differ
+        layer = np.full((size, size), beyond)
+        np.minimum.at(layer, (source[:, None], source[None, :]), cost)
+        layer[~np.logical_and.outer(live[symbols - left], live[symbols - left])] = beyond
+        after.append(np.minimum(layer, beyond))
+    after.reverse()  # after[i]: once i + 1 symbols are read
+    before = np.full((size, size), beyond)
+    for start in start_states(language):
+        before[start, start] = 0
+    pairs_of_symbols = graph.symbol[:, None].astype(np.int64) * letters + graph.symbol[None, :]
+    for index in range(symbols):
+        reached = before[source[:, None], source[None, :]] + differ
+        possible = (reached + after[index][graph.target[:, None], graph.target[None, :]] <= adjacency) & (differ == 1)
+        found = np.unique(pairs_of_symbols[possible])
+        yield sparse.csr_matrix(
+            (np.ones(len(found), dtype=np.int32), (found // letters, found % letters)), shape=(letters, letters)
+        )
+        before = np.full((size, size), beyond)
+        np.minimum.at(before, (graph.target[:, None], graph.target[None, :]), np.minimum(reached, beyond))

@@ -1,0 +1,243 @@
+"""Mechanisms whose weights on a model come from costs: language × cost automaton × public prior.
+
+P(w'|w) = s(w')·κ(w, w')/Z(w) (docs/theory/near-optimal.md). What a subclass adds is how the weight falls with the cost:
+exponentially, or in steps. On Σⁿ the cost is the Hamming distance, and everything is known in closed form
+(`DistanceWeighted`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import ParameterError
+from symveil.languages.cost_table import CostTable
+from symveil.languages.costs import Cost
+from symveil.languages.language import Language
+from symveil.languages.run_counts import can_count
+from symveil.languages.run_laws import expected_errors, log_distances, log_probabilities
+from symveil.languages.run_weights import RunWeights
+from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.cost_chain import cost_moves
+from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
+from symveil.mechanisms.distance_weighted import DistanceWeighted
+from symveil.mechanisms.run_release import release_runs
+from symveil.models.word import Codes
+from symveil.numerics.once import computed_once
+from symveil.numerics.rationals import Number
+from symveil.numerics.turns import searched_once
+from symveil.privacy.calibration.calibrate import Weighting, calibrated_rate
+from symveil.privacy.calibration.certificate import CertifiedRate
+from symveil.privacy.law import DistanceLaw
+from symveil.privacy.parameters import Adjacency
+from symveil.privacy.release_chain import Moves, State
+from symveil.randomness import BitSource
+
+
+class CostWeighted(DistanceWeighted):
+    """A mechanism on words of one length that weighs them by costs, where a model says what a word may be."""
+
+    takes: ClassVar[frozenset[str]] = frozenset({"calibration", "cost", "cap", "balanced", "costs"})
+
+    def __init__(
+        self,
+        language: Language,
+        *,
+        epsilon: Number,
+        adjacency: Adjacency = 1,
+        calibration: str = "tight",
+        cost: str | None = None,
+        cap: Cap | None = None,
+        balanced: bool = False,
+        costs: CostTable | None = None,
+    ) -> None:
+        super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
+        self.cost: Final = read_cost(cost, costs)
+        self.cap: Final = read_cap(cap)
+        self.costs: Final = costs
+        self.balanced: Final = balanced
+        if cap is not None and self.cost == "hamming":
+            raise ParameterError("cap", expected="cost swap or given with it", found=cap)
+        if not isinstance(balanced, bool):
+            raise ParameterError("balanced", expected="true or false", found=balanced)
+        graph = language.graph
+        if graph is None and self.cost != "hamming":
+            raise ParameterError(
+                "cost", expected="hamming, or a model, whose words differ in what they cost", found=cost
+            )
+        if balanced and (graph is None or not graph.state_is_symbol):
+            raise ParameterError("balanced", expected="false, unless the model is a Markov chain", found=balanced)
+        if self.costs is not None and isinstance(language, RunLanguage):
+            self.costs.cost(language)  # a table that does not fit is refused here, not when a word is drawn
+
+    # --- what a subclass says ------------------------------------------------------------------
+
+    @abstractmethod
+    def _shaped(self, cost: Cost) -> Cost:
+        """The cost with the steps that the weight falls in."""
+
+    @property
+    @abstractmethod
+    def _weight_rate(self) -> Fraction:
+        """The rate of the weights."""
+
+    @property
+    def _with_prior(self) -> bool:
+        """Whether words are also weighted by the model's public probabilities."""
+        return False
+
+    @property
+    def _by_passes(self) -> bool:
+        """Whether words are drawn and weighed by passes over the graph of a model."""
+        return isinstance(self.language, RunLanguage)
+
+    # --- calibration ---------------------------------------------------------------------------
+
+    @computed_once
+    def plain_cost(self) -> Cost | None:
+        """The costs without steps; None on Σⁿ."""
+        if not isinstance(self.language, RunLanguage):
+            return None
+        return chosen_cost(
+            self.language,
+            cost=self.cost,
+            cap=self.cap,
+            costs=self.costs,
+            adjacency=max(self.reach, 1),
+            epsilon=self.epsilon,
+        )
+
+    @computed_once
+    def weighting(self) -> Weighting | None:
+        """Everything about the weights but their rate; None where they are not made by passes over a graph."""
+        if not self._by_passes or not isinstance(self.language, RunLanguage) or self.plain_cost is None:
+            return None
+        return self._weighted(self._shaped(self.plain_cost))
+
+    def _weighted(self, cost: Cost) -> Weighting:
+        assert isinstance(self.language, RunLanguage)  # noqa: S101 - asked on models only
+        return Weighting(
+            language=self.language,
+            cost=cost,
+            adjacency=max(self.reach, 1),
+            with_prior=self._with_prior,
+            balanced=self.balanced,
+        )
+
+    @searched_once
+    def certified(self) -> CertifiedRate | None:
+        """The proof behind the rate on a model; None where none is needed or none exists."""
+        if self.weighting is None or self.calibration != "tight":
+            return None
+        return calibrated_rate(self.weighting, epsilon=self.epsilon)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was put right about given costs; nothing where nothing was."""
+        note = self.plain_cost.note if self.plain_cost is not None and self.costs is not None else ""
+        return (f"costs: {note}",) if note else ()
+
+    @property
+    def given_up(self) -> str | None:
+        """Beyond b a cost that can be above 1 protects less than the Hamming distance (Theorem 1)."""
+        if self.plain_cost is None or self.plain_cost.is_hamming:
+            return None
+        within = "one symbol" if self.reach <= 1 else f"{self.reach} symbols"
+        largest, beyond = self.plain_cost.largest, f"words that differ in more than {within}"
+        if largest is None:
+            return f"{beyond}: some can be told apart with certainty, because no cap bounds what a symbol costs"
+        if self.cost == "swap":
+            return f"{beyond}: a symbol may count up to {largest} times as much as by Hamming distance"
+        return f"{beyond}: a symbol counts what it costs, up to {float(largest):g}"
+
+    @property
+    def weighting_name(self) -> str:
+        """Cost and prior in a few words."""
+        name = self.plain_cost.name if self.plain_cost is not None else "hamming"
+        return f"{name}, balanced" if self.balanced else name
+
+    def _cost_document(self) -> dict[str, object]:
+        """What is special about the costs, as JSON; nothing for the Hamming distance."""
+        if self.plain_cost is None or (self.cost == "hamming" and not self.balanced):
+            return {}
+        largest = self.plain_cost.largest
+        return {
+            "cost": self.cost,
+            "cap": None if largest is None else float(largest) if largest.denominator > 1 else int(largest),
+            "balanced": self.balanced,
+        }
+
+    # --- drawing -------------------------------------------------------------------------------
+
+    @computed_once
+    def _run_weights(self) -> RunWeights | None:
+        return None if self.weighting is None else self.weighting.weights(self._weight_rate)
+
+    def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
+        weights = self._run_weights
+        if weights is None or self.language.largest_distance == 0:
+            return super()._draw_rows(rows, bits)
+        return release_runs(weights, rows, bits)
+
+    # --- the law -------------------------------------------------------------------------------
+
+    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+        """ln P(row | word); on a model ln s(row) + ln κ − ln Z(word), which needs no counting by distance."""
+        weights = self._run_weights
+        if weights is None:
+            return super().log_probabilities(word, released)
+        return log_probabilities(weights, word, released)
+
+    def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each row the expected number of wrong symbols, and what they cost together, on a model.
+
+        Parameters
+        ----------
+        words
+            Rows of codes, words of the language.
+        """
+        weights = self._run_weights
+        if weights is None:
+            raise ParameterError("language", expected="the words of a model", found=repr(self.language))
+        found = expected_errors(weights, words)
+        return found.symbols, found.costs
+
+    @property
+    def _counts_tell(self) -> bool:
+        """Whether the law of the distance follows from how many words lie at each."""
+        plain = self.plain_cost is None or self.cost == "hamming" or self.plain_cost.is_hamming
+        return plain and not self.balanced and not self._with_prior
+
+    def _law(self, codes: Codes | None) -> DistanceLaw:
+        weights = self._run_weights
+        if weights is None or codes is None or (self._counts_tell and can_count(self.language)):
+            return super()._law(codes)
+        logs = log_distances(weights, codes)
+        occurring = np.flatnonzero(np.isfinite(logs))
+        expected = expected_errors(weights, codes[None, :])
+        return DistanceLaw(
+            distances=occurring,
+            all_counts=self._counted(codes, len(logs)),
+            probabilities=np.exp(logs[occurring]),
+            log_probabilities=logs[occurring],
+            expected_error=float(expected.symbols[0]),
+            length=self._length,
+            expected_cost=float(expected.costs[0]) if self.cost == "given" else None,
+        )
+
+    def _counted(self, codes: Codes, size: int) -> Callable[[], Iterable[int | None]]:
+        """How many words lie at each distance, where that can be counted."""
+        if not can_count(self.language):
+            return lambda: [None] * size
+        return self.language.around(codes).counts
+
+    # --- for verifiers -------------------------------------------------------------------------
+
+    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
+        weights = self._run_weights
+        return super()._moves(codes, shown) if weights is None else cost_moves(weights, codes)

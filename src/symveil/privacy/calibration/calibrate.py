@@ -1,0 +1,144 @@
+"""The rate of a mechanism on a model, whatever its cost: the one place where a budget becomes a rate.
+
+A cost says how far a released word is (`languages/costs.py`), its *sensitivity* Δ by how much that can differ for
+adjacent words. The loss at rate η is at most 2ηΔ for exponential weights, and at most two steps for a staircase whose
+steps are Δ wide (docs/theory/near-optimal.md): that is the classic rate, which always exists. Where more is proved,
+more of the budget is used: exponential weights by Hamming distance have the certificate of `certify`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.costs import INFINITE, Cost
+from symveil.languages.run_weights import RunWeights
+from symveil.languages.runs import RunLanguage
+from symveil.numerics.once import computed_once
+from symveil.privacy.calibration.certificate import CertifiedRate
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Weighting:
+    """Everything about a mechanism on a model but its rate: words, costs, prior, and how far apart adjacent words are.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> words = sv.runs(chain, length=5)
+    >>> Weighting(language=words, cost=hamming(words), adjacency=2).sensitivity
+    Fraction(2, 1)
+    """
+
+    language: RunLanguage
+    cost: Cost
+    adjacency: int
+    with_prior: bool = False
+    balanced: bool = False
+
+    def weights(self, rate: Fraction) -> RunWeights:
+        """The weights at a rate; a balanced prior is balanced for it."""
+        return RunWeights(
+            language=self.language,
+            rate=rate,
+            cost=self.cost,
+            with_prior=self.with_prior and not self.balanced,
+            balance=rate if self.balanced else None,
+        )
+
+    @property
+    def farthest(self) -> int:
+        """No two adjacent words differ in more symbols."""
+        return min(self.adjacency, self.language.largest_distance)
+
+    @computed_once
+    def largest_step(self) -> Fraction:
+        """The most that two symbols cost which adjacent words can have at the same position."""
+        cost = self.cost
+        if cost.is_hamming or cost.hop_reach >= self.farthest:
+            return Fraction(1)
+        # imported when it is needed: the costs that are known to be 1 must not wait for scipy to load
+        from symveil.languages.swap_costs import related  # noqa: PLC0415
+
+        try:
+            relations = related(self.language, adjacency=self.farthest)
+        except TooLargeError:
+            if cost.far == INFINITE:
+                raise
+            return cost.values[-1]
+        most, known = Fraction(0), set()
+        for position, relation in enumerate(relations):
+            if (id(relation), cost.metric_of[position]) in known:
+                continue
+            known.add((id(relation), cost.metric_of[position]))
+            one, two = relation.nonzero()
+            levels = cost.levels(position, one, two)
+            if (levels == INFINITE).any():
+                raise ParameterError(
+                    "costs",
+                    expected="finite costs between all symbols that adjacent words can have at the same position",
+                    found="an infinite one; give a cap",
+                )
+            most = max([most, *(cost.values[level] for level in np.unique(levels).tolist())])
+        return most
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """Δ: no more than this do the costs D(w, ·) and D(v, ·) of adjacent words differ."""
+        return self.farthest * self.largest_step
+
+    @property
+    def drops(self) -> Fraction:
+        """By how many rates ln κ(w, ·) and ln κ(v, ·) differ at most: half of what the classic bound loses."""
+        if self.cost.period == 1:
+            return self.sensitivity
+        return Fraction(math.ceil(self.sensitivity / self.cost.period))
+
+    def classic(self, epsilon: Fraction) -> CertifiedRate:
+        """The rate of the papers' factor 2, which needs no proof but that of the theorem."""
+        if self.drops == 0:
+            return CertifiedRate(epsilon, Fraction(0), "exact", 0.0)
+        return CertifiedRate(epsilon / (2 * self.drops), epsilon, "classic", float(epsilon / 2))
+
+
+def calibrated_rate(
+    weighting: Weighting, *, epsilon: Fraction, progress: Callable[[str], None] | None = None
+) -> CertifiedRate:
+    """The largest rate that is proved to lose at most `epsilon`.
+
+    Parameters
+    ----------
+    weighting
+        The words, their costs, the prior, the adjacency.
+    epsilon
+        The budget.
+    progress
+        Is told in a line how far the search is.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.swap_costs import swap
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> words = sv.runs(chain, length=5)
+    >>> cost = swap(words, adjacency=2).staircase(period=2, first_step=1)
+    >>> found = calibrated_rate(Weighting(language=words, cost=cost, adjacency=2), epsilon=Fraction(3))
+    >>> found.rate, found.how
+    (Fraction(3, 2), 'classic')
+    """
+    cost = weighting.cost
+    if cost.is_hamming and cost.period == 1 and not weighting.balanced:
+        # imported when it is needed: other costs must not wait for numba and scipy to load
+        from symveil.privacy.calibration.certify import certified_rate  # noqa: PLC0415
+
+        return certified_rate(
+            weighting.language,
+            epsilon=epsilon,
+            adjacency=max(weighting.farthest, 1),
+            with_prior=weighting.with_prior,
+            progress=progress,
+        )
+    return weighting.classic(epsilon)

@@ -1,0 +1,199 @@
+"""What a rate loses under any cost and prior: a proved bound, and the worst pair of words that was found.
+
+See docs/theory/two-sided.md. `proved_loss` is one evaluation: it proves that a rate keeps within ε, or says what is
+known instead. `rates` searches for the largest rate with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from symveil.models.word import Codes
+from symveil.numerics.progress import Progress
+from symveil.privacy.calibration.calibrate import Weighting
+from symveil.privacy.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds
+from symveil.privacy.calibration.costs.boxes import is_affordable
+from symveil.privacy.calibration.costs.enumeration import enumerated_loss
+from symveil.privacy.calibration.costs.graph import cost_graph
+from symveil.privacy.calibration.costs.pairs import Pair, pair_losses
+from symveil.privacy.calibration.costs.search import BlockSearch, FoundPair, Outcome
+from symveil.privacy.guarantee import How
+
+_TOLERANCE = 2e-3  # of ε: how close what is proved and what is found need to come where a block is above its share
+_MOST_NODES = 20_000
+_NODE_WORK = 1.2e7  # edges × phases × nodes of one kind of block, where no number of nodes is given
+_MOST_WORK = 4e9  # multiplications for the boxes of one rate
+_LARGEST_RATE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedLoss:
+    """No pair of adjacent words loses more than `loss`; `worst_found` is what the worst pair found loses."""
+
+    loss: Fraction
+    how: How
+    worst_found: float = 0.0
+    pairs: tuple[Pair, ...] = field(default=(), repr=False, compare=False)  # the worst first
+    nodes: int = 0
+    farthest: int | None = None  # in how many symbols adjacent words differ at most, where that was found out
+
+
+def proved_loss(
+    weighting: Weighting,
+    rate: Fraction,
+    *,
+    epsilon: Fraction | None = None,
+    nodes: int | None = None,
+    progress: Progress | None = None,
+) -> ProvedLoss:
+    """A proved bound on the loss at a rate, and the loss of the worst pair of words found on the way.
+
+    Parameters
+    ----------
+    weighting
+        The language with its costs, prior and adjacency.
+    rate
+        η of the exponential weights, or the height of a staircase's steps.
+    epsilon
+        If given, the search ends as soon as it has proved that the loss is at most that, or found a pair above it.
+    nodes
+        How many nodes of the search may be split for each kind of block; None: as many as take some seconds. Any number
+        is sound, 0 too.
+    progress
+        Is told how much is done and of how much; may raise an exception to end it.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> rows = [(a, b, "1/3") for a in "abc" for b in "abc"]
+    >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=12)
+    >>> found = proved_loss(Weighting(language=words, cost=hamming(words), adjacency=1), Fraction(2))
+    >>> round(float(found.loss), 6), round(found.worst_found, 6)            # on Σⁿ exactly η
+    (2.0, 2.0)
+    """
+    if weighting.drops * rate == 0:
+        return ProvedLoss(Fraction(0), "exact")
+    enumerated = enumerated_loss(weighting.weights(rate), weighting.adjacency)
+    if enumerated is not None:
+        pairs = () if enumerated.pair is None else (enumerated.pair,)
+        loss = min(enumerated.loss, 2 * weighting.drops * rate)
+        return ProvedLoss(loss, enumerated.how, enumerated.found, pairs, farthest=enumerated.farthest)
+    return searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, progress=progress)
+
+
+def searched_loss(
+    weighting: Weighting,
+    rate: Fraction,
+    *,
+    epsilon: Fraction | None = None,
+    nodes: int | None = None,
+    window: int | None = None,
+    progress: Progress | None = None,
+) -> ProvedLoss:
+    """As `proved_loss`, by boxes and blocks however few the words are; with windows of a given length, if any."""
+    classic = 2 * weighting.drops * rate
+    if classic == 0:
+        return ProvedLoss(classic, "exact")
+    graph = cost_graph(weighting.weights(rate))
+    work = 4.0 * graph.size * len(graph.other) * graph.phases * graph.steps
+    if not graph.is_bounded or not is_affordable(graph) or work > _MOST_WORK or rate > _LARGEST_RATE:
+        return ProvedLoss(classic, "classic")
+    search = BlockSearch(graph, weighting.adjacency, largest_step=float(weighting.largest_step), window=window)
+    if nodes is None:
+        nodes = min(_MOST_NODES, max(200, int(_NODE_WORK / (len(graph.other) * graph.phases + 1))))
+    return _searched(weighting, rate, search, classic, epsilon, nodes, progress or _silent)
+
+
+def _silent(_: int, __: int) -> None:
+    """Where nobody wants to know."""
+
+
+def _searched(
+    weighting: Weighting,
+    rate: Fraction,
+    search: BlockSearch,
+    classic: Fraction,
+    epsilon: Fraction | None,
+    nodes: int,
+    progress: Progress,
+) -> ProvedLoss:
+    steep = weighting.cost.period > 1
+    fixed = weighting.drops * rate if steep else Fraction(0)
+    share = -math.inf if epsilon is None else float(epsilon - fixed) / weighting.farthest
+    tolerance = _TOLERANCE * float(epsilon if epsilon is not None else classic / 2)
+    outcomes: dict[Kind, Outcome] = {}
+    pairs: list[tuple[float, Pair]] = []
+    listed = sorted(kinds(search.graph, weighting.adjacency), key=lambda kind: -kind.length)
+    for number, kind in enumerate(listed):
+        found = search.largest(
+            kind,
+            target=share * kind.length * (1 - 2.0**-40) if share > 0 else -math.inf,
+            nodes=nodes,
+            stop_at=math.inf if epsilon is None else float(epsilon - fixed),
+            tolerance=tolerance,
+            heard=_within(progress, number, len(listed)),
+        )
+        outcomes[kind] = found
+        if found.pair is not None:
+            words = _codes(search, found.pair)
+            pairs.append((float(pair_losses(weighting, rate, words[0][None, :], words[1][None, :])[0]), words))
+        if epsilon is not None and pairs and pairs[-1][0] > epsilon:
+            break
+    pairs.sort(key=lambda pair: -pair[0])
+    worst = pairs[0][0] if pairs else 0.0
+    known, total = tuple(pair for _, pair in pairs), sum(found.nodes for found in outcomes.values())
+    if len(outcomes) < len(listed):
+        return ProvedLoss(classic, "classic", worst, known, total)
+    lengths = {kind: Outcome(high=float(kind.length), exists=found.exists) for kind, found in outcomes.items()}
+    farthest = int(total_over_blocks(lengths, search.graph.steps, weighting.adjacency))
+    over_blocks = total_over_blocks(outcomes, search.graph.steps, weighting.adjacency)
+    bound = fixed + min(fixed, over_blocks) if steep else over_blocks
+    how: How = "certified" if bound < classic else "classic"
+    return ProvedLoss(min(bound, classic), how, worst, known, total, farthest)
+
+
+def _within(progress: Progress, number: int, of: int) -> Callable[[float], None]:
+    """Progress of one kind of block as a part of all of them."""
+    return lambda share: progress(int(100 * (number + min(share, 1.0))), 100 * of)
+
+
+def _codes(search: BlockSearch, pair: FoundPair) -> tuple[Codes, Codes]:
+    """The two words as codes, a public first symbol included."""
+    language = search.graph.weights.language
+    lead = (int(search.graph.symbol[pair.start]),) if language.public_start and language.length else ()
+    return np.array(lead + pair.own, dtype=np.int32), np.array(lead + pair.other, dtype=np.int32)
+
+
+def total_over_blocks(outcomes: Mapping[Kind, Outcome], steps: int, adjacency: int) -> Fraction:
+    """The largest sum over blocks that fit into a word together, `adjacency` symbols in all.
+
+    A block that does not end the word is followed by a position that agrees; there is one at the beginning and
+    one at the end at most. A word that is one block stands alone.
+    """
+    worth = {kind: Fraction(outcome.high) for kind, outcome in outcomes.items() if outcome.exists and outcome.high > 0}
+    best: dict[tuple[int, int], Fraction] = {}
+
+    def fill(differ: int, room: int) -> Fraction:
+        if (differ, room) not in best:
+            most = Fraction(0)
+            for size in range(1, min(differ, room - 1) + 1):
+                if (value := worth.get(Kind(INNER, size))) is not None:
+                    most = max(most, value + fill(differ - size, room - size - 1))
+            best[differ, room] = most
+        return best[differ, room]
+
+    most = max((value for kind, value in worth.items() if kind.where == WHOLE), default=Fraction(0))
+    for begin in range(min(adjacency, steps) + 1):
+        first = worth.get(Kind(INITIAL, begin), Fraction(0) if begin == 0 else None)
+        if first is None:
+            continue
+        for end in range(min(adjacency - begin, steps) + 1):
+            last = worth.get(Kind(FINAL, end), Fraction(0) if end == 0 else None)
+            room = steps - end - (begin + 1 if begin else 0)
+            if last is not None and room >= 0:
+                most = max(most, first + last + fill(adjacency - begin - end, room))
+    return most

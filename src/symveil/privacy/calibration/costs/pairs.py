@@ -1,0 +1,99 @@
+"""Pairs of words and what they lose: the lower end of a certificate, in floats.
+
+See docs/theory/two-sided.md, *The lower end*. A pair of feasible adjacent words loses at least what the released word
+that is one of them shows. Pairs that a search over blocks found differ in one block; changing them a symbol at a time,
+both words alike or one of them alone, finds pairs that lose more, also with several blocks.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.languages.costs import INFINITE
+from symveil.languages.run_laws import log_totals
+from symveil.languages.runs import RunLanguage
+from symveil.models.word import Codes
+from symveil.privacy.calibration.calibrate import Weighting
+
+Floats = NDArray[np.float64]
+Pair = tuple[Codes, Codes]
+
+_ROUNDS = 12
+_MOST_CANDIDATES = 4000
+
+
+def pair_losses(weighting: Weighting, rate: Fraction, words: Codes, others: Codes) -> Floats:
+    """What each row of `words` and the same row of `others` lose at a rate, at least, in floats.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> chain = sv.MarkovChain.from_transitions([(a, b, "1/2") for a in "ab" for b in "ab"])
+    >>> words = sv.runs(chain, length=3)
+    >>> weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
+    >>> pair_losses(weighting, Fraction(2), words.encode("aaa")[None, :], words.encode("aba")[None, :]).tolist()
+    [2.0]
+    """
+    cost, language = weighting.cost, weighting.language
+    value = np.array([*(float(each) for each in cost.values), np.inf])
+    total = np.zeros(len(words))
+    for position in range(1 if language.public_start else 0, words.shape[1]):
+        levels = cost.levels(position, words[:, position], others[:, position])
+        total += value[np.where(levels == INFINITE, len(value) - 1, levels)]
+    drop = total if cost.period == 1 else np.floor((total + cost.start_phase) / cost.period)
+    logs = log_totals(weighting.weights(rate), np.concatenate([words, others]))
+    return np.asarray(float(rate) * drop + np.abs(logs[: len(words)] - logs[len(words) :]))
+
+
+def worse_pair(weighting: Weighting, rate: Fraction, pair: Pair) -> tuple[float, Pair]:
+    """A pair that loses at least as much as this one, found by changing a symbol at a time, and what it loses."""
+    language = weighting.language
+    best = float(pair_losses(weighting, rate, pair[0][None, :], pair[1][None, :])[0])
+    for _ in range(_ROUNDS):
+        words, others = _changed(language, pair, weighting.adjacency)
+        if not len(words):
+            break
+        found = pair_losses(weighting, rate, words, others)
+        top = int(found.argmax())
+        if not found[top] > best * (1 + 1e-9):
+            break
+        best, pair = float(found[top]), (words[top], others[top])
+    return best, pair
+
+
+def _changed(language: RunLanguage, pair: Pair, adjacency: int) -> tuple[Codes, Codes]:
+    """All adjacent pairs of feasible words that have one symbol changed, in both words alike or in one of them."""
+    begin, letters = (1 if language.public_start else 0), len(language.alphabet)
+    symbols, rows = [], []
+    for word in pair:
+        changed = np.repeat(word[None, :], (language.length - begin) * letters, axis=0)
+        place = np.repeat(np.arange(begin, language.length), letters)
+        changed[np.arange(len(changed)), place] = np.tile(np.arange(letters, dtype=np.int32), language.length - begin)
+        possible = is_feasible(language, changed)
+        rows.append(changed)
+        symbols.append(possible)
+    both = symbols[0] & symbols[1]
+    one, other = pair
+    words = np.concatenate([rows[0][both], rows[0][symbols[0]], np.repeat(one[None, :], int(symbols[1].sum()), axis=0)])
+    others = np.concatenate(
+        [rows[1][both], np.repeat(other[None, :], int(symbols[0].sum()), axis=0), rows[1][symbols[1]]]
+    )
+    differ = (words != others).sum(axis=1)
+    near = (differ > 0) & (differ <= adjacency)
+    return words[near][:_MOST_CANDIDATES], others[near][:_MOST_CANDIDATES]
+
+
+def is_feasible(language: RunLanguage, codes: Codes) -> NDArray[np.bool_]:
+    """Which rows are words of the language."""
+    graph, size = language.graph, len(language.alphabet)
+    keys = graph.source * size + graph.symbol
+    state = np.full(len(codes), graph.start, dtype=np.int64)
+    there = np.ones(len(codes), dtype=np.bool_)
+    for position in range(codes.shape[1]):
+        wanted = state * size + codes[:, position]
+        edge = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        there &= keys[edge] == wanted
+        state = np.where(there, graph.target[edge], graph.start).astype(np.int64)
+    return np.asarray(there & graph.accepting[state])

@@ -1,0 +1,267 @@
+"""The largest rate found whose proved loss stays within the budget, and the rate that a found pair rules out.
+
+See docs/theory/two-sided.md, *Rates*. Nothing is assumed about how the loss depends on the rate: the rate that is
+returned was proved by itself. Pairs of words that were found on the way say how much can be left: their losses are
+computed at other rates in floats, and the smallest rate at which one of them exceeds ε is a limit for any proof.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+
+import numpy as np
+
+from symveil.errors import ParameterError
+from symveil.numerics.once import LastFew
+from symveil.numerics.progress import Progress
+from symveil.numerics.rationals import exact
+from symveil.privacy.calibration import kept
+from symveil.privacy.calibration.calibrate import Weighting
+from symveil.privacy.calibration.certificate import CertifiedRate
+from symveil.privacy.calibration.certify import certified_loss, certified_rate
+from symveil.privacy.calibration.costs.enumeration import MOST_WORDS
+from symveil.privacy.calibration.costs.loss import ProvedLoss, proved_loss
+from symveil.privacy.calibration.costs.pairs import Pair, is_feasible, pair_losses, worse_pair
+from symveil.privacy.calibration.search import rounded_down
+
+FORMAT = "symveil-cost-certificate-1"
+"""Changes with every change of the proofs or of the search."""
+
+_CLOSE = Fraction(1, 250)
+_FARTHER = Fraction(3)  # how much farther away the next rate is tried when a proof fails
+MOST_EVALUATIONS = 12
+
+_answers: LastFew[str, CertifiedRate] = LastFew(64)
+
+
+def certify_cost(
+    weighting: Weighting,
+    *,
+    epsilon: Fraction,
+    nodes: int | None = None,
+    evaluations: int = MOST_EVALUATIONS,
+    progress: Progress | None = None,
+) -> CertifiedRate:
+    """The largest rate found whose proved loss is at most `epsilon`; never below the classic one.
+
+    Both ends are known: `loss` is proved, `worst_found` is what a pair of words really loses at that rate, and at
+    `ruled_out` a pair of words loses ε, so that no proof can reach a larger rate. Answers are kept in memory and, where
+    they took long, on disk (`kept`); what comes from the disk is proved once more before it is used.
+
+    Parameters
+    ----------
+    weighting
+        The language with its costs, prior and adjacency.
+    epsilon
+        The budget.
+    nodes
+        How many nodes of the search may be split for each kind of block at each rate; None: as many as take some
+        seconds. Any number is sound, 0 too.
+    evaluations
+        How many rates may be tried.
+    progress
+        Is told how much is done and of how much; may raise an exception to end the search.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> rows = [(a, b, "1/2") for a in "ab" for b in "ab"]
+    >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=6)
+    >>> found = certify_cost(Weighting(language=words, cost=hamming(words), adjacency=2), epsilon=Fraction(3))
+    >>> round(float(found.rate), 2), found.how                                # ε/b, on Σⁿ
+    (1.5, 'exact')
+    """
+    key = question_digest(weighting, epsilon, nodes, evaluations)
+    return _answers.of(key, lambda: _answered(key, weighting, epsilon, nodes, evaluations, progress or _silent))
+
+
+def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int | None, evaluations: int) -> str:
+    """A name for one calibration, of public things only."""
+    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
+    shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
+    return hashlib.sha256(repr((*shape, str(epsilon), nodes, evaluations)).encode()).hexdigest()
+
+
+def _silent(_: int, __: int) -> None:
+    """Where nobody wants to know."""
+
+
+def _answered(
+    key: str, weighting: Weighting, epsilon: Fraction, nodes: int | None, evaluations: int, progress: Progress
+) -> CertifiedRate:
+    if weighting.drops == 0:
+        return weighting.classic(epsilon)
+    quick = weighting.language.has_at_most(MOST_WORDS)  # such answers are not kept
+    search = _RateSearch(weighting, epsilon, nodes, progress)
+    answer = None if quick else search.proved_anew(kept.load(key))
+    if answer is None:
+        answer = search.run(evaluations)
+        if not quick:
+            kept.keep(key, _written(answer))
+    return answer
+
+
+def _written(answer: CertifiedRate) -> kept.Entry:
+    pair = answer.worst_pair
+    words = "" if pair is None else "|".join(" ".join(map(str, word.tolist())) for word in pair)
+    return {"rate": str(answer.rate), "pair": words}
+
+
+class _RateSearch:
+    def __init__(self, weighting: Weighting, epsilon: Fraction, nodes: int | None, progress: Progress) -> None:
+        self._weighting = weighting
+        self._epsilon = epsilon
+        self._nodes = nodes
+        self._progress = progress
+        self._classic = epsilon / (2 * weighting.drops)
+        # no rate above it is of use: some adjacent words differ by that much, unless they are found not to
+        self._limit = epsilon / weighting.drops
+        self._pairs: list[Pair] = []
+        self._best: tuple[Fraction, ProvedLoss] | None = None
+        self._failed: Fraction | None = None
+        self._evaluated, self._evaluations = 0, 1
+
+    # --- searching -------------------------------------------------------------------------------
+
+    def run(self, evaluations: int) -> CertifiedRate:
+        """The best rate that so many evaluations prove."""
+        self._evaluations = evaluations
+        self._begin_with_older_certificate()
+        away, guess = _CLOSE, None
+        for _ in range(evaluations):
+            limit = self._ruled_out()
+            lowest = self._best[0] if self._best else self._classic
+            highest = limit if self._failed is None else min(limit, self._failed)
+            if highest <= lowest * (1 + _CLOSE * Fraction(3, 2)):
+                break
+            rate = rounded_down(limit * (1 - away) if guess is None else min(guess, limit * (1 - away)))
+            if rate >= highest or rate <= lowest * (1 + _CLOSE / 4):  # between what is proved and what could not be
+                rate = rounded_down((lowest + highest) / 2)
+            found, guess = self._evaluate(rate), None
+            if found.loss <= self._epsilon:
+                self._best = (rate, found)
+                if self._failed is None:
+                    away /= 8
+            elif self._worst_at(rate) <= self._epsilon:  # not proved; a pair that was found lowers the limit instead
+                self._failed = rate
+                away = min(away * _FARTHER, Fraction(1, 2))
+                if found.how != "classic":  # the bound nearly falls with the rate
+                    guess = rate * (self._epsilon / found.loss) * (1 - _CLOSE / 2)
+        return self._result()
+
+    def _begin_with_older_certificate(self) -> None:
+        """Exponential weights by Hamming distance have a certificate of their own: never end below it."""
+        weighting = self._weighting
+        if not weighting.cost.is_hamming or weighting.cost.period > 1 or weighting.balanced:
+            return
+        older = certified_rate(
+            weighting.language, epsilon=self._epsilon, adjacency=weighting.farthest, with_prior=weighting.with_prior
+        )
+        if older.rate > self._classic and older.loss <= self._epsilon:
+            self._best = (older.rate, ProvedLoss(older.loss, older.how))
+
+    def _evaluate(self, rate: Fraction) -> ProvedLoss:
+        begin = 1000 * self._evaluated
+
+        def heard(done: int, of: int) -> None:
+            self._progress(begin + 1000 * done // max(of, 1), 1000 * self._evaluations)
+
+        heard(0, 1)
+        found = proved_loss(self._weighting, rate, epsilon=self._epsilon, nodes=self._nodes, progress=heard)
+        self._evaluated = min(self._evaluated + 1, self._evaluations - 1)
+        if found.farthest is not None and 0 < found.farthest < self._weighting.farthest:
+            period, largest = self._weighting.cost.period, found.farthest * self._weighting.largest_step
+            if period == 1:
+                self._limit = max(self._limit, self._epsilon / largest)
+        if self._nodes != 0:
+            self._pairs += [worse_pair(self._weighting, rate, pair)[1] for pair in found.pairs]
+        return found
+
+    # --- the lower end ---------------------------------------------------------------------------
+
+    def _losses_at(self, rate: Fraction) -> list[float]:
+        if not self._pairs:
+            return []
+        words, others = np.stack([one for one, _ in self._pairs]), np.stack([two for _, two in self._pairs])
+        return [float(loss) for loss in pair_losses(self._weighting, rate, words, others)]
+
+    def _worst_at(self, rate: Fraction) -> float:
+        return max(self._losses_at(rate), default=0.0)
+
+    def _ruled_out(self) -> Fraction:
+        """A rate at which a known pair loses ε, to four digits; the limit where no pair does below it."""
+        if self._worst_at(self._limit) <= self._epsilon:
+            return self._limit
+        low, high = self._classic, self._limit
+        while high - low > low / 10_000:
+            middle = rounded_down((low + high) / 2)
+            if self._worst_at(middle) > self._epsilon:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    # --- answers ---------------------------------------------------------------------------------
+
+    def _result(self) -> CertifiedRate:
+        if self._best is None:
+            found = self._evaluate(self._classic)
+            return self._certificate(self._classic, min(found.loss, self._epsilon), found)
+        rate, found = self._best
+        return self._certificate(rate, found.loss, found)
+
+    def _certificate(self, rate: Fraction, loss: Fraction, found: ProvedLoss) -> CertifiedRate:
+        losses = self._losses_at(rate)
+        worst = max(range(len(losses)), key=lambda k: losses[k]) if losses else None
+        return CertifiedRate(
+            rate=rate,
+            loss=loss,
+            how=found.how,
+            ratio_bound=max(0.0, float(loss - self._weighting.drops * rate)),
+            worst_found=found.worst_found if worst is None else max(losses[worst], found.worst_found),
+            ruled_out=float(self._ruled_out()),
+            worst_pair=None if worst is None else self._pairs[worst],
+        )
+
+    def proved_anew(self, entry: kept.Entry | None) -> CertifiedRate | None:
+        """A kept rate with the loss that is proved for it here and now; None where it is none, or loses too much.
+
+        Of what was kept the rate is taken as a proposal that must pass the search's own test, once, and the pair as one
+        of two words whose loss is computed anew.
+        """
+        try:
+            rate = exact(entry["rate"]) if entry is not None else Fraction(0)
+        except (KeyError, ParameterError):
+            return None
+        if entry is None or not self._classic <= rate <= self._epsilon * 1000 or rate.denominator > 10**30:
+            return None
+        found = self._evaluate(rate)
+        if found.loss > self._epsilon and rate == self._classic:
+            found = ProvedLoss(self._epsilon, "classic", found.worst_found, found.pairs)
+        if found.loss > self._epsilon and self._weighting.cost.is_hamming and not self._weighting.balanced:
+            weighting = self._weighting
+            if weighting.cost.period == 1:
+                loss, how = certified_loss(
+                    weighting.language, rate=rate, adjacency=weighting.farthest, with_prior=weighting.with_prior
+                )
+                found = ProvedLoss(loss, how, found.worst_found, found.pairs)
+        if found.loss > self._epsilon:
+            return None
+        self._pairs += self._kept_pair(entry.get("pair", ""))
+        return self._certificate(rate, found.loss, found)
+
+    def _kept_pair(self, text: str) -> list[Pair]:
+        """The kept pair, if it is one of two adjacent words."""
+        language = self._weighting.language
+        try:
+            words = np.array([[int(code) for code in word.split()] for word in text.split("|")], dtype=np.int32)
+        except ValueError:
+            return []
+        if words.shape != (2, language.length) or words.min() < 0 or words.max() >= len(language.alphabet):
+            return []
+        adjacent = 0 < int((words[0] != words[1]).sum()) <= self._weighting.adjacency
+        if not adjacent or not is_feasible(language, words).all():
+            return []
+        if language.public_start and words[0, 0] != words[1, 0]:
+            return []
+        return [(words[0], words[1])]

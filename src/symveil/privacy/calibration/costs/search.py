@@ -1,0 +1,499 @@
+"""Best-first search for the worst block: what is proved, and the worst pair of words that was found.
+
+See docs/theory/two-sided.md, *Refinement*. A node is a set of pairs of words that differ in one block: the block,
+some symbols before it and after it, and a range of positions. Its bound holds for all of its words. The node with the
+largest bound is split: first its positions, then by the symbol before or the symbol after, whichever side is the less
+certain. A dive follows the likeliest child down to two words, whose loss is a lower bound. What is proved at any moment
+is the largest bound that is left, so that the search may stop whenever it likes.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from symveil.privacy.calibration.costs.blocks import Groups, Kind, block_groups, classes, tail_of
+from symveil.privacy.calibration.costs.boxes import Boxes, left_boxes, longest_window, right_boxes
+from symveil.privacy.calibration.costs.contexts import context_bounds, extended, left_contexts, right_contexts
+from symveil.privacy.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
+from symveil.privacy.calibration.costs.nodes import children_bounds
+from symveil.privacy.calibration.costs.roots import root_bounds
+from symveil.privacy.calibration.costs.steps import total_of_word
+
+_MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts
+_GROUPS_AT_ONCE = 512
+_FIRST_DIVES = 3
+_TOLD_EVERY = 64
+_MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
+_CONTEXT_WORK = 6e6  # multiplications for one block
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPair:
+    """Two words (the symbols after their start), the state they start from, and ln Z(v)/Z(w)."""
+
+    start: int
+    own: tuple[int, ...]
+    other: tuple[int, ...]
+    log_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """All pairs of words with these symbols around a block that begins at one of the steps low … high."""
+
+    low: int
+    high: int
+    lead: int  # how many symbols before the block are known
+    left: int  # the window before the first known symbol: its row in the boxes
+    own: tuple[int, ...]
+    other: tuple[int, ...]
+    right: int  # w's window after the last known symbol: its row
+    right_other: int  # v's state at the end of that window; −1 where it has none
+    same_start: bool  # whether w and v agree on everything before the block
+    spare: int  # how many differences they may still have after it
+    cost: float  # D(p, q)
+    ratio: float = math.inf
+    nominal: float = 0.0
+    before: float = 0.0  # first-order terms: how much is lost to what is not known before and after
+    after: float = 0.0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What is known of one kind of block: no pair exceeds `high` (as ln), and `pair` attains `low`."""
+
+    high: float = -math.inf
+    low: float = -math.inf
+    pair: FoundPair | None = None
+    nodes: int = 0
+    exists: bool = False
+
+
+class _Contexts:
+    """Symbols around the blocks of one class: all ways to go on that are not yet proved, a symbol longer at a time."""
+
+    def __init__(self, search: BlockSearch, root: Node, kind: Kind) -> None:
+        self._search = search
+        self._low, self._span = root.low, root.high - root.low
+        self._end = root.low + kind.length + tail_of(search.graph, kind) - 1  # the step of the last symbol
+
+    def room(self, symbols: int) -> tuple[int, int] | None:
+        """How many of them there are on each side; None where that is not the same at all positions of the class."""
+        graph = self._search.graph
+        before, after = min(symbols, self._low - 1), min(symbols, graph.steps - self._end - self._span)
+        if self._span and (before < symbols or after < symbols):
+            return None
+        metric = graph.metric_at[self._low - before : self._end + after + 1]
+        shifted = graph.metric_at[self._low - before + self._span : self._end + after + 1 + self._span]
+        return (before, after) if np.array_equal(metric, shifted) else None
+
+    def longer(self, boxes: Boxes, state: int, paths: Integers, kept: Booleans) -> tuple[Integers, Integers]:
+        """The kept paths, each with one more state known, and which row each comes from."""
+        return extended(boxes.rows.first, boxes.rows.other, state, paths, kept)  # type: ignore[no-any-return]
+
+    def boxes_before(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
+        """l and ω at the state before the block, a column for each path."""
+        search, graph = self._search, self._search.graph
+        kappa, following, _ = graph.automaton
+        boxes, step = search.left, self._low - 1
+        anchor = step - max(0, paths.shape[1] - boxes.rows.longest)
+        return left_contexts(  # type: ignore[no-any-return]
+            graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels, kappa, following,
+            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
+            boxes.rows.state, boxes.rows.longest, step, state, paths,
+        )  # fmt: skip
+
+    def boxes_after(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
+        """l' and ω' at the state after the block, a column for each path."""
+        search, graph = self._search, self._search.graph
+        kappa, following, _ = graph.automaton
+        boxes = search.right
+        anchor = self._end + max(0, paths.shape[1] - boxes.rows.longest)
+        return right_contexts(  # type: ignore[no-any-return]
+            graph.first, graph.other, graph.weight, graph.symbol, graph.levels, kappa, following,
+            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
+            boxes.rows.state, boxes.rows.longest, self._end, state, paths,
+        )  # fmt: skip
+
+
+class BlockSearch:
+    """The search over one graph at one rate; boxes are computed once."""
+
+    def __init__(
+        self, graph: CostGraph, adjacency: int, *, largest_step: float, near_ends: int = 2, window: int | None = None
+    ) -> None:
+        self.graph = graph
+        self.adjacency = adjacency
+        self._largest_step = largest_step  # what two symbols cost at most that adjacent words can have
+        self._near_ends = near_ends
+        costs = graph.weights.costs
+        self._rate = float(graph.weights.rate)
+        self._period = costs.period
+        self._value = np.array([float(value) for value in costs.values])
+        kept = max(near_ends, adjacency + 2)
+        longest = longest_window(graph) if window is None else window
+        self.left: Boxes = left_boxes(graph, kept, longest)
+        self.right: Boxes = right_boxes(graph, kept, longest)
+        kappa, following, _ = graph.automaton
+        self._arrays = (
+            graph.back, graph.earlier, graph.earlier_weight, graph.first, graph.other, graph.weight, graph.symbol,
+            graph.levels, kappa, following, graph.metric_at,
+        )  # fmt: skip
+        self._boxes = (
+            self.left.low, self.left.high, self.left.valid, self.right.low, self.right.high, self.right.valid,
+        )  # fmt: skip
+
+    # --- one kind of block ---------------------------------------------------------------------------
+
+    def largest(
+        self, kind: Kind, *, target: float, nodes: int, stop_at: float = math.inf, tolerance: float = 0.0,
+        heard: Callable[[float], None] | None = None,
+    ) -> Outcome:  # fmt: skip
+        """The largest rate·D + ln Z(v)/Z(w) of a kind of block (for staircases without the first term), proved.
+
+        Nothing below `target` is of interest. At most `nodes` nodes are split; the search also ends as soon as a pair
+        above `stop_at` is found, or as what is proved exceeds what was found by no more than `tolerance`. `heard` is
+        told which share of the nodes is spent, and may raise an exception.
+        """
+        outcome = Outcome()
+        roots: list[Node] = []
+        settled = max(target, self._least(kind))  # the largest bound of what is not in the heap
+        for low, high in classes(self.graph, kind, self._near_ends):
+            if heard is not None:
+                heard(0.0)
+            groups = block_groups(self.graph, kind, low, high, self.adjacency)
+            if groups is None:
+                outcome.exists = True
+                settled = max(settled, self._classic(kind))
+                continue
+            roots += self._roots(kind, groups, low, high, settled, outcome)
+        heap = [(-self._value_of(node), number, node) for number, node in enumerate(roots)]
+        heapq.heapify(heap)
+        at_first = max(settled, -heap[0][0] if heap else -math.inf)  # the bound of all roots
+        if len(heap) > _MANY_ROOTS:
+            heap = heapq.nsmallest(_MANY_ROOTS + 1, heap)
+            settled = max(settled, -heap.pop()[0])
+        if nodes:
+            for node in heapq.nlargest(_FIRST_DIVES, roots, key=lambda node: self._value_of(node, nominal=True)):
+                self._dive(node, kind, outcome)
+        counter, dives = len(roots), 0
+        while heap and outcome.nodes < nodes and outcome.low <= stop_at:
+            floor = max(settled, outcome.low + tolerance)
+            if -heap[0][0] <= floor:
+                break
+            _, _, node = heapq.heappop(heap)
+            if heard is not None and outcome.nodes % _TOLD_EVERY == 0:
+                heard(outcome.nodes / nodes)
+            outcome.nodes += 1
+            if 8 * dives <= outcome.nodes and node.nominal > 0 and self._value_of(node, nominal=True) > outcome.low:
+                self._dive(node, kind, outcome)
+                dives += 1
+                floor = max(settled, outcome.low + tolerance)
+            children = self._split(node, kind, floor)
+            if children is None:  # a single pair: its bound is its value, up to rounding
+                self._note(node, outcome)
+                settled = max(settled, self._value_of(node))
+                continue
+            for child in children:
+                counter += 1
+                heapq.heappush(heap, (-self._value_of(child), counter, child))
+        # what was left out lies below one of these; both only grew since
+        left = max(settled, outcome.low + tolerance, -heap[0][0] if heap else -math.inf)
+        outcome.high = min(left, at_first)
+        return outcome
+
+    def _split(self, node: Node, kind: Kind, floor: float) -> list[Node] | None:
+        """Nodes that cover this one, those that keep within `floor` left out; None where it is a single pair."""
+        nothing_known = max(node.left, node.right) < self.graph.size and node.lead == 0
+        if nothing_known and len(node.own) == kind.length + tail_of(self.graph, kind):
+            found = self._in_contexts(node, kind, floor)
+            if found is not None:
+                return found
+        parts = self._parts(node)
+        if parts is None:
+            return None
+        lowest, _ = self._limits(node.cost, floor)
+        return [child for child in self._bounded(parts, node, kind, floor) if child.ratio > lowest]
+
+    def _least(self, kind: Kind) -> float:
+        """What a block is worth where Z(v) ≤ Z(w): pairs are not looked at below that."""
+        return 0.0 if self._period > 1 else self._rate * self._largest_step * kind.length * (1 + 2.0**-40)
+
+    def _classic(self, kind: Kind) -> float:
+        """What the triangle inequality gives for any block of this length."""
+        most = self._largest_step * kind.length
+        if self._period > 1:
+            return self._rate * math.ceil(most / self._period) * (1 + 2.0**-40)
+        return 2 * self._rate * most * (1 + 2.0**-40)
+
+    def _value_of(self, node: Node, *, nominal: bool = False) -> float:
+        """rate·D + ln R, or ln R for a staircase, rounded up."""
+        ratio = node.nominal if nominal else node.ratio
+        logarithm = math.log(ratio) * (1 + 2.0**-50) + 2.0**-50 if 0 < ratio < math.inf else math.inf
+        return logarithm if self._period > 1 else logarithm + self._rate * node.cost * (1 + 2.0**-50)
+
+    def _limits(self, cost: float, target: float) -> tuple[float, float]:
+        steps = cost if self._period == 1 else math.ceil(cost / self._period)
+        room = target - (self._rate * cost if self._period == 1 else 0.0)
+        floor = max(1.0, math.exp(min(room, 600.0)) * (1 - 2.0**-40))
+        return floor, math.exp(min(self._rate * steps, 600.0)) * (1 + 2.0**-40)
+
+    # --- roots ---------------------------------------------------------------------------------------
+
+    def _roots(self, kind: Kind, groups: Groups, low: int, high: int, target: float, outcome: Outcome) -> list[Node]:
+        nodes = []
+        last = kind.length + tail_of(self.graph, kind) - 1
+        left_slots = np.array(self.left.slots(low - 1, high - 1))
+        right_slots = np.array(self.right.slots(low + last, high + last))
+        for begin in range(0, len(groups.row), _GROUPS_AT_ONCE):
+            part = groups.part(begin, min(begin + _GROUPS_AT_ONCE, len(groups.row)))
+            found, some = root_bounds(
+                *self._arrays, *self._boxes, left_slots, right_slots,
+                part.first, part.row, part.spare, part.paths, part.end, part.may_own, part.may_other, part.apart,
+                low, kind.length, self._value, self._rate, self._period, target, self.graph.rounding,
+            )  # fmt: skip
+            outcome.exists = outcome.exists or bool(some)
+            for row in found:
+                group, i, j = int(row[0]), int(row[1]), int(row[2])
+                own, other = tuple(part.paths[i].tolist()), tuple(part.paths[j].tolist())
+                nodes.append(
+                    Node(
+                        low=low, high=high, lead=0, left=int(part.row[group]), own=own, other=other,
+                        right=int(part.end[i]), right_other=int(part.end[j]),
+                        same_start=bool(part.origin[i] == part.origin[j]), spare=int(part.spare[group]),
+                        cost=self._cost(low, own, other), ratio=float(row[3]), nominal=float(row[4]),
+                        before=float(row[5]), after=float(row[6]),
+                    )
+                )  # fmt: skip
+        return nodes
+
+    def _cost(self, begin: int, own: tuple[int, ...], other: tuple[int, ...]) -> float:
+        levels, metric_at = self.graph.levels, self.graph.metric_at
+        pairs = enumerate(zip(own, other, strict=True))
+        return float(sum(self._value[levels[metric_at[begin + k], one, two]] for k, (one, two) in pairs))
+
+    # --- contexts ------------------------------------------------------------------------------------
+
+    def _in_contexts(self, root: Node, kind: Kind, floor: float) -> list[Node] | None:
+        """A root with a few symbols on both sides, all at once; None where its positions must be split first."""
+        contexts = _Contexts(self, root, kind)
+        lowest, largest = self._limits(root.cost, floor)
+        largest = max(largest, lowest)
+        own, other = np.array(root.own, dtype=np.int64), np.array(root.other, dtype=np.int64)
+        before = after = np.empty((1, 0), dtype=np.int64)
+        row, column = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        found = np.zeros((1, 6))
+        width = self.graph.size * self.graph.phases
+        symbols = 0
+        while True:
+            symbols += 1
+            room = contexts.room(symbols)
+            if room is None or room == (before.shape[1], after.shape[1]):
+                break
+            kept = np.zeros(len(before), dtype=np.bool_)
+            kept[row] = True
+            kept_after = np.zeros(len(after), dtype=np.bool_)
+            kept_after[column] = True
+            longer = (
+                contexts.longer(self.left, root.left, before, kept)
+                if room[0] > before.shape[1]
+                else (before[kept], np.flatnonzero(kept))
+            )
+            longer_after = (
+                contexts.longer(self.right, root.right, after, kept_after)
+                if room[1] > after.shape[1]
+                else (after[kept_after], np.flatnonzero(kept_after))
+            )
+            moves = 2 * symbols * len(self.graph.other) * self.graph.phases
+            if float(len(longer[0])) * len(longer_after[0]) * width > _CONTEXT_WORK or (
+                float(len(longer[0]) + len(longer_after[0])) * moves > _CONTEXT_WORK
+            ):
+                break
+            still = np.zeros((len(before), len(after)), dtype=np.bool_)
+            still[row, column] = True
+            before, after = longer[0], longer_after[0]
+            there, least, wide = contexts.boxes_before(root.left, before)
+            there_after, end_least, end_wide = contexts.boxes_after(root.right, after)
+            still = still[longer[1]][:, longer_after[1]] & there[:, None] & there_after[None, :]
+            if not still.any():
+                found = np.empty((0, 6))
+                break
+            found = context_bounds(
+                *self._arrays, own, other, root.low, kind.length, least, wide, end_least, end_wide, still,
+                lowest, largest, self.graph.rounding,
+            )  # fmt: skip
+            row, column = found[:, 0].astype(np.int64), found[:, 1].astype(np.int64)
+            if not len(found) or len(found) > _MANY_CONTEXTS:
+                break
+        if symbols == 1 and room is None:
+            return None
+        if not before.shape[1] and not after.shape[1]:
+            return None
+        return self._with_contexts(root, before, after, found)
+
+    def _with_contexts(self, root: Node, before: Integers, after: Integers, found: Floats) -> list[Node]:
+        graph = self.graph
+        nodes = []
+        window, window_after = self.left.rows, self.right.rows
+        for i, j, ratio, nominal, left_term, right_term in found.tolist():
+            earlier, later = before[int(i)], after[int(j)]
+            moved = window.state[earlier[window.longest :]]
+            lead = tuple(graph.symbol[[*moved[:-1][::-1], root.left]].tolist()) if len(moved) else ()
+            tail = tuple(graph.symbol[window_after.state[later[window_after.longest :]]].tolist())
+            other_state = root.right_other
+            for symbol in graph.symbol[window_after.farthest[later]].tolist():
+                other_state = self._followed(other_state, symbol)
+            if other_state < 0 and (graph.is_chain or root.spare == 0):
+                continue
+            nodes.append(
+                replace(
+                    root, lead=len(moved), left=int(earlier[-1]) if len(earlier) else root.left,
+                    own=lead + root.own + tail, other=lead + root.other + tail,
+                    right=int(later[-1]) if len(later) else root.right, right_other=other_state,
+                    ratio=min(root.ratio, ratio), nominal=nominal, before=left_term, after=right_term,
+                )
+            )  # fmt: skip
+        return nodes
+
+    def _followed(self, state: int, symbol: int) -> int:
+        """Where a symbol leads, or −1."""
+        if state < 0:
+            return -1
+        graph = self.graph
+        following = graph.other[graph.first[state] : graph.first[state + 1]]
+        reached = following[graph.symbol[following] == symbol]
+        return int(reached[0]) if len(reached) else -1
+
+    # --- refinement ----------------------------------------------------------------------------------
+
+    def _parts(self, node: Node) -> list[Node] | None:
+        graph = self.graph
+        depth, end = node.low - 1 - node.lead, node.low + len(node.own) - 1 - node.lead
+        span = node.high - node.low
+        known, known_after = int(self.left.rows.length[node.left]), int(self.right.rows.length[node.right])
+        if span:
+            many = (
+                self.left.slot_of[depth] != self.left.slot_of[depth + span]
+                or self.right.slot_of[end] != self.right.slot_of[end + span]
+                or depth == known
+                or end + span + known_after == graph.steps
+            )
+            if many or not self._one_metric(node):
+                middle = (node.low + node.high) // 2
+                return [replace(node, high=middle), replace(node, low=middle + 1)]
+        if depth == known and end + known_after == graph.steps:
+            return None
+        forwards = depth == known or (end + known_after < graph.steps and node.after > node.before)
+        return self._with_symbol_after(node) if forwards else self._with_symbol_before(node)
+
+    def _one_metric(self, node: Node) -> bool:
+        """Whether the costs at the known steps and the two beside them are the same at all positions of a node."""
+        begin, end = node.low - 1 - node.lead, node.low + len(node.own) - node.lead
+        span = node.high - node.low
+        metric_at = self.graph.metric_at
+        return bool((metric_at[begin : end + 1] == metric_at[begin + span : end + span + 1]).all())
+
+    def _with_symbol_before(self, node: Node) -> list[Node]:
+        rows = self.left.rows
+        longer = rows.longer(node.left).tolist()
+        if rows.length[node.left] < rows.longest:
+            return [replace(node, left=row) for row in longer]
+        symbol = int(self.graph.symbol[rows.state[node.left]])  # the anchor moves away: its own symbol is now a step
+        own, other = (symbol, *node.own), (symbol, *node.other)
+        return [replace(node, lead=node.lead + 1, left=row, own=own, other=other) for row in longer]
+
+    def _with_symbol_after(self, node: Node) -> list[Node]:
+        graph, rows = self.graph, self.right.rows
+        moves = rows.length[node.right] == rows.longest
+        # v goes on with the same symbol: always on a chain, elsewhere where no other difference may follow
+        bound = graph.is_chain or node.spare == 0
+        parts = []
+        for row in rows.longer(node.right).tolist():
+            other_state = self._followed(node.right_other, int(graph.symbol[rows.farthest[row]]))
+            if other_state < 0 and bound:
+                continue
+            step = (int(graph.symbol[rows.state[row]]),) if moves else ()
+            parts.append(
+                replace(node, own=node.own + step, other=node.other + step, right=row, right_other=other_state)
+            )
+        return parts
+
+    def _bounded(self, parts: list[Node], parent: Node, kind: Kind, floor: float) -> list[Node]:
+        if not parts:
+            return []
+        lowest, largest = self._limits(parent.cost, floor)
+        left_slots, right_slots = np.empty((len(parts), 2), dtype=np.int64), np.empty((len(parts), 2), dtype=np.int64)
+        begin = np.empty(len(parts), dtype=np.int64)
+        for k, part in enumerate(parts):
+            begin[k] = part.low - part.lead
+            end = begin[k] + len(part.own) - 1
+            span = part.high - part.low
+            left_slots[k] = self.left.slots(begin[k] - 1, begin[k] - 1 + span)
+            right_slots[k] = self.right.slots(end, end + span)
+        lead = parts[0].lead
+        results = children_bounds(
+            *self._arrays, *self._boxes,
+            np.array([part.own for part in parts], dtype=np.int64),
+            np.array([part.other for part in parts], dtype=np.int64),
+            begin, lead, lead + kind.length,
+            np.array([part.left for part in parts], dtype=np.int64),
+            np.array([part.right for part in parts], dtype=np.int64),
+            left_slots, right_slots, lowest, max(largest, lowest), self.graph.rounding,
+        )  # fmt: skip
+        children = []
+        known = len(parts[0].own) <= self.graph.longest_node  # beyond, roundings are not known: the parent's bound
+        for part, (ratio, nominal, before, after) in zip(parts, results.tolist(), strict=True):
+            if not known:
+                children.append(replace(part, ratio=parent.ratio, nominal=nominal if nominal > 0 else parent.nominal))
+            elif ratio > 0:
+                children.append(
+                    replace(part, ratio=min(parent.ratio, ratio), nominal=nominal, before=before, after=after)
+                )
+        return children
+
+    # --- lower bounds --------------------------------------------------------------------------------
+
+    def _dive(self, node: Node, kind: Kind, outcome: Outcome) -> None:
+        """Follow the child with the largest nominal ratio to a single pair of words."""
+        while True:
+            parts = self._parts(node)
+            if parts is None:
+                self._note(node, outcome)
+                return
+            children = self._bounded(parts, node, kind, -math.inf)
+            if not children:
+                return
+            # two feasible words, where that is still possible
+            node = max(children, key=lambda child: (child.right_other >= 0, child.nominal))
+
+    def _note(self, node: Node, outcome: Outcome) -> None:
+        """Remember a single pair, if it is one of two feasible words and the worst so far."""
+        if not node.same_start or node.right_other < 0 or not self.graph.live[self.graph.steps, node.right_other]:
+            return
+        before, after = self.left.rows.known(node.left), self.right.rows.known(node.right)[::-1]
+        lead = tuple(self.graph.symbol[before[1:]].tolist())
+        tail = tuple(self.graph.symbol[after[1:]].tolist())
+        own, other = lead + node.own + tail, lead + node.other + tail
+        log_ratio = self.log_ratio(before[0], own, other)
+        value = log_ratio if self._period > 1 else log_ratio + self._rate * node.cost
+        if value > outcome.low:
+            outcome.low = value
+            outcome.pair = FoundPair(before[0], own, other, log_ratio)
+
+    def log_ratio(self, start: int, own: tuple[int, ...], other: tuple[int, ...]) -> float:
+        """ln Z(v)/Z(w) of two words, in floats."""
+        graph = self.graph
+        kappa, following, phase = graph.automaton
+        totals = [
+            total_of_word(
+                graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels, kappa, following,
+                graph.metric_at, np.array(word, dtype=np.int64), start, phase, graph.final, graph.steps,
+            )
+            for word in (own, other)
+        ]  # fmt: skip
+        return float(totals[1] - totals[0])

@@ -1,0 +1,58 @@
+"""Words to compare mechanisms by: feasible words of the public model, uniform, from a fixed seed.
+
+Nothing secret is read: a comparison that looked at the words to be released would itself be a release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from symveil.languages.run_draws import draw_rows
+from symveil.languages.run_weights import RunWeights
+from symveil.languages.runs import RunLanguage
+from symveil.models.word import Codes
+from symveil.randomness import NotPrivateSeededBits
+
+_SEED = 11
+
+
+def uniform_words(language: RunLanguage, count: int) -> Codes:
+    """`count` words of a model, each of its words as likely as any other, always the same ones.
+
+    Parameters
+    ----------
+    language
+        The feasible words; a public start is drawn too.
+    count
+        How many.
+
+    >>> import symveil as sv
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> words = uniform_words(sv.runs(chain, length=3), 4000)
+    >>> np.unique(words, axis=0).shape                           # aaa aab aba baa bab
+    (5, 3)
+    """
+    hidden = replace(language, public_start=False)
+    # weights that do not depend on the word: what is drawn around any word is uniform
+    around = np.repeat(any_word(language)[None, :], count, axis=0)
+    return draw_rows(RunWeights(language=hidden, rate=Fraction(0)), around, NotPrivateSeededBits(_SEED))
+
+
+def any_word(language: RunLanguage) -> Codes:
+    """The first word of a language, by the order of codes.
+
+    >>> import symveil as sv
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> any_word(sv.runs(chain, length=3)).tolist()
+    [0, 0, 0]
+    """
+    graph, state = language.graph, language.graph.start
+    word = np.empty(language.length, dtype=np.int32)
+    for position in range(language.length):
+        alive = language.alive[language.length - position - 1]
+        edge = next(edge for edge in graph.edges(state) if alive[graph.target[edge]])
+        word[position], state = graph.symbol[edge], int(graph.target[edge])
+    return word
