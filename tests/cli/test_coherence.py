@@ -60,6 +60,10 @@ OTHER_MEANING = {
     ("--metric", "ledger grant"): "of the same",
     ("--public-start", "ledger grant"): "of the same",
     ("--person", "privatize"): "a column; in the ledger's commands, a name",
+    ("--person", "enforce"): "a column",
+    ("--on-unknown", "enforce"): "observations; in privatize, sequences",
+    ("--top", "estimate"): "rows; in compare, patterns",
+    ("--places", "compare"): "for distances and zones; elsewhere, for what symbols cost",
     ("--length", "enforce"): "a bound on observations; in audit, the length of the words",
     ("--separator", "release"): "of a typed word; elsewhere, of a file in wide form",
     ("--separator", "explain"): "of a typed word",
@@ -68,7 +72,7 @@ OTHER_MEANING = {
     ("--model", "check"): "the manifest names the model; this is where it has been moved to",
 }
 # one meaning, said of different things
-OTHER_WORDS = {"--out", "--draw", "--person", "--length"}
+OTHER_WORDS = {"--out", "--draw", "--plot", "--person", "--length"}
 
 
 def test_options_of_one_name_are_one_option() -> None:

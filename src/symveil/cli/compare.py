@@ -10,8 +10,15 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import print_json, print_notes, print_table, require_suffix
-from symveil.cli.single_options import event_options, json_option, out_option, wide_form_options
-from symveil.cli.values import PATH, WHOLE_NUMBER
+from symveil.cli.single_options import (
+    event_options,
+    file_option,
+    json_option,
+    number_option,
+    out_option,
+    wide_form_options,
+)
+from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -24,11 +31,11 @@ _SIZES = re.compile(r"(\d{1,3})(?:\.\.(\d{1,3}))?")
 @click.argument("true", metavar="TRUE", type=PATH)
 @click.argument("private", metavar="PRIVATE", type=PATH)
 @out_option("The report, as HTML", required=False)
-@click.option("--places", metavar="FILE", type=PATH, help="Where symbols lie: CSV with symbol, x, y.")
+@file_option("--places", text="Where symbols lie: CSV with symbol, x, y.")
 @click.option(
     "--zones", metavar="G|FILE", help="Zones: a grid such as 6 or 6x4 over the places, or CSV with symbol, zone."
 )
-@click.option("--top", metavar="N", type=WHOLE_NUMBER, default=100, show_default=True, help="How many patterns count.")
+@number_option("--top", "N", text="How many patterns count.", default=100)
 @click.option("--patterns", metavar="K|K..L", default="2..5", show_default=True, help="Symbols in a pattern.")
 @wide_form_options
 @event_options

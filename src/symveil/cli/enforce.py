@@ -29,6 +29,7 @@ from symveil.cli.single_options import (
     ledger_option,
     number_option,
     out_option,
+    over_budget_option,
     release_id_option,
     secret_option,
 )
@@ -55,9 +56,7 @@ _LONGEST_FRACTION = 60
 @column_options
 @click.option("--person", metavar="COL", help="With --ledger: whose budget an observation is charged to.")
 @ledger_option(required=False)
-@choice_option(
-    "--over-budget", of=("error", "drop"), text="With --ledger: what happens to persons with too little budget."
-)
+@over_budget_option
 @choice_option(
     "--on-unknown",
     of=("error", "drop-sequence"),

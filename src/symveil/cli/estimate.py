@@ -8,8 +8,8 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import print_json, print_notes, print_table, require_different, require_suffix
-from symveil.cli.single_options import json_option, out_option
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.single_options import choice_option, file_option, json_option, number_option, out_option
+from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
 _SHOWN = 50
@@ -23,22 +23,18 @@ _SHOWN = 50
     required=True,
     help="One of visits, first, last, positions, ngrams:K, transitions, od, lengths, presence, directly-follows.",
 )
-@click.option("--manifest", metavar="FILE", type=PATH, help="The manifest, if it does not lie beside the private file.")
+@file_option("--manifest", text="The manifest, if it does not lie beside the private file.")
 @click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
-@click.option(
+@choice_option(
     "--target",
-    type=OneOf(("file", "population")),
-    default="file",
-    show_default=True,
-    help="These sequences, or as many of the population that they are a sample of.",
+    of=("file", "population"),
+    text="These sequences, or as many of the population that they are a sample of.",
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
 @click.option("--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover.")
-@click.option(
-    "--top", metavar="N", type=WHOLE_NUMBER, help="So many of the largest rows; by default 50 in a table, all in JSON."
-)
+@number_option("--top", "N", text="So many of the largest rows; by default 50 in a table, all in JSON.")
 @out_option("All rows, as .csv, .parquet or .json", required=False)
-@click.option("--plot", metavar="FILE", type=PATH, help="A picture (.svg): bars with intervals, or a map of pairs.")
+@file_option("--plot", text="A picture (.svg): bars with intervals, or a map of pairs.")
 @json_option
 def estimate_command(
     private: Path,

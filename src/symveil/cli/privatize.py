@@ -16,6 +16,7 @@ from symveil.cli.single_options import (
     json_option,
     ledger_option,
     out_option,
+    over_budget_option,
     release_id_option,
     size_options,
     spreadsheet_option,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @column_options
 @click.option("--person", metavar="COL", help="Whose budget a sequence is charged to; by default its own.")
 @ledger_option(required=False)
-@choice_option("--over-budget", of=("error", "drop"), text="What happens to persons with too little budget.")
+@over_budget_option
 @choice_option(
     "--on-unknown",
     of=("error", "drop-sequence"),

@@ -45,6 +45,10 @@ spreadsheet_option = click.option(
     help="CSV: an apostrophe before cells that a spreadsheet takes for formulas, such as =1+1. It changes values.",
 )
 
+over_budget_option = choice_option(
+    "--over-budget", of=("error", "drop"), text="What happens to persons with too little budget."
+)
+
 secret_option = click.option(
     "--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable."
 )
