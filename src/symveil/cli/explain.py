@@ -118,6 +118,8 @@ def _print(explanation: Explanation) -> None:
     if explanation.protection:
         near = explanation.protection.neighbours_within_adjacency
         facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
+    if mechanism.chosen_because:
+        facts.append(("chosen", mechanism.chosen_because))
     if mechanism.given_up:
         facts.append(("given up", mechanism.given_up))
     if law.bounds:

@@ -57,6 +57,7 @@ class Explanation:
             "certificate": self.certificate.document() if self.certificate else None,
             "parameters": mechanism.parameters_document(),
             "given_up": mechanism.given_up,
+            "chosen_because": mechanism.chosen_because,
         }
 
 
