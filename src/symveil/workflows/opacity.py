@@ -10,7 +10,7 @@ from pathlib import Path
 from symveil.errors import FileError, ModelError, ParameterError, TooLargeError
 from symveil.files.atomic import write_files
 from symveil.io.models.model_files import load_model
-from symveil.languages.observation import ExplorationProgress, Observed, observer
+from symveil.languages.observation import Observed, Progress, observer
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import Number, at_least
 from symveil.verification.opacity.notions import read_question, read_threshold
@@ -105,7 +105,7 @@ def judge_opacity(
     within: int | None = None,
     exact: bool | None = None,
     notes: list[str] | None = None,
-    progress: ExplorationProgress | None = None,
+    progress: Progress | None = None,
 ) -> OpacityReport:
     """Verify a system and compute the probability of a violation; θ accepts violations less probable than that.
 

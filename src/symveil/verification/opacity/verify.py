@@ -6,7 +6,7 @@ import html
 from collections import deque
 from dataclasses import dataclass, field
 
-from symveil.languages.observation import ExplorationLimit, ExplorationProgress, Observed
+from symveil.languages.observation import ExplorationLimit, Observed, Progress
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, State, estimator
 from symveil.verification.opacity.notions import Question, read_question
@@ -63,7 +63,7 @@ def verify_opacity(
     *,
     notion: str = "weak",
     most_states: int | None = None,
-    progress: ExplorationProgress | None = None,
+    progress: Progress | None = None,
 ) -> OpacityVerdict:
     """Verify current-state, k-step or infinite-step opacity, weak or strong, or initial-state opacity.
 

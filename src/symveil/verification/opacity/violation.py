@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.observation import ExplorationLimit, ExplorationProgress, Observed
+from symveil.languages.observation import ExplorationLimit, Observed, Progress
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numerics.rationals import Number
 from symveil.verification.opacity.absorption import reaching_probability, reaching_probability_within
@@ -75,7 +75,7 @@ def violation_probability(
     within: int | None = None,
     exact: bool | None = None,
     most_states: int | None = None,
-    progress: ExplorationProgress | None = None,
+    progress: Progress | None = None,
 ) -> ViolationProbability:
     """The probability that a run's observation violates opacity: exact, loops included, or between two proved bounds.
 
