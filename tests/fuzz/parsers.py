@@ -18,7 +18,6 @@ import matplotlib.pyplot  # noqa: F401 - pandas' and its own first import warn a
 import networkx  # noqa: F401 - as above
 import pyarrow as pa
 import pyarrow.parquet as pq
-from symveil.workflows.releasing.parameters import RunOptions
 
 from fuzz import examples, kept_calibrations
 from fuzz.ledgers import made_ledger, prepare_ledger, read_ledger
