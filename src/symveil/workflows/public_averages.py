@@ -80,7 +80,7 @@ def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None
     >>> import symveil as sv
     >>> averages = average_over_model(sv.Exponential(sv.words("abc", 3), epsilon=2))
     >>> averages.sentence()
-    'expected error 0.6389; no ε-private mechanism can have less than 0.6389'
+    'expected error 0.639; no ε-private mechanism can have less than 0.639'
     """
     if mechanism.length is None or mechanism.metric != "hamming":
         raise ParameterError("language", expected="words of one public length", found=repr(mechanism.language))

@@ -28,7 +28,7 @@ def least_staircase_error(language: FreeLanguage, epsilon: Fraction, adjacency: 
 
     >>> from symveil.languages.free import words
     >>> float(least_staircase_error(words("abc", 4), Fraction(4), 2).mid())         # doctest: +ELLIPSIS
-    0.6737...
+    0.67366...
     """
     with precision(2 * STANDARD_PRECISION):
         counts = language.count_balls()

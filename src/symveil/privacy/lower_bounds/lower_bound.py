@@ -45,7 +45,7 @@ class LowerBound:
 
     >>> import symveil as sv
     >>> print(sv.lower_bound(sv.words("abc", 4), epsilon=4, adjacency=2))
-    no ε-private mechanism has an expected error below 0.673659 (proved; average over the uniform prior)
+    no ε-private mechanism has an expected error below 0.673666 (proved; average over the uniform prior)
     """
 
     value: float

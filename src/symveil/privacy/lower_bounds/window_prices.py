@@ -17,8 +17,9 @@ from symveil.privacy.lower_bounds.windows import Windows, windows
 
 # Windows with more words have price 0: the search would take too long.
 _MOST_WORDS = 200
-# In cells, squares of numbers of words: all searches together; and the share of one that serves a single position.
-_MOST_WORK, _QUICK_WORK = 6_000_000, 400_000
+# In squares of numbers of words, times eighths of the number of outputs of the tile: all searches together; and the
+# share of one that serves a single position.
+_MOST_WORK, _QUICK_WORK = 6_000_000, 1_000_000
 # Words of all contexts of a window together; beyond it the window is not looked at.
 _MOST_ROWS, _QUICK_ROWS = 1_000_000, 200_000
 _SHARE_FOR_ONE = 0.1
@@ -47,14 +48,21 @@ class _Contexts:
                 numbers[key] = len(self.patterns)
                 self.patterns.append(Pattern(words, weights))
             self.pattern_of[context] = numbers[key]
-        sizes = np.array([len(pattern.words) for pattern in self.patterns], dtype=np.int64)
-        self.cells = np.where(sizes <= _MOST_WORDS, sizes**2, 0)
+        self.sizes = np.array([len(pattern.words) for pattern in self.patterns], dtype=np.int64)
         self.prices: dict[tuple[int, int], Floats] = {}
 
     def missing(self, tile: slice, needed: Integers) -> Integers:
         """The patterns among `needed` whose price for a tile is not known yet."""
         known = self.prices.setdefault((tile.start, tile.stop), np.full(len(self.patterns), np.nan))
         return np.flatnonzero(np.isnan(known) & np.isin(np.arange(len(known)), needed))
+
+    def work(self, tile: slice, numbers: Integers) -> float:
+        """What the search for the prices of a tile in some patterns costs; the largest ones are not searched."""
+        searched = [number for number in numbers.tolist() if self.sizes[number] <= _MOST_WORDS]
+        outputs = [len(np.unique(self.patterns[number].words[:, tile], axis=0)) for number in searched]
+        return float(
+            sum(self.sizes[number] ** 2 * max(each, 8) / 8 for number, each in zip(searched, outputs, strict=True))
+        )
 
 
 class WindowPrices:
@@ -139,8 +147,9 @@ class WindowPrices:
     def _affordable(self, contexts: _Contexts, tile: slice, seen: Integers, *, alone: bool) -> bool:
         if contexts.windows.length == 1:
             return True
-        cells = float(contexts.cells[contexts.missing(tile, seen)].sum())
-        return cells <= min(self._work_left, self._work * (_SHARE_FOR_ONE if alone else 1))
+        return contexts.work(tile, contexts.missing(tile, seen)) <= min(
+            self._work_left, self._work * (_SHARE_FOR_ONE if alone else 1)
+        )
 
     def _prices(self, contexts: _Contexts, tile: slice, seen: Integers) -> tuple[Floats, str]:
         """The price of each pattern that is seen, the better of two where both apply; and the name of the method."""
@@ -152,10 +161,10 @@ class WindowPrices:
         patterns = [contexts.patterns[number] for number in missing]
         found = np.zeros(len(missing))
         if length > 1:
-            small = [place for place, number in enumerate(missing) if contexts.cells[number] > 0]
+            small = [place for place, number in enumerate(missing) if contexts.sizes[number] <= _MOST_WORDS]
             some = [patterns[place] for place in small]
             found[small] = spread_prices(some, tile, self._decay, self._adjacency)
-            self._work_left -= float(contexts.cells[missing].sum())
+            self._work_left -= contexts.work(tile, missing)
         if constant:
             found = np.maximum(found, constant_prices(patterns, float(self._decay[1])))
         prices[missing] = found
