@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -38,6 +39,8 @@ from symveil.models.word import encode
 from symveil.numerics.rationals import exact, spelled
 from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
 from symveil.workflows.check import check_manifest
+from symveil.workflows.compare import compare
+from symveil.workflows.compare_report import comparison_page
 from symveil.workflows.enforce_log import enforced_log, release_log
 from symveil.workflows.parameters import RunOptions
 from symveil.workflows.privatize_file import privatize_file
@@ -273,6 +276,27 @@ def _log(content: bytes, folder: Path) -> object:
 _cache: dict[str, object] = {}
 
 
+# --- maps ------------------------------------------------------------------------------------------
+
+
+def _places(content: bytes, folder: Path) -> object:
+    """Places and zones of symbols, and the report that is made with them."""
+    file = folder / "map.csv"
+    put(file, content)
+    refused: list[SymveilError] = []
+    for given in ({"places": file}, {"zones": file}, {"places": file, "zones": "3x2"}):
+        try:
+            found = compare(["ab", "ba", "a"], ["ab", "bb"], **given)
+        except SymveilError as error:
+            refused.append(error)
+        else:
+            assert all(math.isfinite(value) for value in found.metrics.values())
+            assert "nan" not in comparison_page(found)
+    if len(refused) > 2:
+        raise refused[0]
+    return None
+
+
 # --- what is typed ---------------------------------------------------------------------------------
 
 
@@ -418,6 +442,7 @@ TARGETS = {
     "manifest": Target(_manifest, is_json=True, prepare=_prepare_manifests),
     "ledger": Target(read_ledger, prepare=prepare_ledger, make=made_ledger),
     "observation-log": Target(_log, examples.LOGS, is_json=True),
+    "places": Target(_places, examples.PLACES),
     "typed": Target(_typed, examples.TYPED),
     "command-line": Target(_command, prepare=_prepare_commands, make=_made_command),
 }

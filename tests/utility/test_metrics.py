@@ -153,6 +153,13 @@ def test_divergence_sees_what_is_wrong() -> None:
     assert near(jensen_shannon([3, 1], [1, 3]), 0.75 * math.log(1.5) + 0.25 * math.log(0.5))
 
 
+def test_tau_of_a_file_with_itself_is_1_whatever_is_rounded() -> None:
+    generator = np.random.default_rng(1)
+    for symbols in range(3, 40):
+        words = CodedWords.from_words(generator.integers(0, symbols, size=(30, 4)).tolist(), symbols=symbols)
+        assert coverage_kendall_tau(words, words) == 1
+
+
 def test_hotspots_as_they_are_defined() -> None:
     true = coded([(0,) * 9 + (1,) * 7 + (2,) * 5 + (3,) * 3])
     private = coded([(1,) * 9 + (3,) * 7 + (0,) * 5 + (2,) * 3])

@@ -40,7 +40,7 @@ def road_map_svg(
     >>> picture.count('stroke="#d9e0e7"'), picture.count('stroke="#b84a00"')
     (4, 1)
     """
-    roads = _tame(roads)
+    roads = tame(roads)
     sheet = _Sheet.of(roads, list(around))
     seen = {name: road for name, road in roads.items() if sheet.shows(road)}
     step = _thickness(seen, sheet)
@@ -73,7 +73,7 @@ def road_weights_svg(roads: Mapping[str, Road], weights: Mapping[str, float], *,
     >>> picture.count('stroke="#d9e0e7"'), picture.count('stroke="#0b5fb3"')
     (3, 1)
     """
-    roads = _tame(roads)
+    roads = tame(roads)
     sheet = _Sheet.of(roads, [])
     step = _thickness(roads, sheet)
     pieces = [_line(sheet, road, BORDER, 0.25 * step) for road in roads.values()]
@@ -86,7 +86,7 @@ def road_weights_svg(roads: Mapping[str, Road], weights: Mapping[str, float], *,
     return svg_document(title, pieces, wide=_SIZE, high=round(sheet.high))
 
 
-def _tame(roads: Mapping[str, Road]) -> Mapping[str, Road]:
+def tame(roads: Mapping[str, Road]) -> Mapping[str, Road]:
     """The same roads, in another unit where the differences of coordinates would leave the floats."""
     largest = max((abs(part) for road in roads.values() for point in road for part in point), default=0.0)
     if largest == 0 or 1e-100 < largest < 1e100:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import kendalltau
 
-from symveil.utility.coded_words import CodedWords
+from symveil.utility.coded_words import CodedWords, Integers
 
 HOTSPOTS = 5
 
@@ -81,9 +81,17 @@ def coverage_kendall_tau(true: CodedWords, private: CodedWords) -> float | None:
     1.0
     """
     one, other = true.coverage(), private.coverage()
-    if len(one) < 2 or len(np.unique(one)) < 2 or len(np.unique(other)) < 2:
+    untied = _untied_pairs(one), _untied_pairs(other)
+    if not all(untied):
         return None
-    return float(np.clip(kendalltau(one, other).statistic, -1, 1))
+    root = math.sqrt(untied[0] * untied[1])
+    # C − D is a whole number: said by one quotient, τ of a file with itself is exactly 1, and τ is symmetric
+    return round(float(kendalltau(one, other).statistic) * root) / root
+
+
+def _untied_pairs(counts: Integers) -> int:
+    times = np.unique(counts, return_counts=True)[1].tolist()
+    return math.comb(len(counts), 2) - sum(math.comb(count, 2) for count in times)
 
 
 def hotspot_ndcg(true: CodedWords, private: CodedWords, *, top: int = HOTSPOTS) -> float:

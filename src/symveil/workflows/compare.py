@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.drawing.road_map import Road
+from symveil.drawing.road_map import Road, tame
 from symveil.errors import InputError, ParameterError
 from symveil.io.models.coordinates import read_coordinates
 from symveil.io.models.zone_files import read_grid, read_zones
@@ -159,7 +159,7 @@ def compare(
     columns = ColumnOptions(
         sequence=sequence, separator=separator, identifier=identifier, case=case, order=order, symbol=symbol
     )
-    roads = {} if places is None else read_coordinates(places)
+    roads = {} if places is None else tame(read_coordinates(places))  # no metric knows the unit
     grid, zone_names = _zones(zones, roads)
     symbols, (one, other) = read_pair(true, private, columns, known=roads)
     seen = [symbols[code] for code in np.flatnonzero(one.visits() + other.visits()).tolist()]
