@@ -23,6 +23,7 @@ KEYS = {
     "automaton",
     "protection",
     "certificate",
+    "given_up",
     "metric",
     "max_length",
     "measured",

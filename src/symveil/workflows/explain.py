@@ -49,14 +49,15 @@ class Explanation:
             "measured": law.measured,
             "distances": law.document(),
             "expected_error": law.expected_error,
-            "lower_bound": bound_document(self.bound),
             **({} if law.expected_cost is None else {"expected_cost": law.expected_cost}),
+            "lower_bound": bound_document(self.bound),
             "bounds": law.bounds.document() if law.bounds else None,
             "automaton": {"states": self.automaton.state_count, "edges": self.automaton.edge_count},
             "protection": self.protection.document() if self.protection else None,
             "certificate": self.certificate.document() if self.certificate else None,
             "parameters": mechanism.parameters_document(),
             "given_up": mechanism.given_up,
+            "chosen_because": mechanism.chosen_because,
         }
 
 

@@ -29,9 +29,19 @@ CONFIDENCE = 0.99
 class LowerBound:
     """No ε-private mechanism has a smaller expected number of wrong symbols, averaged over a public prior.
 
-    `confidence` is None for a proved bound. Otherwise it rests on words drawn from the prior, from a fixed public
-    seed: of all seeds, at most a share 1 − `confidence` would give a value above the truth. `method` is "closed form"
-    (Σⁿ), "programme" (a small language, solved) or "tiles"; `tiles` are the tiles of the word and their prices.
+    Parameters
+    ----------
+    value
+        The bound, rounded down.
+    confidence
+        None for a proved bound. Otherwise it rests on words drawn from the prior, from a fixed public seed: of all
+        seeds, at most a share 1 − `confidence` would give a value above the truth.
+    prior
+        What the average is over: "uniform" or "chain".
+    method
+        "closed form" (Σⁿ), "programme" (a small language, solved) or "tiles".
+    tiles
+        The tiles of the word and their prices.
 
     >>> import symveil as sv
     >>> print(sv.lower_bound(sv.words("abc", 4), epsilon=4, adjacency=2))
