@@ -20,6 +20,7 @@ KEYS = {
     "expected_error",
     "bounds",
     "lower_bound",
+    "chosen_because",
     "automaton",
     "protection",
     "certificate",
