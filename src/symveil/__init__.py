@@ -21,6 +21,7 @@ __version__ = "0.2.1"
 if TYPE_CHECKING:
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.errors import SymveilError
+    from symveil.estimation.estimate import Estimate
     from symveil.io.cost_files import read_costs, read_places
     from symveil.io.models.model_files import load_model, save_model
     from symveil.io.models.networkx_graphs import from_networkx
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
     from symveil.privacy.guarantee import Guarantee
     from symveil.privacy.law import DistanceLaw
+    from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
     from symveil.privacy.protection import protection
     from symveil.verification.audit import audit
     from symveil.verification.audit_by_chain import audit_by_chain
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from symveil.workflows.check import check_manifest
     from symveil.workflows.compare import compare
     from symveil.workflows.compose import compose
+    from symveil.workflows.estimate import estimate, estimate_statistic
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
@@ -70,6 +73,7 @@ __all__ = [
     "CostTable",
     "DistanceLaw",
     "EditChannel",
+    "Estimate",
     "Exponential",
     "FreeLanguage",
     "Guarantee",
@@ -77,6 +81,7 @@ __all__ = [
     "LabelledChain",
     "LevenshteinAutomaton",
     "LogicalSystem",
+    "LowerBound",
     "MarkovChain",
     "MechanismChoice",
     "Online",
@@ -96,6 +101,8 @@ __all__ = [
     "compose",
     "delayed_estimate",
     "enforce_opacity",
+    "estimate",
+    "estimate_statistic",
     "from_networkx",
     "grant_budget",
     "hamming_automaton",
@@ -103,6 +110,7 @@ __all__ = [
     "ledger_status",
     "levenshtein_automaton",
     "load_model",
+    "lower_bound",
     "observer",
     "person_status",
     "privacy_curve",

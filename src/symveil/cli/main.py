@@ -22,6 +22,7 @@ from symveil.cli.command import group
 from symveil.cli.compare import compare_command
 from symveil.cli.demo import demo_command
 from symveil.cli.enforce import enforce_command
+from symveil.cli.estimate import estimate_command
 from symveil.cli.explain import explain_command
 from symveil.cli.learn import learn_command
 from symveil.cli.ledger import ledger_command
@@ -50,6 +51,7 @@ COMMANDS = (
     learn_command,
     ledger_command,
     check_command,
+    estimate_command,
     compare_command,
     reproduce_command,
     studio_command,

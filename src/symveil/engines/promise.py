@@ -117,6 +117,7 @@ def manifest(
             **{key: promise[key] for key in first},
             "parameters": release.document(),
             "classes": promise["classes"],
+            "law": promise["law"],
             "alphabet": [str(symbol) for symbol in release.alphabet.symbols] if release.model is None else None,
             "model": None if release.model is None else {"kind": release.model.kind, "file": file_name},
             "digests": {
@@ -150,6 +151,7 @@ def promised(release: Release, lengths: NDArray[np.int64], *, charged: bool) -> 
         "how": how,
         "guarantee": {"epsilon": max((each.guarantee.epsilon for each in classes), default=0.0), "how": how},
         "classes": [_class_document(each) for each in classes],
+        "law": laws(release.mechanism, lengths),
         "protection": None if near is None else near.document(),
         "charged": shown_units(charged_units(release.choice.epsilon)) if charged else None,
     }
@@ -162,6 +164,34 @@ def _class_document(each: LengthClass) -> dict[str, object]:
         "eta": None if each.rate is None else spelled(each.rate),
         "guarantee": each.guarantee.document(),
     }
+
+
+def laws(mechanism: Mechanism, lengths: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Everything that the law of the noise depends on, by length: enough to undo it without searching or proving again.
+
+    Parameters
+    ----------
+    mechanism
+        What releases the words of a file.
+    lengths
+        The lengths that occur; looked at where they are public.
+    """
+    if mechanism.metric == "levenshtein":
+        return [{"lengths": [0, mechanism.largest_output], **_law(mechanism)}]
+    found: list[dict[str, Any]] = []
+    for length in np.unique(lengths[lengths > 0]).tolist():
+        own = mechanism.of_length(length)
+        if own is None:
+            continue
+        law, first = _law(own), length
+        if found and {key: value for key, value in found[-1].items() if key != "lengths"} == law:
+            first = found.pop()["lengths"][0]
+        found.append({"lengths": [first, length], **law})
+    return found
+
+
+def _law(mechanism: Mechanism) -> dict[str, object]:
+    return {"mechanism": mechanism.name, "reach": mechanism.reach, **mechanism.parameters_document()}
 
 
 def middle_protection(release: Release, lengths: NDArray[np.int64]) -> Protection | None:

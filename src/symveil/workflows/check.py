@@ -16,26 +16,20 @@ from symveil.enforcement.enforce import enforce_opacity
 from symveil.engines.batch import encode_lists
 from symveil.engines.promise import Release, promised
 from symveil.errors import FileError, SymveilError, reason
-from symveil.files.atomic import digest_of, digest_of_folder, released_files
-from symveil.files.opening import is_regular
-from symveil.io.manifest import Manifest, alphabet_digest, model_digest, read_manifest
+from symveil.files.atomic import digest_of, digest_of_folder
+from symveil.io.manifest import FORMAT_WITHOUT_LAW, Manifest, alphabet_digest, model_digest, read_manifest
 from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import suffix
-from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import SYMBOLS
-from symveil.io.sequences.sequence_files import FORMATS, open_sequences
+from symveil.io.sequences.sequence_files import FORMATS
 from symveil.languages.graph import AnyModel
-from symveil.mechanisms.choice import MechanismChoice
 from symveil.numerics.rationals import spelled
 from symveil.workflows.enforce_log import log_policy
 from symveil.workflows.opacity import load_system
+from symveil.workflows.released_file import beside, choice_of, model_path, open_released
 
 Loaded = TypeVar("Loaded", bound=AnyModel)
 
-_PARAMETERS_OF_0_2 = (
-    *("mechanism", "calibration", "prior", "utility", "offset", "public_start"),
-    *("metric", "max_length", "cutoff"),
-)
 _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
 """Up to this length a guarantee is worked out for words that only the manifest speaks of."""
 
@@ -110,7 +104,7 @@ def check_manifest(
 
 def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
     document = manifest.document
-    path = Path(output) if output is not None else _beside(file, document["output"]["file"], "output")
+    path = Path(output) if output is not None else beside(file, document["output"]["file"], "output")
     checks = [_bytes(path, document)]
     release = _release(document, file, model, checks)
     if release is not None:
@@ -124,23 +118,6 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
                 Check("legality", content.outside == 0, f"{content.outside} sequences that the language does not have"),
             ]
     return CheckedManifest(file, tuple(checks))
-
-
-def _beside(manifest: Path, name: str, option: str) -> Path:
-    """What lies beside the manifest under a plain name; a link may lead to another name there, and nowhere else."""
-    path = manifest.parent / name
-    plain = name == Path(name).name and name not in ("", "..")
-    try:
-        inside = plain and path.resolve().is_relative_to(manifest.parent.resolve())
-    except (OSError, RuntimeError):  # a link that leads to itself
-        inside = False
-    if not inside:
-        raise FileError(
-            f"{manifest}: $.{option}.file",
-            expected="the plain name of something beside the manifest",
-            found=f"{'a link to somewhere else' if plain else 'a path'}; say with --{option} where it is",
-        )
-    return path
 
 
 def _bytes(path: Path, document: dict[str, Any]) -> Check:
@@ -157,14 +134,11 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
     loaded = None
     if document["model"] is not None:
         name, digest = document["model"]["file"], document["digests"]["model"]
-        loaded = _same_model(load_word_model, digest, _model_path(file, name, model), checks)
+        loaded = _same_model(load_word_model, digest, model_path(file, name, model), checks)
         if loaded is None:
             return None
     try:
-        said = {name: document["parameters"][name] for name in _PARAMETERS_OF_0_2}  # every manifest says them
-        # a manifest of version 0.2 has the budget and the adjacency elsewhere only
-        asked = {"epsilon": document["epsilon_exact"], "adjacency": document["b"], **said} | document["parameters"]
-        choice = MechanismChoice.from_document(asked)
+        choice = choice_of(document)
         if choice.costs is not None:
             same = choice.costs.digest == document["digests"].get("costs")
             note = "they are what their SHA-256 says" if same else "their SHA-256 is another one"
@@ -181,7 +155,7 @@ def _policy_release(
     """The policy for opacity of a log's release, from the system and the public parameters."""
     policy = document["policy"]
     load = partial(load_system, secret=tuple(policy["secret"]))
-    path = _model_path(file, policy["system"]["file"], model)
+    path = model_path(file, policy["system"]["file"], model)
     system = _same_model(load, policy["system"]["digest"], path, checks)
     if system is None:
         return None
@@ -215,14 +189,6 @@ def _same_model(load: Callable[[Path], Loaded], digest: str, path: Path | None, 
     return model if same else None
 
 
-def _model_path(manifest: Path, name: str | None, given: str | Path | None) -> Path | None:
-    """Its name beside the manifest: where else it lay once, as manifests of 0.2.0 say, is a stranger's word."""
-    if given is not None or name is None:
-        return None if given is None else Path(given)
-    path = _beside(manifest, Path(name).name, "model")
-    return path if is_regular(path) else None
-
-
 def _compared(name: str, same: bool) -> Check:
     return Check(name, same, "it is the manifest's" if same else "it is another one than the manifest's")
 
@@ -236,6 +202,8 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
     promise = json.loads(json.dumps(promised(release, known, charged=document["charged"] is not None)))
     if lengths is None:
         del promise["protection"]  # it is that of a middle length
+    if document["format"] == FORMAT_WITHOUT_LAW:
+        del promise["law"]
     for key, value in promise.items():
         # as text, and not as Python compares them: 1 is not true
         if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
@@ -269,14 +237,10 @@ class _Content:
 
 
 def _content(path: Path, release: Release, document: dict[str, Any]) -> _Content:
-    columns = ColumnOptions.from_names(document["output"]["columns"])
-    files = [file for file in released_files(path) if suffix(file) == ".parquet"] if path.is_dir() else [path]
     records = symbols = outside = 0
     lengths = np.empty(0, dtype=np.int64)
     form = None
-    for each in files:
-        guarded = document["output"].get("spreadsheet_safe") is True
-        file = open_sequences(each, columns, apostrophes="read" if guarded else "none")
+    for file in open_released(path, document):
         form = file.form
         for batch in file.records():
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
