@@ -24,6 +24,7 @@ KEYS = {
     "protection",
     "certificate",
     "given_up",
+    "chosen_because",
     "metric",
     "max_length",
     "measured",
