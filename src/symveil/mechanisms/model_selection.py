@@ -1,11 +1,12 @@
 """ "auto" on the words of a model: the candidate with the least expected error over public words.
 
-Candidates are the exponential mechanism and the staircase, by Hamming distance or by swaps, plain or balanced, the
-online mechanism, and permute-and-flip where nothing is certified. Errors are averages over uniform feasible words of
-the public model, from a fixed seed: nothing secret is read, so the choice costs no privacy. Each candidate is compared
-at the rate that it would be released with. A certificate for another cost than the Hamming distance takes from seconds
-to minutes, so that "auto" asks for one only on languages that are small enough to be written out; elsewhere such
-candidates stand at their classic rate, and a mechanism that is asked for by name gets its certificate.
+Candidates are the exponential mechanism and the staircase, by Hamming distance or by swaps, plain or balanced,
+permute-and-flip where nothing is certified, and on small languages the online mechanism. Errors are averages over
+uniform feasible words of the public model, from a fixed seed: nothing secret is read, so the choice costs no privacy.
+Each candidate is compared at the rate that it would be released with. A certificate for another cost than the Hamming
+distance takes from seconds to minutes, so that "auto" asks for one only on languages that are small enough to be
+written out; elsewhere such candidates stand at their classic rate, and a mechanism that is asked for by name gets its
+certificate.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _MOST_CERTIFIED = 200  # words: so few are written out, and every pair of them i
 _MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance is looked at
 _WORK_OF_ERRORS = 400_000
 _FEWEST_WORDS, _MOST_WORDS = 4, 24
-_CLEARLY = 0.97
-"""What is less plain than the exponential mechanism must have less than this share of its error."""
+_CLEARLY, _BY_FAR = 0.97, 0.75
+"""What is less plain must have less than the first share of the error; without a certificate, less than the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,9 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage) -> Mech
     for mechanism in others:
         error = _expected(mechanism, words)
         compared.append((_described(mechanism), error))
-        if best is None or error < _CLEARLY * best.error:
+        certified_before = best is not None and best.mechanism.guarantee.how != "classic"
+        share = _BY_FAR if certified_before and mechanism.guarantee.how == "classic" else _CLEARLY
+        if best is None or error < share * best.error:
             best = _Candidate(mechanism, error)
     assert best is not None  # noqa: S101 - there was a candidate
     beaten = sorted((error, name) for name, error in compared if name != _described(best.mechanism))
@@ -131,7 +134,7 @@ def _others(choice: MechanismChoice, language: RunLanguage) -> Iterator[Mechanis
                 made = _made(kind, language, replace(wanted, cap=choice.cap) if cost != "hamming" else wanted, choice)
                 if made is not None:
                     yield made
-    if not _names(choice) and can_count(language):
+    if not _names(choice) and quick:
         yield Online.from_choice(language, replace(choice, mechanism=Online.name))
 
 
