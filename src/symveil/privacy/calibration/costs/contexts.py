@@ -15,7 +15,7 @@ from symveil.languages.kernels import compiled
 from symveil.privacy.calibration.costs.nodes import box_row, smallest_passing
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
-COMPILED_FROM = "232c9d025e4e85ca"
+COMPILED_FROM = "58aaf2afc6a52832"
 
 
 @compiled

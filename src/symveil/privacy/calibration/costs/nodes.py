@@ -20,7 +20,7 @@ import numpy as np
 from symveil.languages.kernels import compiled
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
-COMPILED_FROM = "2570a07c74229c8a"
+COMPILED_FROM = "b6f7b49766b0a74f"
 
 _SMALLEST, _LARGEST = 2.0**-400, 2.0**400
 

@@ -14,7 +14,7 @@ from symveil.languages.kernels import compiled
 from symveil.privacy.calibration.costs.nodes import box_row, smallest_passing
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
-COMPILED_FROM = "232c9d025e4e85ca"
+COMPILED_FROM = "58aaf2afc6a52832"
 
 COLUMNS = 7
 """group, w's path, v's path, R, the nominal ratio, the first-order terms of the left and the right."""
