@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 LOCK := requirements-dev.lock
 
-.PHONY: demo test coverage bench bench-docs docs soak lint lock services clean
+.PHONY: demo test coverage bench bench-beside bench-docs docs soak lint lock services clean
 
 # With the versions that were tested together; where those do not exist (a newer Python, another system), with others
 $(VENV)/.installed: pyproject.toml $(LOCK)
@@ -48,7 +48,7 @@ test: lint services
 # Branch coverage of src: the whole suite, and once more, interpreted, the tests of compiled loops, whose lines a tracer
 # does not see otherwise. What takes minutes interpreted is marked `compiled` and left out of the second pass; and where
 # compiled loops quietly reckon with infinity, numpy would warn.
-KERNEL_TESTS := tests/languages/test_run_draws.py tests/verification/distances \
+COMPILED_TESTS := tests/languages/test_run_draws.py tests/verification/distances \
 	tests/verification/opacity/test_certified_floats.py \
 	$(addprefix tests/privacy/calibration/test_,enumerated_loss.py proved_bounds.py ratio_bounds.py)
 
@@ -56,7 +56,7 @@ coverage: services
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n 2 --dist loadgroup
 	NUMBA_DISABLE_JIT=1 SYMVEIL_CACHE= $(BIN)/coverage run -m pytest -n 2 -m "not soak and not compiled" \
-		-W ignore::RuntimeWarning $(KERNEL_TESTS)
+		-W ignore::RuntimeWarning $(COMPILED_TESTS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
@@ -66,6 +66,10 @@ bench: $(VENV)/.bench-ready
 # the same, and its results go into docs/benchmarks.md: for a quiet machine
 bench-docs: $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks --write-docs
+
+# an earlier version beside this tree, task by task in turns: make bench-beside REVISION=d08b397
+bench-beside: $(VENV)/.bench-ready
+	$(BIN)/python -m benchmarks.beside $(REVISION)
 
 soak: $(VENV)/.ready services
 	$(BIN)/pytest -n 2 --dist loadgroup -m "soak or not soak"

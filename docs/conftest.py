@@ -13,6 +13,9 @@ import services
 # the scripts that make pictures, screenshots and notebooks have no examples
 collect_ignore_glob = ["*.py"]
 
+# the examples of these are run as notebooks, cell by cell, and compared with the page (tests/documentation)
+collect_ignore = [str(page) for page in Path(__file__).parent.glob("tutorials/*.md") if page.stem != "cluster"]
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tutorial about clusters runs on a real Spark session, beside the tests of the Spark engine."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from symveil.engines.promise import Release
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.workflows.releasing.promise import Release
 
 
 def file_release(*, alphabet: Any = None, model: Any = None, **parameters: Any) -> Release:

@@ -13,6 +13,7 @@ Names are imported when they are first used, so that `import symveil` costs noth
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 __version__ = "0.2.1"
@@ -20,6 +21,7 @@ __version__ = "0.2.1"
 if TYPE_CHECKING:
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.errors import SymveilError
+    from symveil.estimation.estimate import Estimate
     from symveil.io.cost_files import read_costs, read_places
     from symveil.io.models.model_files import load_model, save_model
     from symveil.io.models.networkx_graphs import from_networkx
@@ -46,77 +48,24 @@ if TYPE_CHECKING:
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
     from symveil.privacy.guarantee import Guarantee
     from symveil.privacy.law import DistanceLaw
+    from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
     from symveil.privacy.protection import protection
     from symveil.verification.audit import audit
     from symveil.verification.audit_by_chain import audit_by_chain
     from symveil.verification.opacity.sensitive import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity
     from symveil.verification.opacity.violation import violation_probability
+    from symveil.verification.smallest_epsilon import smallest_epsilon
     from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.budgets import grant_budget, ledger_status, person_status
     from symveil.workflows.check import check_manifest
+    from symveil.workflows.compare import compare
+    from symveil.workflows.compose import compose
+    from symveil.workflows.estimate import estimate, estimate_statistic
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
-    from symveil.workflows.verify import privacy_curve, smallest_epsilon
-
-_HOME = {
-    "enforce_opacity": "symveil.enforcement.enforce",
-    "sensitive_strings": "symveil.verification.opacity.sensitive",
-    "delayed_estimate": "symveil.languages.observation",
-    "observer": "symveil.languages.observation",
-    "violation_probability": "symveil.verification.opacity.violation",
-    "verify_opacity": "symveil.verification.opacity.verify",
-    "LogicalSystem": "symveil.models.stochastic_system",
-    "StochasticSystem": "symveil.models.stochastic_system",
-    "Alphabet": "symveil.models.alphabet",
-    "Automaton": "symveil.models.automaton",
-    "CostTable": "symveil.languages.cost_table",
-    "DistanceLaw": "symveil.privacy.law",
-    "EditChannel": "symveil.mechanisms.edit_channel",
-    "Exponential": "symveil.mechanisms.exponential",
-    "FreeLanguage": "symveil.languages.free",
-    "Guarantee": "symveil.privacy.guarantee",
-    "HammingAutomaton": "symveil.languages.hamming_automaton",
-    "LevenshteinAutomaton": "symveil.languages.levenshtein_automaton",
-    "LabelledChain": "symveil.models.labelled_chain",
-    "MarkovChain": "symveil.models.markov_chain",
-    "MechanismChoice": "symveil.mechanisms.choice",
-    "Online": "symveil.mechanisms.online",
-    "PermuteAndFlip": "symveil.mechanisms.permute_and_flip",
-    "RunLanguage": "symveil.languages.runs",
-    "Staircase": "symveil.mechanisms.staircase",
-    "SymveilError": "symveil.errors",
-    "TransitionSystem": "symveil.models.automaton",
-    "TruncatedLevenshtein": "symveil.mechanisms.truncated_levenshtein",
-    "audit": "symveil.verification.audit",
-    "audit_by_chain": "symveil.verification.audit_by_chain",
-    "check_manifest": "symveil.workflows.check",
-    "grant_budget": "symveil.workflows.budgets",
-    "ledger_status": "symveil.workflows.budgets",
-    "person_status": "symveil.workflows.budgets",
-    "privacy_curve": "symveil.workflows.verify",
-    "protection": "symveil.privacy.protection",
-    "smallest_epsilon": "symveil.workflows.verify",
-    "choose_mechanism": "symveil.mechanisms.selection",
-    "from_networkx": "symveil.io.models.networkx_graphs",
-    "hamming_automaton": "symveil.languages.hamming_automaton",
-    "learn_chain": "symveil.workflows.learn",
-    "levenshtein_automaton": "symveil.languages.levenshtein_automaton",
-    "load_model": "symveil.io.models.model_files",
-    "privatize": "symveil.workflows.privatize",
-    "privatize_file": "symveil.workflows.privatize_file",
-    "read_costs": "symveil.io.cost_files",
-    "read_places": "symveil.io.cost_files",
-    "read_sequences": "symveil.io.sequences.word_lists",
-    "runs": "symveil.languages.runs",
-    "runs_up_to": "symveil.languages.open",
-    "save_model": "symveil.io.models.model_files",
-    "select_mechanism": "symveil.mechanisms.selection",
-    "verify_privacy": "symveil.verification.verify_privacy",
-    "words": "symveil.languages.free",
-    "words_up_to": "symveil.languages.open",
-}
+    from symveil.workflows.verify import privacy_curve
 
 __all__ = [
     "Alphabet",
@@ -124,6 +73,7 @@ __all__ = [
     "CostTable",
     "DistanceLaw",
     "EditChannel",
+    "Estimate",
     "Exponential",
     "FreeLanguage",
     "Guarantee",
@@ -131,6 +81,7 @@ __all__ = [
     "LabelledChain",
     "LevenshteinAutomaton",
     "LogicalSystem",
+    "LowerBound",
     "MarkovChain",
     "MechanismChoice",
     "Online",
@@ -146,8 +97,12 @@ __all__ = [
     "audit_by_chain",
     "check_manifest",
     "choose_mechanism",
+    "compare",
+    "compose",
     "delayed_estimate",
     "enforce_opacity",
+    "estimate",
+    "estimate_statistic",
     "from_networkx",
     "grant_budget",
     "hamming_automaton",
@@ -155,6 +110,7 @@ __all__ = [
     "ledger_status",
     "levenshtein_automaton",
     "load_model",
+    "lower_bound",
     "observer",
     "person_status",
     "privacy_curve",
@@ -179,11 +135,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    """The name, imported by the statement above that type checkers and the contract of the layers read too."""
+    if name not in __all__:
         raise AttributeError(f"module 'symveil' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+    import ast  # noqa: PLC0415 - only here: `import symveil` costs nothing
+    import inspect  # noqa: PLC0415
+
+    for statement in ast.walk(ast.parse(inspect.getsource(sys.modules[__name__]))):
+        if isinstance(statement, ast.ImportFrom) and name in [each.name for each in statement.names]:
+            globals()[name] = getattr(importlib.import_module(str(statement.module)), name)
+            return globals()[name]
+    raise AssertionError(f"{name} is public and not imported here")
 
 
 def __dir__() -> list[str]:

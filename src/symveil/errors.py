@@ -8,7 +8,7 @@
     │   ├── WordError                     a word that its language does not contain
     │   └── FileError                     a file that cannot be read or written
     ├── LedgerError                       a ledger that cannot be used, or refuses
-    │   └── OverBudgetError               somebody has too little budget left: nothing was drawn
+    │   └── OverBudgetError               a person has too little budget left: nothing was drawn
     ├── TooLargeError                     right, but beyond what enumeration can do
     ├── NotPrivateError                   a mechanism kept only for reproduction, not asked for by name
     └── InternalError                     a mistake in symveil: what kind and where in the code, no value
@@ -125,11 +125,11 @@ class NotPrivateError(SymveilError):
 
 
 class InternalError(SymveilError):
-    """A mistake in symveil. The kind of error and the place in the code are told, never a value."""
+    """A mistake in symveil. The message has the kind of error and the line of code, never a value."""
 
     @classmethod
     def of(cls, error: BaseException) -> InternalError:
-        """What may be said of an error that nobody planned.
+        """What may be said of an unplanned error.
 
         >>> try:
         ...     {}["the secret word"]
@@ -222,7 +222,7 @@ def _place(traceback: TracebackType | None) -> str:
 
 
 def _shown(value: object) -> str:
-    """`value` for a message: Python refuses to print very long integers, and nobody would read them."""
+    """`value` for a message: Python refuses to print very long integers."""
     if value is None:
         return "none"
     try:

@@ -64,10 +64,11 @@ OTHER_MEANING = {
     ("--separator", "release"): "of a typed word; elsewhere, of a file in wide form",
     ("--separator", "explain"): "of a typed word",
     ("--out", "demo"): "a folder",
+    ("--model", "estimate"): "of the same",
     ("--model", "check"): "the manifest names the model; this is where it has been moved to",
 }
 # one meaning, said of different things
-OTHER_WORDS = {"--out", "--draw", "--person"}
+OTHER_WORDS = {"--out", "--draw", "--person", "--length"}
 
 
 def test_options_of_one_name_are_one_option() -> None:
@@ -153,6 +154,8 @@ GOOD = {
     ("ledger", "export"): ("--ledger", "budgets.db", "--out", "budgets.csv"),
     ("ledger", "abandon"): ("--ledger", "killed.sqlite", "--release-id", "charged"),
     ("check",): ("released.csv.manifest.json",),
+    ("estimate",): ("released.csv", "--statistic", "lengths"),
+    ("compare",): ("trips.csv", "released.csv", "--separator", "|"),
     ("reproduce",): ("zhao2025",),
 }
 SERVERS = {("studio",)}  # runs until it is ended: tests/studio
@@ -390,7 +393,9 @@ def _written_files() -> Iterator[tuple[Path_, str]]:
 @pytest.mark.parametrize(("path", "name"), [*_written_files()], ids=str)
 def test_a_place_that_cannot_be_written_to(path: Path_, name: str, run: Run) -> None:
     """Below a file there is no folder; neither of the two names is touched."""
-    suffix = {"privatize": ".csv", "enforce": ".csv", "export": ".csv", "learn": ".json"}.get(path[-1], ".svg")
+    suffix = {"privatize": ".csv", "enforce": ".csv", "export": ".csv", "estimate": ".csv", "learn": ".json"}.get(
+        path[-1], ".svg"
+    )
     suffix = "" if name == "--plots" or path == ("demo",) else ".svg" if name == "--draw" else suffix
     arguments = _with(path, name, f"a_file/below{suffix}")
     line = _refused(run, *arguments, *(("--log", "seen.csv") if (path, name) == (("enforce",), "--out") else ()))

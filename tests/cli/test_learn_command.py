@@ -65,6 +65,18 @@ def test_every_option(trips) -> None:
     )
 
 
+def test_an_event_log(trips) -> None:
+    Path("log.csv").write_text("who,when,what\nx,2,b\ny,1,c\nx,1,a\nx,3,a\n")
+    options = ("--case", "who", "--order", "when", "--symbol", "what", "--longest", "3", "--gzip-ratio", "5")
+    done = symveil("learn", "log.csv", "--out", "m.json", *options, "--json")
+    assert (done.status, done.document["states"], done.document["dead_ends"]) == (0, 3, 1), done.err
+    assert load_model("m.json").transitions == (("a", "b", 1), ("b", "a", 1))
+    line = symveil("learn", "log.csv", "--out", "m.json", *options[:7], "2").assert_one_error_line()
+    assert "expected at most 2 symbols in a sequence" in line
+    line = symveil("learn", "log.csv", "--out", "m.json", "--case", "who", "--sequence", "what").assert_one_error_line()
+    assert "no --sequence with --case" in line
+
+
 SECRET = "SECRET"
 
 
@@ -85,7 +97,7 @@ SECRET = "SECRET"
             ("secret.csv", "--out", "m.json", "--from-graph", "h.csv"),
             "sequence 2: expected moves that the graph allows",
         ),
-        (("headless.csv", "--out", "m.json"), "found 2; name it with --sequence"),
+        (("headless.csv", "--out", "m.json"), "found 2 (columns 1, 2); which one is it? Name it with --sequence"),
         (("trips.csv", "--out", "trips.csv"), "expected another file than the sequences"),
         (("trips.csv", "--out", "trips.csv/m.json"), "trips.csv/m.json: expected a place to write to"),
     ],

@@ -20,6 +20,7 @@ TRIPS = "trip_id,links\n1,a b a c\n2,b a\n"
 def prepare(folder: Path) -> None:
     """What the commands below start from: trips, and a ledger with a release that is pending."""
     (folder / "trips.csv").write_text(TRIPS)
+    (folder / "reversed.csv").write_text("id,sequence\n1,c b a\n2,b a\n")  # differs for certain, as a draw need not
     shutil.copy(KILLED, folder / "killed.sqlite")
 
 
@@ -78,6 +79,7 @@ JSON_COMMANDS = {
     "learn": ["learn", "trips.csv", "--out", "learned.json"],
     "privatize": ["privatize", "trips.csv", "--out", "private.csv", "--alphabet", "abc", "--epsilon", "2"],
     "check": ["check", "private.csv.manifest.json"],
+    "compare": ["compare", "trips.csv", "reversed.csv"],
     "ledger grant of a unit": [
         *("ledger", "grant", "--ledger", "charged.db", "--epsilon", "3", "--everyone", "--adjacency", "1"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,25 @@ def test_every_public_name_has_an_example(name) -> None:
     """Examples of the package run as tests (`--doctest-modules`), so an example that is there is right."""
     shown = inspect.getdoc(getattr(sv, name)) or ""
     assert any(not example.options.get(doctest.SKIP) for example in doctest.DocTestParser().get_examples(shown))
+
+
+def listed_parameters(docstring: str) -> set[str]:
+    """The names in a numpydoc section: in lines of their own, with commas; and fields that may be given by name."""
+    section = docstring.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    lines = [line for line in section.splitlines() if not line.startswith(" ")]
+    lines += re.findall(r"by name: ([^.;]*)", section)
+    return {name.strip().lstrip("*") for line in lines for name in line.split(",")}
+
+
+def test_what_counts_as_listed() -> None:
+    text = "Adds.\n\nParameters\n----------\none, other\n    Or by name: sign,\n    size.\n**named\n    More.\n\n>>> 1"
+    assert listed_parameters(text) == {"one", "other", "sign", "size", "named"}
+    assert listed_parameters("Adds one.\n\none\n    A number.") == set()
+
+
+@pytest.mark.parametrize("name", sorted(set(sv.__all__) - {"__version__", "SymveilError"}))
+def test_every_public_name_lists_its_parameters(name) -> None:
+    missing = set(inspect.signature(getattr(sv, name)).parameters) - listed_parameters(
+        inspect.getdoc(getattr(sv, name)) or ""
+    )
+    assert not missing, sorted(missing)

@@ -19,7 +19,7 @@ import symveil
 
 ROOT = Path(symveil.__file__).parent
 DECORATOR = "compiled"
-KEPT_IN = "symveil.languages.kernels"
+KEPT_IN = "symveil.languages.compiling"
 
 
 def names_in(node: ast.AST) -> set[str]:
@@ -122,7 +122,7 @@ class TestWhatIsUsed:
     """The check itself: it finds uses of every kind, and only uses."""
 
     HEAD = (
-        "from symveil.languages.kernels import compiled\n"
+        "from symveil.languages.compiling import compiled\n"
         "from symveil.verification.distances import lifting, simplex\n"
         "from symveil.verification.distances.sweeps import UNIT\n"
     )

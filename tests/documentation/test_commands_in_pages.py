@@ -20,7 +20,7 @@ IN_PAGES = {name(page): list(commands(page.read_text(encoding="utf-8"))) for pag
 
 # what a page calls by these names is the reader's own
 OWN_FILES = {
-    "trips.csv": "trip_id,links\n1,a b a c\n2,b a\n",
+    "trips.csv": "trip_id,links\n" + "".join(f"{i},a b a c\n{i}b,b a\n" for i in range(1, 21)),
     "plant.fsm": "3\n\nidle 1 2\nstart busy c o\nbreak down uc uo\n\nbusy 0 1\ndone idle uc o\n\ndown 0 0\n",
     "roads.json": '{"format": "symveil/1", "kind": "markov-chain", "transitions": '
     '[["a", "b", "1/2"], ["a", "c", "1/2"], ["b", "a", 1], ["c", "a", 1]]}',

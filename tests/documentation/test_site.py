@@ -105,6 +105,12 @@ def test_examples_of_docstrings_are_shown_as_code(site: Path) -> None:
     assert "<blockquote>" not in text
 
 
+def test_parameters_of_docstrings_are_shown_as_a_list(site: Path) -> None:
+    text = (site / "reference" / "mechanisms.html").read_text(encoding="utf-8")
+    assert re.search(r"<p><strong>Parameters</strong></p>\s*<ul>\s*<li>(<p>)?<code>language</code>:", text)
+    assert ">----------<" not in text
+
+
 def test_names_in_signatures_lead_to_their_place(site: Path) -> None:
     text = (site / "reference" / "mechanisms.html").read_text(encoding="utf-8")
     assert re.search(r'<a [^>]*href="words\.html#symveil\.[\w.]*"', text)

@@ -64,7 +64,7 @@ def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
 
 
 def test_a_grid_says_what_each_cell_is() -> None:
-    cells = [Cell(column=0, row=0, heat=1, value="100%", annotation=HOSTILE, told="start")]
+    cells = [Cell(column=0, row=0, heat=1, value="100%", annotation=HOSTILE, hint="start")]
     svg = heat_grid_svg(
         cells, title="t", columns=["0"], rows=["0"], x_label="x", y_label="y", value_meaning="P", annotation_meaning="μ"
     )

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from symveil.workflows.reproduce.zhao2025_systems import example_4
 
 import symveil as sv
 from cli.running import symveil
 from symveil.errors import LedgerError, OverBudgetError, ParameterError, WordError
+from symveil.examples.paper_systems import example_4
 from symveil.io.models.model_json import model_text
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.randomness import NotPrivateSeededBits
 from symveil.workflows.budgets import grant_budget, person_status
 from symveil.workflows.check import check_manifest
 from symveil.workflows.enforce_log import release_log
-from symveil.workflows.releasing.parameters import RunOptions
+from symveil.workflows.parameters import RunOptions
 
 LOG = "run,who,seen\n1,ann,b a b\n2,bob,a a b\n3,ann,a c c\n4,cid,b\n"
 UNSAFE = ("a", "a", "b")

@@ -94,6 +94,8 @@ TABLES = (
     b"from,symbol,to\ns,go,t\nt,back,s\n",
     b'from_link,to_link,length\n"a, b",c,12\nc,"a, b",3\n',
 )
+COSTS = (b"one,two,cost\na,b,2\nb,c,1.5\n", b"a,b,1/3\na,c,2e1\nb,b,0\n")
+PLACES = (b"symbol,x,y\na,0,0\nb,300,-400\n", b"a,1/3,2.5\nb,1e2,0\n")
 CSV = (
     b"trip_id,links\n1,a b a\n2,b\n3,\n",
     b"id,s,k\n1,a|b|a,x\n2,b,y\n",

@@ -26,18 +26,24 @@ from fuzz.runner import Target
 from fuzz.special import MARK, SPECIAL, put, remove
 from symveil.cli.main import main as command_line
 from symveil.enforcement.enforce import enforce_opacity
+from symveil.enforcement.enforcement import Enforcement
 from symveil.errors import SymveilError
+from symveil.io.cost_files import read_costs, read_places
 from symveil.io.models.model_files import load_labelled_chain, load_model
 from symveil.io.models.model_json import model_text, parse_model
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.sequences.word_lists import read_sequences
 from symveil.io.symbols import check_separable, join_word, read_alphabet, split_word
+from symveil.languages.cost_table import CostTable
+from symveil.languages.runs import runs
+from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import encode
 from symveil.numerics.rationals import exact, spelled
 from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
 from symveil.workflows.check import check_manifest
-from symveil.workflows.enforce_log import enforced_log
+from symveil.workflows.enforce_log import enforced_log, release_log
+from symveil.workflows.parameters import RunOptions
 from symveil.workflows.privatize_file import privatize_file
 
 # --- models ----------------------------------------------------------------------------------------
@@ -225,6 +231,17 @@ def _prepare_manifests(folder: Path) -> tuple[bytes, ...]:
     ):
         release = privatize_file(folder / "trips.csv", folder / f"private{number}.csv", epsilon="3/2", **more)
         made.append(release.manifest_file.read_bytes())
+    (folder / "runs.csv").write_bytes(b"run_id,seen\n1,a b\n2,b\n")
+    made.append(
+        release_log(
+            _enforcement(folder),
+            folder / "runs.csv",
+            folder / "shown.csv",
+            columns=ColumnOptions(),
+            run=RunOptions(),
+            system_file=folder / "system.json",
+        ).manifest_file.read_bytes()
+    )
     for name, kind in (("pipe.csv", b"pipe"), ("zero.csv", b"endless device"), ("loop.csv", b"loop")):
         put(folder / name, MARK + kind)  # `VALUES` has these names
     return tuple(made)
@@ -235,10 +252,30 @@ def _manifest(content: bytes, folder: Path) -> object:
     return check_manifest(folder / "x.manifest.json").document()
 
 
+def _enforcement(folder: Path) -> Enforcement:
+    (folder / "system.json").write_bytes(examples.STOCHASTIC)
+    return enforce_opacity(load_model(folder / "system.json"), 0, epsilon=2, length=3)
+
+
+def _costs(read):
+    """A file of costs: what is read is written, read back and used on a model that has all its symbols."""
+
+    def parse(content: bytes, folder: Path) -> object:
+        put(folder / "costs.csv", content)
+        table = read(folder / "costs.csv")
+        assert CostTable.from_document(json.loads(json.dumps(table.document()))) == table
+        symbols = sorted({part for row in table.rows for part in row[: 2 if table.kind == "table" else 1]})
+        if len(symbols) <= 12:
+            ring = [(one, two, 1) for one, two in zip(symbols, symbols[1:] + symbols[:1], strict=True)]
+            table.cost(runs(MarkovChain.from_transitions(ring), 2))
+        return table
+
+    return parse
+
+
 def _log(content: bytes, folder: Path) -> object:
     if "enforcement" not in _cache:
-        (folder / "system.json").write_bytes(examples.STOCHASTIC)
-        _cache["enforcement"] = enforce_opacity(load_model(folder / "system.json"), 0, epsilon=2, length=3)
+        _cache["enforcement"] = _enforcement(folder)
     refused = []
     for name in ("log.csv", "log.jsonl"):
         put(folder / name, content)
@@ -393,6 +430,8 @@ TARGETS = {
     "graphml": Target(_model("m.graphml"), examples.GRAPHML),
     "dot": Target(_model("m.dot"), examples.DOT),
     "table-csv": Target(_model("m.csv"), examples.TABLES),
+    "costs": Target(_costs(read_costs), examples.COSTS),
+    "places": Target(_costs(lambda file: read_places(file, metres_per_unit=100)), examples.PLACES),
     "sequences-csv": Target(_sequences("t.csv", _WIDE, _LONG), examples.CSV),
     "json-lines": Target(_sequences("t.jsonl", _WIDE, _LONG), examples.JSON_LINES, is_json=True),
     "parquet": Target(_parquet, examples.parquet(), make=_made_parquet),

@@ -3,7 +3,7 @@
 Every input must be read, or be refused with a SymveilError, without a warning and without a word on the
 standard streams. What else happens:
 
-* another exception, also for want of memory (the process may use so much and no more): told with its
+* another exception, also where memory is short (the process may use so much and no more): reported with its
   traceback, once for each place, and the run goes on;
 * more processor time on one input than `LIMIT` allows: the kernel's profiling timer ends the process, which
   also works inside a library's C code; faulthandler writes where it was;

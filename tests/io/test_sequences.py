@@ -1,4 +1,4 @@
-"""Sequences in wide form: read the same from every format, and no symbol of them in a message."""
+"""Sequences as tuples: read the same from every format and form, and no symbol of them in a message."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from symveil.errors import FileError, InputError
+from symveil.io import reading
 from symveil.io.sequences.word_lists import read_sequences
 
 SECRET = "SECRET"
@@ -86,6 +87,62 @@ def test_the_column_and_the_separator_may_be_named(written) -> None:
     assert list(read_sequences(file, identifier="y", separator="--")) == [("main st", "park rd")]
 
 
+XES = """<log><trace><string key="concept:name" value="x"/>
+<event><string key="concept:name" value="a"/></event><event><string key="concept:name" value="b"/></event></trace>
+<trace><string key="concept:name" value="y"/></trace></log>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "expected"),
+    [
+        ("t.csv", "who,when,what\nx,2,b\ny,1,c\nx,1,a\n", {"case": "who", "order": "when", "symbol": "what"}, "ab c"),
+        ("t.csv.gz", "case:concept:name,concept:name\nx,b\ny,c\nx,a\n", {}, "ba c"),
+        ("t.jsonl", '{"c": 1, "s": "a"}\n{"c": 2, "s": 7}\n{"c": 1, "s": "b"}\n', {"case": "c", "symbol": "s"}, "ab 7"),
+        ("t.xes", XES, {}, "ab "),
+        ("t.xes.gz", XES, {}, "ab "),
+    ],
+)
+def test_long_form_and_xes(written, name: str, text: str, options, expected: str) -> None:
+    assert list(read_sequences(written(text, name), **options)) == [tuple(word) for word in expected.split(" ")]
+
+
+def test_events_in_parquet(tmp_path) -> None:
+    table = pa.table({"who": ["x", "y", "x"], "when": [2, 1, 1], "what": [5, 6, 7]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    found = read_sequences(tmp_path / "t.parquet", case="who", order="when", symbol="what")
+    assert list(found) == [("7", "5"), ("6",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", "trip_id,user_id,links\n1,1,a b\n1,,b\n"),  # several ids, one of them twice, one of them empty
+        ("t.jsonl", '{"trip_id": 1, "links": ["a", "b"]}\n{"trip_id": null, "links": ["b"]}\n'),
+    ],
+)
+def test_ids_are_not_looked_at(written, name: str, text: str) -> None:
+    assert list(read_sequences(written(text, name))) == [("a", "b"), ("b",)]
+
+
+def test_numbers_and_text_may_be_mixed_where_nothing_is_written(written) -> None:
+    file = written('{"s": [1, "a", 123456789012345678901234567890]}\n', "t.jsonl")
+    assert list(read_sequences(file)) == [("1", "a", "123456789012345678901234567890")]
+
+
+@pytest.mark.parametrize("name", ["longest", "gzip_ratio"])
+def test_bounds_are_at_least_one(written, name: str) -> None:
+    with pytest.raises(InputError, match=f"{name}: expected a whole number, 1 or more, found 0"):
+        read_sequences(written("s\na\n", "t.csv"), **{name: 0})
+
+
+def test_lengths_and_bombs_are_bounded(written, monkeypatch) -> None:
+    with pytest.raises(FileError, match="at most 2 symbols in a sequence, found more; raise --longest"):
+        list(read_sequences(written("s\na b a\n", "t.csv"), longest=2))
+    monkeypatch.setattr(reading, "_SUSPICIOUS_FROM", 1 << 20)  # as with large ones, in less time
+    with pytest.raises(FileError, match="unpacks to at most 3 times its size"):
+        list(read_sequences(written("s\n" + "a b\n" * 300_000, "t.csv.gz"), gzip_ratio=3))
+
+
 def test_a_case_called_na_is_not_missing(written) -> None:
     assert list(read_sequences(written("id,s\nNA,NA nan null\n", "t.csv"))) == [("NA", "nan", "null")]
 
@@ -97,7 +154,12 @@ S = SECRET
     ("name", "text", "options", "message"),
     [
         ("t.csv", "", {}, "with a header line, found an empty file"),
-        ("t.csv", f"{S} a,{S} b\n", {}, "one column of sequences besides the id, found 2; name it with --sequence"),
+        (
+            "t.csv",
+            f"{S} a,{S} b\n",
+            {},
+            "one column that can hold the sequences, found 2 (columns 1, 2); which one is it? Name it with --sequence",
+        ),
         ("t.csv", f"{S},b\n", {"sequence": "links"}, "one column 'links' (--sequence), found none in 2 columns"),
         ("t.csv", f"{S},b\n", {"identifier": "id"}, "one column 'id' (--id), found none in 2 columns"),
         ("t.csv", f"s,s\n{S},b\n", {"sequence": "s"}, "one column 's' (--sequence), found 2 in 2 columns"),
@@ -108,28 +170,28 @@ S = SECRET
             "t.csv",
             f"id,s\n1,{S}||{S}\n",
             {"separator": "|"},
-            "line 2: expected symbols between the separators, found none, symbol 2",
+            "line 2: expected a symbol between separators, found none",
         ),
         ("t.csv", f"id,s\n1,{S}\n", {"separator": ""}, "separator: expected at least one character"),
         (
             "t.jsonl",
             f'{{"s": ["{S}"]}}\n{{"t": ["{S}"]}}\n',
             {},
-            "line 2: expected a list of symbols or a string, found neither",
+            "line 2: expected a list of symbols, found another value",
         ),
         (
             "t.jsonl",
             f'{{"s": ["{S}", null]}}\n',
             {},
-            "line 1: expected strings or whole numbers as symbols, found another, symbol 2",
+            "line 1: expected strings or whole numbers as symbols, found another value, symbol 2",
         ),
         ("t.jsonl", f'{{"s": ["{S}", 1.5]}}\n', {}, "line 1: expected strings or whole numbers as symbols"),
         ("t.jsonl", f'{{"s": ["{S}"\n', {}, "line 1: expected JSON"),
         ("t.jsonl", f'["{S}"]\n', {}, "line 1: expected a JSON object, found another value"),
         ("t.jsonl", f'{{"{S}": [], "{S}": []}}\n', {}, "line 1: expected each key once, found one again"),
-        ("t.jsonl", f'{{"{S}": 1, "{S}2": 2}}\n', {}, "besides the id, found 2"),
+        ("t.jsonl", f'{{"{S}": 1, "{S}2": 2}}\n', {}, "one column that can hold the sequences, found 2 (columns 1, 2)"),
         ("t.jsonl", "[" * 100_000, {}, "line 1: expected JSON nested at most 100 deep, found more"),
-        ("t.txt", S, {}, "a file name ending in .csv, .tsv, .jsonl, .ndjson or .parquet"),
+        ("t.txt", S, {}, "a file name ending in .csv, .tsv, .jsonl, .ndjson, .parquet or .xes"),
     ],
 )
 def test_what_is_wrong_is_said_without_a_symbol(written, name, text, options, message) -> None:
@@ -142,11 +204,11 @@ def test_what_is_wrong_is_said_without_a_symbol(written, name, text, options, me
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (pa.array([[SECRET], None]), "row 2: expected a list of symbols, found none"),
+        (pa.array([[SECRET], None]), "row 2: expected a sequence, found none"),
         (pa.array([[SECRET, None]]), "expected a symbol in every place of a list"),
         (pa.array([[1.5]]), "expected lists of strings or of whole numbers, found lists of double"),
-        (pa.array([SECRET, None]), "row 2: expected a list of symbols or a string, found neither"),
-        (pa.array([7]), "row 1: expected a list of symbols or a string, found neither"),
+        (pa.array([SECRET, None]), "row 2: expected a sequence, found none"),
+        (pa.array([7]), "expected sequences as lists or as text, found a int64 column"),
     ],
 )
 def test_what_is_wrong_in_parquet_is_said_without_a_symbol(tmp_path, column, message: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 import symveil as sv
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages import graph, run_counts, runs
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 from symveil.languages.run_counts import RunNeighbours
 
 NEVER_BB = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from symveil.io.sequences import csv_blocks, event_groups, layout, rows, rows_parquet, xes
-from symveil.workflows.releasing import protocol
+from symveil.engines import protocol
+from symveil.io.sequences import csv_blocks, event_groups, layout, rows_csv, rows_json, rows_parquet, xes
 
 
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Readers that cut small files where the secret words say, and writers that make several blocks of them."""
     monkeypatch.setattr(csv_blocks, "_BLOCK", 700)
-    monkeypatch.setattr(rows, "_CHARACTERS_AT_ONCE", 900)
+    for reader in (rows_csv, rows_json):
+        monkeypatch.setattr(reader, "TEXT_GATHERED", 900)
     monkeypatch.setattr(rows_parquet, "SYMBOLS_AT_ONCE", 300)
     monkeypatch.setattr(rows_parquet, "_BYTES_AT_ONCE", 4000)
     monkeypatch.setattr(xes, "_EVENTS_AT_ONCE", 100)

@@ -16,7 +16,7 @@ import pytest
 
 import symveil as sv
 from symveil.cli.main import main
-from symveil.io.aside import AsideFile
+from symveil.files.atomic import AsideFile
 from symveil.io.sequences import layout
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import SYMBOLS
@@ -334,9 +334,9 @@ def test_lists_of_a_fixed_size_have_room_for_other_lengths(tmp_path, small_piece
 
 
 def test_progress_goes_by_public_steps(tmp_path, small_pieces, monkeypatch):
-    from symveil.workflows.releasing import local_job
+    from symveil.engines import local
 
-    monkeypatch.setattr(local_job, "_STEP", 40)
+    monkeypatch.setattr(local, "_STEP", 40)
     kind, told = by_name("CSV of text"), []
     for number, words in enumerate(same_lengths(kind.alphabet).values()):
         steps: dict[int, str] = {}

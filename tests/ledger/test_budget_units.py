@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from symveil.engines.local import LocalJob
 from symveil.errors import LedgerError, ParameterError
-from symveil.io.aside import AsideFile
+from symveil.files.atomic import AsideFile
 from symveil.ledger.accounts import account, accounts, grant, history, totals
 from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
 from symveil.models.markov_chain import MarkovChain
 from symveil.workflows.budgets import export_ledger, grant_budget, ledger_history, ledger_status, person_status
 from symveil.workflows.privatize_file import privatize_file
-from symveil.workflows.releasing.local_job import LocalJob
 
 from .test_charging import charge
 

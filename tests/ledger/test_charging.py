@@ -226,10 +226,11 @@ def test_the_key_leaves_no_trace_in_the_file(tmp_path):
     assert not [path for path in tmp_path.iterdir() if key in path.read_bytes()]
 
 
-def _context():
-    """New processes that import everything once between them."""
+def new_processes():
+    """New processes that import what takes time once between them; a module of the tests cannot be found there."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
+    heavy = ["pytest", "hypothesis", "psycopg", "symveil.workflows.privatize_file", "symveil.workflows.check"]
+    context.set_forkserver_preload([*heavy, "symveil.workflows.budgets"])
     return context
 
 
@@ -249,7 +250,7 @@ def _spend(url: str, barrier, results) -> None:
 def test_eight_processes_never_spend_more_than_there_is(ledger_url):
     database = Database(ledger_url)
     grant(database, "1", names=["alice"])
-    context = _context()
+    context = new_processes()
     barrier, results = context.Barrier(8), context.Queue()
     processes = [context.Process(target=_spend, args=(ledger_url, barrier, results)) for _ in range(8)]
     for process in processes:
@@ -268,7 +269,7 @@ def _make(url: str, barrier) -> None:
 
 
 def test_two_processes_may_both_find_no_ledger(ledger_url):
-    context = _context()
+    context = new_processes()
     barrier = context.Barrier(3)
     processes = [context.Process(target=_make, args=(ledger_url, barrier)) for _ in range(3)]
     for process in processes:

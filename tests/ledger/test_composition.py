@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from file_mechanism import file_release
+from symveil.engines.promise import price
 from symveil.errors import OverBudgetError, ParameterError
 from symveil.ledger import composition
 from symveil.ledger.accounts import account, accounts, grant, history
@@ -21,7 +22,6 @@ from symveil.ledger.amounts import UNIT
 from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
 from symveil.ledger.store import Database
 from symveil.numerics.rationals import at_least, exact
-from symveil.workflows.releasing.promise import price
 
 from .test_charging import charge
 

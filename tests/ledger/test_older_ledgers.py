@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import multiprocessing
 import shutil
 import sqlite3
 from pathlib import Path
@@ -26,6 +25,8 @@ from symveil.workflows.budgets import (
 )
 from symveil.workflows.check import check_manifest
 from symveil.workflows.privatize_file import privatize_file
+
+from .test_charging import new_processes
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "ledger_0_2_0"
 TABLES = {table.name: table for table in (settings, persons, grants, releases, charges)}
@@ -229,8 +230,7 @@ def _grant(url: str, barrier) -> None:
 
 
 def test_several_processes_may_migrate_it_at_once(ledger):
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
+    context = new_processes()
     barrier = context.Barrier(3)
     processes = [context.Process(target=_grant, args=(ledger, barrier)) for _ in range(3)]
     for process in processes:

@@ -6,6 +6,8 @@ import pytest
 
 from symveil.workflows.reproduce import benvenuti2026
 
+pytestmark = pytest.mark.xdist_group("benvenuti2026")  # its rows are computed once
+
 
 @pytest.fixture(scope="module")
 def rows() -> list[benvenuti2026.Row]:

@@ -10,6 +10,8 @@ from symveil.languages.free import words
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.workflows.reproduce import jones2019
 
+pytestmark = pytest.mark.xdist_group("jones2019")  # its rows are computed once
+
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, jones2019.Row]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import symveil as sv
-from symveil.workflows.releasing import spark_job
+from symveil.engines.spark_session import quiet
 
 
 @pytest.fixture(scope="package")
@@ -21,7 +21,7 @@ def spark(tmp_path_factory):
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(sv.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     from pyspark.sql import SparkSession
 
-    with warnings.catch_warnings(action="ignore"), spark_job._quiet():
+    with warnings.catch_warnings(action="ignore"), quiet():
         session = (
             SparkSession.builder.master("local[2,4]")
             .config("spark.ui.enabled", "false")

@@ -229,7 +229,7 @@ def test_a_mistake_in_a_task_tells_no_value(spark, tmp_path, monkeypatch):
     with pytest.raises(Exception, match="symveil.errors.InternalError: internal error: RuntimeError at") as raised:
         release_frame(frame, ReleasePlan(**{**vars(plan()), "mechanism": faulty()})).collect()
     assert SECRET not in "".join(traceback.format_exception(raised.value)) + str(raised.value)
-    monkeypatch.setattr("symveil.workflows.releasing.promise.choose_mechanism", lambda *_: faulty())
+    monkeypatch.setattr("symveil.engines.promise.choose_mechanism", lambda *_: faulty())
     names = {"identifier": "uid", "sequence": "trip"}
     with pytest.raises(InternalError, match="^internal error: RuntimeError at symveil") as told:
         sv.privatize_file(tmp_path / "in.parquet", tmp_path / "o", alphabet="abc", epsilon=1, engine="spark", **names)
@@ -239,7 +239,7 @@ def test_a_mistake_in_a_task_tells_no_value(spark, tmp_path, monkeypatch):
 
 def test_a_run_that_was_killed_before_the_rename_is_finished(spark, source, tmp_path, monkeypatch):
     """The files of a folder are cut and named anew by every run; its rows are the same words, which is what counts."""
-    from symveil.workflows.releasing import spark_job
+    from symveil.engines import spark_job
 
     ledger, out = tmp_path / "l.db", tmp_path / "out"
     grant_budget(ledger, 1, everyone=True)
@@ -250,12 +250,12 @@ def test_a_run_that_was_killed_before_the_rename_is_finished(spark, source, tmp_
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(spark_job._FolderOutput, "publish", killed)
+        patch.setattr(spark_job.FolderOutput, "publish", killed)
         with pytest.raises(KeyboardInterrupt):
             sv.privatize_file(source, out, **options)
     # other words, which nothing but their digest tells: lengths are not collected before something is drawn here
     with monkeypatch.context() as patch:
-        patch.setattr(spark_job.SparkJob, "_rows_digest", lambda *_: "rows:others")
+        patch.setattr(spark_job, "rows_digest", lambda *_: "rows:others")
         with pytest.raises(LedgerError, match="expected the output whose digest was recorded"):
             sv.privatize_file(source, out, **options)
         assert not out.exists()

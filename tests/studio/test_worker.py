@@ -12,23 +12,24 @@ from pathlib import Path
 import pytest
 
 from symveil.errors import ParameterError
-from symveil.studio.worker import BrokenError, Job, Progress, StoppedError, Worker
+from symveil.numerics.progress import Steps
+from symveil.studio.worker import BrokenError, StoppedError, TaskHandle, Worker
 
 
-def double(number: int, progress: Progress) -> int:
-    progress(1, 2, "doubling")
+def double(number: int, steps: Steps) -> int:
+    steps("doubling")(1, 2)
     return 2 * number
 
 
-def refuse(progress: Progress) -> None:
+def refuse(steps: Steps) -> None:
     raise ParameterError("epsilon", expected="more", found="less")
 
 
-def stumble(secret: str, progress: Progress) -> None:
+def stumble(secret: str, steps: Steps) -> None:
     raise KeyError(secret)
 
 
-def unsendable(secret: str, progress: Progress) -> object:
+def unsendable(secret: str, steps: Steps) -> object:
     """An answer that cannot be pickled."""
 
     class Hidden:
@@ -42,18 +43,18 @@ class Panic(BaseException):
     """As a library in Rust raises it."""
 
 
-def panic(secret: str, progress: Progress) -> None:
+def panic(secret: str, steps: Steps) -> None:
     raise Panic(secret)
 
 
-def spin(file: str, progress: Progress) -> None:
+def spin(file: str, steps: Steps) -> None:
     """Never ends by itself, and holds the interpreter: a thread could not be stopped."""
     Path(file).write_text(str(os.getpid()))
     while True:
         pass
 
 
-def die(progress: Progress) -> None:
+def die(steps: Steps) -> None:
     os._exit(3)
 
 
@@ -67,8 +68,8 @@ def test_results_errors_and_progress() -> None:
     async def run() -> None:
         worker, told = Worker(), []
         try:
-            assert await worker.run(double, 4, job=Job(lambda *step: told.append(step))) == 8
-            assert told == [(1, 2, "doubling")]
+            assert await worker.run(double, 4, handle=TaskHandle(lambda *step: told.append(step))) == 8
+            assert told == [(0, 0, "doubling"), (1, 2, "doubling")]
             with pytest.raises(ParameterError, match="epsilon: expected more, found less"):
                 await worker.run(refuse)
             with pytest.raises(BrokenError) as broken:
@@ -93,11 +94,11 @@ def test_results_errors_and_progress() -> None:
 
 def test_cancelling_ends_the_process_and_the_next_job_runs(tmp_path: Path) -> None:
     async def run() -> None:
-        worker, job, waiting = Worker(), Job(None), Job(None)
+        worker, handle, waiting = Worker(), TaskHandle(None), TaskHandle(None)
         file = tmp_path / "process"
         try:
-            endless = asyncio.create_task(worker.run(spin, str(file), job=job))
-            queued = asyncio.create_task(worker.run(double, 1, job=waiting))
+            endless = asyncio.create_task(worker.run(spin, str(file), handle=handle))
+            queued = asyncio.create_task(worker.run(double, 1, handle=waiting))
             while not file.exists() or not file.read_text():
                 await asyncio.sleep(0.02)
             number = int(file.read_text())
@@ -105,7 +106,7 @@ def test_cancelling_ends_the_process_and_the_next_job_runs(tmp_path: Path) -> No
             await asyncio.sleep(0.1)
             assert Path(f"/proc/{number}").exists() and not endless.done()
             began = time.monotonic()
-            job.cancel()
+            handle.cancel()
             with pytest.raises(StoppedError):
                 await endless
             with pytest.raises(StoppedError):
@@ -121,10 +122,10 @@ def test_cancelling_ends_the_process_and_the_next_job_runs(tmp_path: Path) -> No
 
 def test_what_waits_is_stopped_at_once(tmp_path: Path) -> None:
     async def run() -> None:
-        worker, job, waiting = Worker(), Job(None), Job(None)
+        worker, handle, waiting = Worker(), TaskHandle(None), TaskHandle(None)
         try:
-            endless = asyncio.create_task(worker.run(spin, str(tmp_path / "process"), job=job))
-            queued = asyncio.create_task(worker.run(double, 1, job=waiting))
+            endless = asyncio.create_task(worker.run(spin, str(tmp_path / "process"), handle=handle))
+            queued = asyncio.create_task(worker.run(double, 1, handle=waiting))
             await asyncio.sleep(0.05)
             waiting.cancel()
             with pytest.raises(StoppedError):
@@ -133,7 +134,7 @@ def test_what_waits_is_stopped_at_once(tmp_path: Path) -> None:
             left = asyncio.create_task(worker.run(double, 1))
             await asyncio.sleep(0)
             left.cancel()  # and nobody's turn is lost with those who went away
-            job.cancel()
+            handle.cancel()
             with pytest.raises(StoppedError):
                 await endless
             assert await asyncio.wait_for(worker.run(double, 3), 20) == 6

@@ -37,14 +37,20 @@ def test_without_a_word_the_average_over_the_public_model() -> None:
     assert list(first.errors) == sorted(first.errors, reverse=True)
 
 
-def test_progress_reaches_its_end() -> None:
-    told = []
-    error_curves(sv.words("ab", 3), progress=lambda done, total: told.append((done, total)))
-    assert told[-1][0] == told[-1][1] == len(told)
+@pytest.fixture(scope="module")
+def measured():
+    """Curves, and what was reported while they were computed."""
+    reports: list[tuple[int, int]] = []
+    return error_curves(sv.words("ab", 3), progress=lambda done, total: reports.append((done, total))), reports
 
 
-def test_saving(tmp_path) -> None:
-    curves = error_curves(sv.words("ab", 3))
+def test_progress_reaches_its_end(measured) -> None:
+    _, reports = measured
+    assert reports[-1][0] == reports[-1][1] == len(reports)
+
+
+def test_saving(tmp_path, measured) -> None:
+    curves, _ = measured
     save_curves(curves, tmp_path / "curves.json")
     document = json.loads((tmp_path / "curves.json").read_text())
     assert [curve["mechanism"] for curve in document["curves"]] == [curve.mechanism for curve in curves]

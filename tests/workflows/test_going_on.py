@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from file_mechanism import file_mechanism
+from symveil.engines import protocol, settings
 from symveil.errors import FileError, LedgerError
-from symveil.io.aside import AsideFile, aside_of
+from symveil.files.atomic import AsideFile, aside_of
 from symveil.ledger.lifecycle import abandon, find_release
 from symveil.ledger.store import Database
 from symveil.mechanisms.exponential import Exponential
 from symveil.models.markov_chain import MarkovChain
 from symveil.workflows.budgets import abandon_release, grant_budget, ledger_history, ledger_status
 from symveil.workflows.privatize_file import privatize_file
-from symveil.workflows.releasing import protocol, settings
 
 WORDS = {f"p{number}": list("abcabc"[: number % 7]) for number in range(30)}
 OPTIONS = {"alphabet": "abc", "epsilon": 1}
@@ -117,7 +117,7 @@ def test_another_version_does_not_go_on(place, monkeypatch, point, named):
     """0.2.0 went on, drew other words with the same key, and overwrote the digest of those it may have published."""
     options = {"release_id": "october"} if named else {}
     place.killed(monkeypatch, point, **options)
-    monkeypatch.setattr(settings, "__version__", "9.9")
+    monkeypatch.setattr("symveil.workflows.privatize_file.__version__", "9.9")
     with pytest.raises(
         LedgerError, match=r"another version \(.* then, 9.9 now\).*ledger abandon --release-id"
     ) as caught:
@@ -135,7 +135,7 @@ def test_an_output_in_its_place_is_finished_by_any_version(place, monkeypatch, n
     options = {"release_id": "october"} if named else {}
     place.killed(monkeypatch, "after the rename", **options)
     before = place.out.read_bytes()
-    monkeypatch.setattr(settings, "__version__", "9.9")
+    monkeypatch.setattr("symveil.workflows.privatize_file.__version__", "9.9")
     assert place.run(**options).already_done  # nothing has to be drawn
     assert place.out.read_bytes() == before and place.spent() == "1" and ledger_status(place.ledger).pending == 0
     if named:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -14,26 +15,34 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from symveil.engines import protocol
 from symveil.engines.batch import ReleasePlan
 from symveil.errors import LedgerError
-from symveil.io.aside import AsideFile, aside_of, digest_of
+from symveil.files.atomic import AsideFile, aside_of, digest_of
 from symveil.io.sequences import layout
 from symveil.ledger.lifecycle import find_release
 from symveil.ledger.store import Database
 from symveil.workflows.budgets import grant_budget, ledger_history, ledger_status, person_status
 from symveil.workflows.check import check_manifest
 from symveil.workflows.privatize_file import privatize_file
-from symveil.workflows.releasing import protocol
 
-RUN = """
-import sys
+SERVER = """
+import os, sys
 from symveil.workflows.privatize_file import privatize_file
-print("ready", flush=True)
-sys.stdin.readline()
-source, out, ledger, name = sys.argv[1:]
-release = privatize_file(source, out, alphabet="abc", epsilon=1, ledger=ledger, release_id=name)
-print("done", release.already_done, flush=True)
+for line in sys.stdin:
+    source, out, ledger, name = line.rstrip("\\n").split("\\t")
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            privatize_file(source, out, alphabet="abc", epsilon=1, ledger=ledger, release_id=name)
+            status = 0
+        finally:
+            os._exit(status)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+"""Starts a process for each line, with everything imported; tells its number, and how it ended."""
 
 
 class Killed(BaseException):
@@ -62,24 +71,19 @@ def kill_at_random(folder, rounds: int, seed: int) -> None:
     chance = random.Random(seed)
     release, longest, drawn = 0, 1.0, None
     out = folder / "out-0.parquet"
+    server = subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     for _ in range(rounds):
-        process = subprocess.Popen(
-            [sys.executable, "-c", RUN, str(source), str(out), str(ledger), f"r{release}"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        assert process.stdout.readline() == "ready\n"
+        server.stdin.write("\t".join([str(source), str(out), str(ledger), f"r{release}"]) + "\n")
+        server.stdin.flush()
+        process = int(server.stdout.readline())
         began = time.monotonic()
-        process.stdin.write("\n")
-        process.stdin.flush()
-        try:
-            process.wait(timeout=chance.uniform(0, longest))
+        if select.select([server.stdout], [], [], chance.uniform(0, longest))[0]:
             longest = time.monotonic() - began  # how long a whole run takes
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        finished = process.returncode == 0
-        process.stdin.close()
-        process.stdout.close()
+        else:
+            os.kill(process, signal.SIGKILL)
+        status = int(server.stdout.readline())
+        assert status in (0, -signal.SIGKILL)
+        finished = status == 0
         # whatever stands in the output's place is whole, and stays what it is
         if out.exists():
             drawn = drawn or digest_of(out)
@@ -87,6 +91,7 @@ def kill_at_random(folder, rounds: int, seed: int) -> None:
         if finished:
             release, drawn = release + 1, None
             out = folder / f"out-{release}.parquet"
+    server.communicate()
     if not finished:
         last = privatize_file(source, out, alphabet="abc", epsilon=1, ledger=ledger, release_id=f"r{release}")
         assert drawn is None or digest_of(last.out) == drawn

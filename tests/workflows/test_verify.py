@@ -12,8 +12,9 @@ import pytest
 import symveil as sv
 from symveil.errors import ModelError, ParameterError
 from symveil.examples.paper_systems import pin_checker, randomised_response
+from symveil.verification.smallest_epsilon import smallest_epsilon
 from symveil.workflows.compose import compose
-from symveil.workflows.verify import privacy_curve, smallest_epsilon
+from symveil.workflows.verify import privacy_curve
 
 
 def test_curves_fall_and_lie_below_their_bounds(tmp_path: Path) -> None:

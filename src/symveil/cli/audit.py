@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
 from symveil.cli.output import print_facts, print_json, print_notes, progress_bar
-from symveil.cli.single_options import json_option
-from symveil.cli.values import WHOLE_NUMBER
-from symveil.errors import InputError
+from symveil.cli.single_options import json_option, number_option
 
 
 @command("audit", example="symveil audit --alphabet abc --length 4 --epsilon 1 --mechanism permute-and-flip")
 @language_options
-@click.option(
-    "--length",
-    metavar="N",
-    type=WHOLE_NUMBER,
-    required=True,
-    help="Length of the words; with metric levenshtein, up to it.",
-)
-@click.option(
-    "--output-length",
-    metavar="M",
-    type=WHOLE_NUMBER,
-    help="With mechanism edit: look at released words of up to M symbols.",
-)
+@number_option("--length", "N", text="Length of the words; with metric levenshtein, up to it.", required=True)
+@number_option("--output-length", "M", text="With mechanism edit: look at released words of up to M symbols.")
 @mechanism_options
 @click.option("--by-chain", is_flag=True, help="Prove it on the mechanism's labelled chain, in exact rationals.")
 @json_option
@@ -49,31 +34,17 @@ def audit_command(
     words of any length: those of up to --output-length are enumerated, and for longer ones the proved
     bound is reported.
     """
-    from symveil.mechanisms.selection import choose_mechanism
     from symveil.numerics.rationals import shown_at_least
-    from symveil.verification.audit import MOST_WORDS, audit
-    from symveil.verification.audit_by_chain import audit_by_chain
+    from symveil.workflows.audit import audit_choice
 
     notes: list[str] = []
     choice = mechanism.choice(public_start=source.public_start)
-    one_length = choice.metric == "hamming"
-    if one_length and output_length is not None:
-        raise InputError("output-length: expected --metric levenshtein with it, found hamming")
-    if by_chain and output_length is not None:
-        raise InputError("output-length: expected it without --by-chain, found both")
-    if not one_length and choice.max_length is None:
-        choice = replace(choice, max_length=length)
-    language = source.language(choice, notes, length=length if one_length else None)
-    if one_length:
-        language.by_length(at_most=MOST_WORDS)  # refused before anything is calibrated
-    law = choose_mechanism(choice, language)
-    up_to = None if one_length else length
+    words = source.given(notes)
     with progress_bar("auditing") as progress:
-        verdict = (
-            audit_by_chain(law, length=up_to, progress=progress)
-            if by_chain
-            else audit(law, length=up_to, output_length=output_length, progress=progress)
+        report = audit_choice(
+            choice, length=length, output_length=output_length, by_chain=by_chain, progress=progress, **words
         )
+    verdict = report.verdict
     if as_json:
         print_json(verdict.document())
     else:
@@ -83,7 +54,7 @@ def audit_command(
             ("worst case", f"epsilon = {shown_at_least(verdict.worst_epsilon, 9)} over {verdict.pairs_checked} pairs"),
             ("private", "yes" if verdict.private else "NO"),
         ]
-        if law.tells_nothing:
+        if report.tells_nothing:
             facts.append(("outputs", "always the empty word, which tells nothing; a larger epsilon would allow more"))
         if verdict.longer_outputs_epsilon is not None:
             proved = shown_at_least(verdict.longer_outputs_epsilon, 9)
@@ -91,5 +62,5 @@ def audit_command(
         if verdict.witness:
             facts += [(name, " ".join(map(repr, word)) or "(the empty word)") for name, word in verdict.witness.items()]
         print_facts("Audit", facts)
-    print_notes([*notes, *law.notes])
+    print_notes([*notes, *report.notes])
     return 0 if verdict.private else 1

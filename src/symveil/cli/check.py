@@ -8,13 +8,13 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import print_json, print_table
-from symveil.cli.single_options import json_option
+from symveil.cli.single_options import file_option, json_option
 from symveil.cli.values import PATH
 
 
 @command("check", example="symveil check private.csv.manifest.json")
 @click.argument("manifest", metavar="MANIFEST", type=PATH)
-@click.option("--output", metavar="FILE", type=PATH, help="The private file, if it does not lie beside the manifest.")
+@file_option("--output", text="The private file, if it does not lie beside the manifest.")
 @click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
 @json_option
 def check_command(manifest: Path, output: Path | None, model: Path | None, as_json: bool) -> int:

@@ -20,16 +20,19 @@ from symveil.cli.output import (
 )
 from symveil.cli.single_options import (
     adjacency_option,
+    choice_option,
     column_options,
     epsilon_option,
+    file_option,
     json_option,
     k_option,
     ledger_option,
+    number_option,
     out_option,
     release_id_option,
     secret_option,
 )
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.values import PATH
 from symveil.errors import InputError
 
 _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
@@ -39,47 +42,29 @@ _LONGEST_FRACTION = 60
 @command("enforce", example="symveil enforce examples/medical.json --k 2 --policy private --epsilon 2")
 @click.argument("model", metavar="MODEL", type=PATH)
 @k_option
-@click.option(
-    "--policy",
-    type=OneOf(["private", "safe", "substitution"]),
-    default="private",
-    show_default=True,
-    help="What is replaced, and by what: see above.",
-)
+@choice_option("--policy", of=("private", "safe", "substitution"), text="What is replaced, and by what: see above.")
 @epsilon_option(required=False)
 @adjacency_option
-@click.option(
-    "--omega",
-    metavar="W",
-    type=WHOLE_NUMBER,
-    help="With policy safe or substitution: the exact distance of substitutes.",
-)
-@click.option(
-    "--length", metavar="N", type=WHOLE_NUMBER, help="At most so many observed events; needed where there are loops."
-)
+@number_option("--omega", "W", text="With policy safe or substitution: the exact distance of substitutes.")
+@number_option("--length", "N", text="At most so many observed events; needed where there are loops.")
 @secret_option
-@click.option("--log", metavar="FILE", type=PATH, help="A file of observations to replace, with --out.")
+@file_option("--log", text="A file of observations to replace, with --out.")
 @out_option(
     "With --log: what is shown, in the log's format with its ids, or one column of .csv, .tsv or .jsonl", required=False
 )
 @column_options
 @click.option("--person", metavar="COL", help="With --ledger: whose budget an observation is charged to.")
 @ledger_option(required=False)
-@click.option(
-    "--over-budget", type=OneOf(["error", "drop"]), default="error", show_default=True,
-    help="With --ledger: what happens to persons with too little budget.",
-)  # fmt: skip
-@click.option(
-    "--on-unknown", type=OneOf(["error", "drop-sequence"]), default="error", show_default=True,
-    help="In a release: what happens to observations that cannot be replaced.",
-)  # fmt: skip
-@release_id_option(required=False)
-@click.option(
-    "--draw",
-    metavar="FILE",
-    type=PATH,
-    help="Draw the automaton of the substitutes (.svg, .dot).",
+@choice_option(
+    "--over-budget", of=("error", "drop"), text="With --ledger: what happens to persons with too little budget."
 )
+@choice_option(
+    "--on-unknown",
+    of=("error", "drop-sequence"),
+    text="In a release: what happens to observations that cannot be replaced.",
+)
+@release_id_option(required=False)
+@file_option("--draw", text="Draw the automaton of the substitutes (.svg, .dot).")
 @json_option
 def enforce_command(
     model: Path,
@@ -92,20 +77,13 @@ def enforce_command(
     secret: tuple[str, ...],
     log: Path | None,
     out: Path | None,
-    sequence: str | None,
-    separator: str | None,
-    identifier: str | None,
-    case: str | None,
-    order: str | None,
-    symbol: str | None,
-    keep: tuple[str, ...],
-    person: str | None,
     ledger: str | None,
     over_budget: Literal["error", "drop"],
     on_unknown: Literal["error", "drop-sequence"],
     release_id: str | None,
     draw: Path | None,
     as_json: bool,
+    **columns: Any,
 ) -> int:
     """Replace what a system shows so that no secret is given away.
 
@@ -118,10 +96,11 @@ def enforce_command(
     observation.
     """
     from symveil.enforcement.enforce import enforce_opacity
-    from symveil.io.files import write_files
     from symveil.io.sequences.columns import ColumnOptions
-    from symveil.workflows.enforce import enforcement_document
+    from symveil.workflows.enforce import report_enforcement
+    from symveil.workflows.enforce_log import check_log_name
     from symveil.workflows.opacity import load_system
+    from symveil.workflows.parameters import RunOptions
 
     require_suffix("draw", draw, (".svg", ".dot"))
     if (log is None) != (out is None):
@@ -130,20 +109,8 @@ def enforce_command(
     if is_release and (log is None or policy != "private"):
         raise InputError("ledger: expected --log with the policy private, found a ledger or a release id without them")
     if log and out:
-        from symveil.workflows.enforce_log import check_log_name, enforced_log, release_log
-        from symveil.workflows.releasing.parameters import RunOptions
-
         check_log_name(log, out)
-    columns = ColumnOptions(
-        sequence=sequence,
-        separator=separator,
-        identifier=identifier,
-        case=case,
-        order=order,
-        symbol=symbol,
-        keep=keep,
-        person=person,
-    )
+    options = ColumnOptions(**columns)
     require_different(draw=draw, out=out)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
@@ -158,28 +125,11 @@ def enforce_command(
             adjacency=read_adjacency_option(adjacency),
             progress=progress,
         )
-        document = enforcement_document(enforced, notes=notes)
-    contents: dict[Path, bytes] = {}
-    if is_release and log and out and enforced.enforceable:
         run = RunOptions(ledger=ledger, over_budget=over_budget, on_unknown=on_unknown, release_id=release_id)
-        release = release_log(enforced, log, out, columns=columns, run=run, system_file=model)
-        document["release"] = release.document()
-        notes += [*release.notes, f"released to {out}; what is promised: {release.manifest_file}"]
-    elif log and out and enforced.enforceable:
-        contents[out], count = enforced_log(enforced, log, out, columns)
-        notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
-    if draw and enforced.enforceable:
-        from symveil.workflows.draw import diagram_text
-
-        contents[draw] = diagram_text(enforced.to_diagram(), draw).encode()
-        notes.append(f"wrote {draw}")
-    write_files(contents)
-    if document["posterior_of_secret"] == 1:
-        silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""
-        notes.append(
-            "an observer who knows the policy can be sure of a visited secret after something that is shown (its "
-            f"posterior probability is 1){silent}"
+        report = report_enforcement(
+            enforced, log=log, out=out, columns=options, run=run if is_release else None, system_file=model, draw=draw
         )
+    document = report.document()
     if as_json:
         print_json(document)
     elif enforced.enforceable:
@@ -187,7 +137,7 @@ def enforce_command(
         _print_facts(document)
     else:
         _print_refusal(document)
-    print_notes(notes)
+    print_notes([*notes, *report.notes])
     return 0 if enforced.enforceable else 1
 
 

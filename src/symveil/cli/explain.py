@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from symveil.cli.command import command
-from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, word_options
+from symveil.cli.explain_setting import explain_settings
+from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, optional_word_options
 from symveil.cli.output import (
     doubts,
     print_facts,
@@ -20,8 +19,7 @@ from symveil.cli.output import (
     require_suffix,
     thin_protection,
 )
-from symveil.cli.single_options import json_option
-from symveil.cli.values import PATH, WHOLE_NUMBER
+from symveil.cli.single_options import file_option, json_option, number_option
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,26 +30,20 @@ _MOST_ROWS = 24
 
 
 @command("explain", example="symveil explain abcab --alphabet abc --epsilon 2 --mechanism permute-and-flip")
-@word_options
+@optional_word_options
+@number_option("--length", "N", text="Without a word: the public length of the words averaged over.")
 @mechanism_options
-@click.option("--plot", metavar="FILE", type=PATH, help="Plot the law of the distance (.png, .svg).")
-@click.option("--draw", metavar="FILE", type=PATH, help="Draw the word's automaton (.svg, .dot).")
-@click.option(
-    "--curves",
-    metavar="FILE",
-    type=PATH,
-    help="Plot the expected error of all mechanisms against epsilon (.png, .svg, .json).",
-)
-@click.option(
-    "--at-distance",
-    metavar="L",
-    type=WHOLE_NUMBER,
-    help="With --draw: the words at exactly this distance; with metric levenshtein, within it.",
+@file_option("--plot", text="Plot the law of the distance (.png, .svg).")
+@file_option("--draw", text="Draw the word's automaton (.svg, .dot).")
+@file_option("--curves", text="Plot the expected error of all mechanisms against epsilon (.png, .svg, .json).")
+@number_option(
+    "--at-distance", "L", text="With --draw: the words at exactly this distance; with metric levenshtein, within it."
 )
 @json_option
 def explain_command(
     source: WordOptions,
     mechanism: MechanismOptions,
+    length: int | None,
     plot: Path | None,
     draw: Path | None,
     curves: Path | None,
@@ -62,9 +54,18 @@ def explain_command(
 
     For the holder of the word only. Shows the guarantee and how it is known, the law of the distance between the word
     and its private versions, the expected error and the size of the automaton.
+
+    Without a word: the averages over all words of --length symbols of the public model, beside the least error that
+    any private mechanism can have. Then --epsilon 1..6 shows several budgets.
     """
     from symveil.workflows.explain import explain_word
 
+    if source.word is None:
+        given = {"--plot": plot, "--draw": draw, "--curves": curves, "--at-distance": at_distance}
+        explain_settings(source, mechanism, length, as_json=as_json, needs_word=given)
+        return
+    if length is not None:
+        raise InputError("length: expected --length without a word, whose length it is, found both")
     require_suffix("draw", draw, (".svg", ".dot"))
     require_suffix("plot", plot, (".png", ".svg"))
     require_suffix("curves", curves, (".png", ".svg", ".json"))
@@ -99,6 +100,8 @@ def explain_command(
 
 
 def _print(explanation: Explanation) -> None:
+    from symveil.workflows.public_averages import bound_sentence
+
     mechanism, law, automaton = explanation.mechanism, explanation.law, explanation.automaton
     parameters = mechanism.parameters_document()
     facts = [
@@ -106,6 +109,7 @@ def _print(explanation: Explanation) -> None:
         *([("parameters", ", ".join(f"{name} {value}" for name, value in parameters.items()))] if parameters else []),
         ("expected error", f"{law.expected_error:.6g} {_unit(law)}"),
         *([] if law.expected_cost is None else [("expected cost", f"{law.expected_cost:.6g} units of the costs")]),
+        *([("on average", bound_sentence(explanation.bound))] if explanation.bound else []),
         ("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"),
     ]
     if explanation.certificate and mechanism.metric == "hamming":
@@ -114,6 +118,8 @@ def _print(explanation: Explanation) -> None:
     if explanation.protection:
         near = explanation.protection.neighbours_within_adjacency
         facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
+    if mechanism.chosen_because:
+        facts.append(("chosen", mechanism.chosen_because))
     if mechanism.given_up:
         facts.append(("given up", mechanism.given_up))
     if law.bounds:

@@ -8,7 +8,14 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import print_facts, print_json, print_notes
-from symveil.cli.single_options import json_option, out_option, wide_form_options
+from symveil.cli.single_options import (
+    event_options,
+    file_option,
+    json_option,
+    out_option,
+    size_options,
+    wide_form_options,
+)
 from symveil.cli.values import PATH
 
 _A_MODEL_IS_A_RELEASE = (
@@ -21,35 +28,22 @@ _A_MODEL_IS_A_RELEASE = (
 @click.argument("source", metavar="IN", type=PATH)
 @out_option("The model, as JSON")
 @click.option("--smooth", metavar="X", default="0", show_default=True, help="Add this to every allowed move's count.")
-@click.option("--from-graph", metavar="FILE", type=PATH, help="A model whose moves are the allowed ones.")
+@file_option("--from-graph", text="A model whose moves are the allowed ones.")
 @wide_form_options
+@event_options
+@size_options
 @json_option
 def learn_command(
-    source: Path,
-    out: Path,
-    smooth: str,
-    from_graph: Path | None,
-    sequence: str | None,
-    separator: str | None,
-    identifier: str | None,
-    as_json: bool,
+    source: Path, out: Path, smooth: str, from_graph: Path | None, as_json: bool, **reading: object
 ) -> None:
     """Learn a Markov chain from public sequences.
 
-    IN is CSV, JSON Lines or Parquet. The chain's probabilities are the relative frequencies of the moves, exactly. It
-    is not private: learn it from public data, or treat it as a release.
+    IN is CSV, JSON Lines, Parquet or XES, each also gzipped. The chain's probabilities are the relative frequencies of
+    the moves, exactly. It is not private: learn it from public data, or treat it as a release.
     """
     from symveil.workflows.learn import learn_file
 
-    learned = learn_file(
-        source,
-        out,
-        smooth=smooth,
-        graph=from_graph,
-        sequence=sequence,
-        separator=separator,
-        identifier=identifier,
-    )
+    learned = learn_file(source, out, smooth=smooth, graph=from_graph, **reading)
     if as_json:
         print_json(learned.document())
     else:

@@ -10,8 +10,15 @@ import click
 from symveil.cli.command import command, group
 from symveil.cli.options import read_adjacency_option
 from symveil.cli.output import print_facts, print_json, print_notes, print_table
-from symveil.cli.single_options import json_option, ledger_option, out_option, release_id_option, spreadsheet_option
-from symveil.cli.values import PATH, OneOf
+from symveil.cli.single_options import (
+    file_option,
+    json_option,
+    ledger_option,
+    out_option,
+    release_id_option,
+    spreadsheet_option,
+)
+from symveil.cli.values import OneOf
 from symveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -66,9 +73,7 @@ def _facts(status: Totals | Account) -> list[tuple[str, str]]:
 @ledger_option(required=True)
 @click.option("--epsilon", metavar="E", required=True, help="How much to add; a negative amount takes back.")
 @click.option("--person", "persons", metavar="P", multiple=True, help="To this person. Repeatable.")
-@click.option(
-    "--persons", "persons_file", metavar="FILE", type=PATH, help="To the persons in this file, a name a line."
-)
+@file_option("--persons", "persons_file", text="To the persons in this file, a name a line.")
 @click.option("--everyone", is_flag=True, help="To everybody, also those whom the ledger has not met.")
 @click.option("--delta", metavar="D", help="With --everyone: compose losses, allowing this delta, where that helps.")
 @click.option(
@@ -110,8 +115,8 @@ def grant_command(
         ledger, epsilon, persons=persons, persons_file=persons_file, everyone=everyone, delta=delta, unit=unit
     )  # fmt: skip
     if as_json:
-        told: dict[str, object] = {"granted": epsilon, "persons": None if everyone else named, "everyone": everyone}
-        print_json(told | ({} if unit is None else {"budgets_for": unit.document()}))
+        document: dict[str, object] = {"granted": epsilon, "persons": None if everyone else named, "everyone": everyone}
+        print_json(document | ({} if unit is None else {"budgets_for": unit.document()}))
         return
     click.echo(f"Granted {epsilon} to {'everyone' if everyone else f'{named} persons'}.")
     if unit is not None:

@@ -19,8 +19,10 @@ from symveil import __version__
 from symveil.cli.audit import audit_command
 from symveil.cli.check import check_command
 from symveil.cli.command import group
+from symveil.cli.compare import compare_command
 from symveil.cli.demo import demo_command
 from symveil.cli.enforce import enforce_command
+from symveil.cli.estimate import estimate_command
 from symveil.cli.explain import explain_command
 from symveil.cli.learn import learn_command
 from symveil.cli.ledger import ledger_command
@@ -49,6 +51,8 @@ COMMANDS = (
     learn_command,
     ledger_command,
     check_command,
+    estimate_command,
+    compare_command,
     reproduce_command,
     studio_command,
 )

@@ -9,8 +9,8 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import counter, print_facts, print_json, print_notes, require_different, require_suffix
-from symveil.cli.single_options import json_option, k_option, secret_option
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.single_options import choice_option, file_option, json_option, k_option, number_option, secret_option
+from symveil.cli.values import PATH
 
 if TYPE_CHECKING:
     from symveil.workflows.opacity import OpacityReport
@@ -19,19 +19,13 @@ if TYPE_CHECKING:
 @command("opacity", example="symveil opacity examples/medical.json --k 2 --theta 1/2")
 @click.argument("model", metavar="MODEL", type=PATH)
 @k_option
-@click.option(
-    "--notion",
-    type=OneOf(["weak", "strong", "initial"]),
-    default="weak",
-    show_default=True,
-    help="Which instants must stay hidden: see above.",
-)
+@choice_option("--notion", of=("weak", "strong", "initial"), text="Which instants must stay hidden: see above.")
 @click.option("--theta", metavar="P", help="Accept violations less probable than this (almost opacity).")
-@click.option("--within", metavar="T", type=WHOLE_NUMBER, help="Count only violations in the first T events of a run.")
+@number_option("--within", "T", text="Count only violations in the first T events of a run.")
 @click.option("--exact", is_flag=True, help="Insist on an exact probability, however long it takes.")
 @secret_option
-@click.option("--draw", metavar="FILE", type=PATH, help="Draw the system (.svg, .dot).")
-@click.option("--draw-observer", metavar="FILE", type=PATH, help="Draw what an observer knows (.svg, .dot).")
+@file_option("--draw", text="Draw the system (.svg, .dot).")
+@file_option("--draw-observer", text="Draw what an observer knows (.svg, .dot).")
 @json_option
 def opacity_command(
     model: Path,
@@ -52,7 +46,7 @@ def opacity_command(
     of them, "initial" asks about the initial state and ignores --k. Exit status 0: never (or less probably than
     --theta); 1: here is a shortest observation after which it can.
     """
-    from symveil.workflows.opacity import judge_opacity, load_system
+    from symveil.workflows.opacity import draw_system, judge_opacity, load_system
 
     for option, path in (("draw", draw), ("draw-observer", draw_observer)):
         require_suffix(option, path, (".svg", ".dot"))
@@ -63,16 +57,7 @@ def opacity_command(
         report = judge_opacity(
             system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress
         )
-    if draw or draw_observer:
-        from symveil.io.files import write_texts
-        from symveil.languages.observation import observer
-        from symveil.workflows.draw import diagram_text
-
-        texts = {draw: diagram_text(system.to_diagram(), draw)} if draw else {}
-        if draw_observer:
-            texts[draw_observer] = diagram_text(observer(system).to_diagram(), draw_observer)
-        write_texts(texts)
-        notes += [f"wrote {path}" for path in texts]
+    notes += [f"wrote {path}" for path in draw_system(system, draw, draw_observer)]
     if as_json:
         print_json(report.document())
     else:

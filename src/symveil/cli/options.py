@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.single_options import Option, adjacency_option, epsilon_option
-from symveil.cli.values import MECHANISM_NAME, PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.single_options import (
+    Option,
+    adjacency_option,
+    choice_option,
+    epsilon_option,
+    file_option,
+    number_option,
+)
+from symveil.cli.values import MECHANISM_NAME, PATH, OneOf
 from symveil.errors import InputError, ParameterError, WordError
 
 if TYPE_CHECKING:
@@ -22,15 +29,13 @@ if TYPE_CHECKING:
     from symveil.models.alphabet import Alphabet
     from symveil.privacy.parameters import Adjacency
 
-_MECHANISM_OPTIONS = [
+_MECHANISM_OPTIONS: list[Option] = [
     epsilon_option(required=True),
     adjacency_option,
-    click.option(
+    choice_option(
         "--metric",
-        type=OneOf(["hamming", "levenshtein"]),
-        default="hamming",
-        show_default=True,
-        help="What close means: substitutions, or insertions and deletions too (then the length is secret).",
+        of=("hamming", "levenshtein"),
+        text="What close means: substitutions, or insertions and deletions too (then the length is secret).",
     ),
     click.option(
         "--mechanism",
@@ -39,53 +44,35 @@ _MECHANISM_OPTIONS = [
         show_default=True,
         help="How a private word is chosen; auto is the least expected error.",
     ),
-    click.option(
-        "--calibration",
-        type=OneOf(["tight", "classic"]),
-        default="tight",
-        show_default=True,
-        help="tight spends the whole budget; classic is the papers' factor 2.",
+    choice_option(
+        "--calibration", of=("tight", "classic"), text="tight spends the whole budget; classic is the papers' factor 2."
     ),
-    click.option(
-        "--prior",
-        type=OneOf(["uniform", "chain"]),
-        default="uniform",
-        show_default=True,
-        help="What is likely beforehand: all words alike, or as the chain has them.",
+    choice_option(
+        "--prior", of=("uniform", "chain"), text="What is likely beforehand: all words alike, or as the chain has them."
     ),
-    click.option(
+    choice_option(
         "--utility",
-        type=OneOf(["distance", "inverse"]),
-        default="distance",
-        show_default=True,
-        help="What the exponential mechanism likes: a small distance, or a large 1/(distance + A) (J19).",
+        of=("distance", "inverse"),
+        text="What the exponential mechanism likes: a small distance, or a large 1/(distance + A) (J19).",
     ),
     click.option(
         "--offset", metavar="A", default="1", show_default=True, help="With utility inverse: its offset, above 0."
     ),
-    click.option(
-        "--max-length",
-        metavar="N",
-        type=WHOLE_NUMBER,
-        help="With metric levenshtein: no word has more symbols than this public bound.",
+    number_option(
+        "--max-length", "N", text="With metric levenshtein: no word has more symbols than this public bound."
     ),
-    click.option(
-        "--cutoff",
-        metavar="K",
-        type=WHOLE_NUMBER,
-        help="With truncated-levenshtein: words farther than K edits are all alike.",
-    ),
+    number_option("--cutoff", "K", text="With truncated-levenshtein: words farther than K edits are all alike."),
     click.option(
         "--cost",
-        type=OneOf(["hamming", "swap", "given"]),
+        type=OneOf(("hamming", "swap", "given")),
         help="On a model: how far a word is. swap counts swaps that adjacent words can make.",
     ),
-    click.option("--costs", metavar="FILE", type=PATH, help="What wrong symbols cost: CSV of symbol, symbol, cost."),
-    click.option("--places", metavar="FILE", type=PATH, help="The same from a map: CSV of symbol, x, y."),
+    file_option("--costs", text="What wrong symbols cost: CSV of symbol, symbol, cost."),
+    file_option("--places", text="The same from a map: CSV of symbol, x, y."),
     click.option("--metres-per-unit", metavar="M", help="With --places: how far a cost of 1 reaches; 100 by default."),
     click.option("--cap", metavar="C|none", help="The most that a symbol costs; by default a large number."),
     click.option("--balanced", is_flag=True, help="On a chain: a prior that makes all words equally easy to hide."),
-    click.option("--step", metavar="T", type=WHOLE_NUMBER, help="With staircase: how wide its first step is."),
+    number_option("--step", "T", text="With staircase: how wide its first step is."),
     click.option("--not-private", is_flag=True, help="Needed by mechanisms kept only to reproduce a paper."),
 ]
 
@@ -174,32 +161,31 @@ class LanguageOptions:
 
     def language(self, choice: MechanismChoice, notes: list[str], *, length: int | None = None) -> Language:
         """The words that a choice is about; what should be said about them goes into `notes`."""
-        return choice.language(**self.given(choice, notes), length=length)
-
-    def given(self, choice: MechanismChoice, notes: list[str]) -> dict[str, Any]:
-        """The alphabet or the model, as it was read."""
-        from symveil.io.models.model_files import load_word_model
-
-        self.check()
-        if self.model is None:
-            return {"alphabet": self._alphabet()}
-        if choice.metric == "levenshtein":
-            self._check_secret_length(choice)
-        return {"model": load_word_model(self.model, notes=notes)}
-
-    def _check_secret_length(self, choice: MechanismChoice) -> None:
-        if choice.max_length is None and choice.mechanism != "edit":  # which is refused on every model
+        given = self.given(notes)
+        # without a model the mechanism itself says whether it needs the bound; "edit" is refused on every model
+        if (
+            "model" in given
+            and choice.metric == "levenshtein"
+            and choice.max_length is None
+            and choice.mechanism != "edit"
+        ):
             raise InputError(
                 "max-length: expected --max-length N with --model and metric levenshtein, because the length of the "
                 "word is secret, found none"
             )
+        return choice.language(**given, length=length)
+
+    def given(self, notes: list[str]) -> dict[str, Any]:
+        """The alphabet or the model, as it was read."""
+        from symveil.io.models.model_files import load_word_model
+
+        named = self.parameters()
+        return {"model": load_word_model(self.model, notes=notes)} if self.model is not None else named
 
     def parameters(self) -> dict[str, Any]:
-        """The same for `privatize_file`, which reads words of all lengths."""
+        """The same for `privatize_file`, which reads the model itself."""
         self.check()
-        if self.model is not None:
-            return {"model": self.model}
-        return {"alphabet": self._alphabet()}
+        return {"model": self.model} if self.model is not None else {"alphabet": self._alphabet()}
 
     def check(self) -> None:
         """Refuse options that contradict each other."""
@@ -224,7 +210,7 @@ class LanguageOptions:
 class WordOptions:
     """A typed word and how to read it."""
 
-    word: str
+    word: str | None
     alphabet: str | None
     alphabet_from_word: bool
     model: Path | None
@@ -237,7 +223,7 @@ class WordOptions:
         from symveil.io.symbols import split_word
         from symveil.mechanisms.selection import choose_mechanism
 
-        word = split_word(self.word, self.separator)
+        word = split_word(self.word or "", self.separator)
         language, choice = self._language(mechanism, word, notes)
         if self.separator is None and not language.alphabet.spells_text:
             raise InputError(
@@ -250,6 +236,21 @@ class WordOptions:
                 raise WordError(f"{error}: {word[error.position - 1]!r}", position=error.position) from None
             raise
         return choose_mechanism(choice, language), word
+
+    def without_word(
+        self, mechanism: MechanismOptions, length: int | None, notes: list[str]
+    ) -> tuple[Language, MechanismChoice]:
+        """The language of all words of a public length, and the choice; for what does not depend on a word."""
+        if self.alphabet_from_word or self.separator is not None:
+            name = "alphabet-from-word" if self.alphabet_from_word else "separator"
+            raise InputError(f"{name}: expected a word with --{name}, found none")
+        choice = mechanism.choice(public_start=self.public_start)
+        if choice.metric != "hamming":
+            raise InputError("metric: expected hamming without a word, found levenshtein")
+        if length is None:
+            raise InputError("length: expected a word, or --length N for averages over the public model, found neither")
+        source = LanguageOptions(alphabet=self.alphabet, model=self.model, public_start=self.public_start)
+        return source.language(choice, notes, length=length), choice
 
     def _language(
         self, mechanism: MechanismOptions, word: list[str], notes: list[str]
@@ -295,4 +296,5 @@ def _collected(kind: type, name: str, options: Sequence[Option]) -> Option:
 
 language_options = _collected(LanguageOptions, "source", _LANGUAGE_OPTIONS)
 word_options = _collected(WordOptions, "source", _WORD_OPTIONS)
+optional_word_options = _collected(WordOptions, "source", [click.argument("word", required=False), *_WORD_OPTIONS[1:]])
 mechanism_options = _collected(MechanismOptions, "mechanism", _MECHANISM_OPTIONS)

@@ -16,6 +16,7 @@ import click
 
 from symveil.cli.interrupts import stop_if_interrupted
 from symveil.errors import ParameterError, either
+from symveil.numerics.progress import FileProgress, Progress, Steps
 
 if TYPE_CHECKING:
     from symveil.mechanisms.mechanism import Mechanism
@@ -61,12 +62,12 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
 
 def doubts(mechanism: Mechanism) -> list[str]:
     """What somebody who is about to use this mechanism should be warned of."""
-    found = []
+    warnings = []
     if mechanism.tells_nothing:
-        found.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
+        warnings.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
     if not mechanism.guarantee.within(mechanism.epsilon):
-        found.append("this mechanism loses more than was asked for: it is not private")
-    return found
+        warnings.append("this mechanism loses more than was asked for: it is not private")
+    return warnings
 
 
 def thin_protection(protection: Protection | None) -> list[str]:
@@ -99,7 +100,7 @@ def require_different(**paths: Path | None) -> None:
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(label: str) -> Iterator[Progress]:
     """A bar on standard error where somebody is looking; yields what tells it (done, total)."""
     with click.progressbar(length=100, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
 
@@ -110,14 +111,15 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         yield tell
 
 
-def step_teller() -> Callable[[str], None]:
+def step_teller() -> Steps:
     """Tell each step of a job on standard error, where somebody is looking."""
     looking = sys.stderr.isatty()
 
-    def tell(what: str) -> None:
+    def tell(what: str) -> Progress:
         stop_if_interrupted()
         if looking:
             click.echo(f"{what} …", err=True)
+        return lambda _done, _of: stop_if_interrupted()
 
     return tell
 
@@ -146,7 +148,7 @@ _SECONDS_BETWEEN_COUNTS = 0.2
 
 
 @contextmanager
-def rate_bar() -> Iterator[Callable[[str, float, int], None]]:
+def rate_bar() -> Iterator[FileProgress]:
     """A bar with the rate and the time that remains; yields what tells it (what, how much of it, how many records)."""
     hidden = not sys.stderr.isatty()
     began = time.monotonic()

@@ -11,14 +11,16 @@ from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
 from symveil.cli.output import print_facts, print_json, print_notes, rate_bar, thin_protection
 from symveil.cli.single_options import (
+    choice_option,
     column_options,
     json_option,
     ledger_option,
     out_option,
     release_id_option,
+    size_options,
     spreadsheet_option,
 )
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
+from symveil.cli.values import PATH
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,33 +36,19 @@ if TYPE_CHECKING:
 @column_options
 @click.option("--person", metavar="COL", help="Whose budget a sequence is charged to; by default its own.")
 @ledger_option(required=False)
-@click.option(
-    "--over-budget", type=OneOf(["error", "drop"]), default="error", show_default=True,
-    help="What happens to persons with too little budget.",
-)  # fmt: skip
-@click.option(
-    "--on-unknown", type=OneOf(["error", "drop-sequence"]), default="error", show_default=True,
-    help="What happens to sequences that the alphabet or model does not have.",
-)  # fmt: skip
-@release_id_option(required=False)
-@click.option(
-    "--engine", type=OneOf(["local", "spark"]), default="local", show_default=True, help="This machine, or a cluster."
+@choice_option("--over-budget", of=("error", "drop"), text="What happens to persons with too little budget.")
+@choice_option(
+    "--on-unknown",
+    of=("error", "drop-sequence"),
+    text="What happens to sequences that the alphabet or model does not have.",
 )
+@release_id_option(required=False)
+@choice_option("--engine", of=("local", "spark"), text="This machine, or a cluster.")
 @click.option(
     "--master", metavar="URL", help="With --engine spark: the cluster, such as local[2] or spark://host:7077."
 )
 @click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
-@click.option(
-    "--longest", metavar="N", type=WHOLE_NUMBER, default=1_000_000, show_default=True, help="Refuse longer sequences."
-)
-@click.option(
-    "--gzip-ratio",
-    metavar="N",
-    type=WHOLE_NUMBER,
-    default=200,
-    show_default=True,
-    help="Refuse gzip files that unpack to more.",
-)
+@size_options
 @spreadsheet_option
 @json_option
 def privatize_command(
@@ -109,17 +97,17 @@ def privatize_command(
 def _print(release: FileRelease) -> None:
     from symveil.numerics.rationals import shown_at_least
 
-    told, counts = release.manifest, release.manifest["counts"]
-    loss = shown_at_least(told["guarantee"]["epsilon"])
-    eta = "" if told["eta"] is None else f", eta {told['eta']}"  # not every mechanism has a rate
+    manifest, counts = release.manifest, release.manifest["counts"]
+    loss = shown_at_least(manifest["guarantee"]["epsilon"])
+    eta = "" if manifest["eta"] is None else f", eta {manifest['eta']}"  # not every mechanism has a rate
     facts = [
         ("private file", str(release.out)),
         ("manifest", str(release.manifest_file)),
-        ("release", str(told["release_id"])),
-        ("mechanism", f"{told['mechanism']}{eta}, adjacency {told['b']}"),
+        ("release", str(manifest["release_id"])),
+        ("mechanism", f"{manifest['mechanism']}{eta}, adjacency {manifest['b']}"),
         (
             "loss per sequence",
-            f"epsilon = {loss} ({told['how']}), of {told['epsilon_exact']} asked for",
+            f"epsilon = {loss} ({manifest['how']}), of {manifest['epsilon_exact']} asked for",
         ),
         ("sequences", f"{counts['released']} released of {counts['sequences']}, {counts['symbols']} symbols"),
     ]
@@ -127,8 +115,8 @@ def _print(release: FileRelease) -> None:
         facts.append(("left out", f"{counts['dropped_unknown']} that the alphabet or model does not have"))
     if counts["dropped_over_budget"]:
         facts.append(("left out", f"{counts['dropped_over_budget']} of persons over budget"))
-    if told["charged"] is not None:
-        facts.append(("charged", f"{told['charged']} for each sequence"))
+    if manifest["charged"] is not None:
+        facts.append(("charged", f"{manifest['charged']} for each sequence"))
     if release.true_error is not None:
         facts.append(
             ("true error", f"{release.true_error['changed_fraction']:.6f} of the symbols changed: NOT PRIVATE")
@@ -139,5 +127,5 @@ def _print(release: FileRelease) -> None:
 def _protection(manifest: dict[str, Any]) -> Protection | None:
     from symveil.privacy.protection import Protection
 
-    told = manifest.get("protection")
-    return None if told is None else Protection(told["neighbours_within_adjacency"], tuple(told["by_position"]))
+    said = manifest.get("protection")
+    return None if said is None else Protection(said["neighbours_within_adjacency"], tuple(said["by_position"]))

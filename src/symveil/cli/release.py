@@ -7,16 +7,13 @@ import click
 from symveil.cli.command import command
 from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, word_options
 from symveil.cli.output import doubts, print_json, print_notes
-from symveil.cli.single_options import json_option
-from symveil.cli.values import WHOLE_NUMBER
+from symveil.cli.single_options import json_option, number_option
 
 
 @command("release", example="symveil release abcab --alphabet abc --epsilon 2 --count 3")
 @word_options
 @mechanism_options
-@click.option(
-    "--count", metavar="N", type=WHOLE_NUMBER, default=1, show_default=True, help="How many; N of them cost N·ε."
-)
+@number_option("--count", "N", text="How many; N of them cost N·ε.", default=1)
 @json_option
 def release_command(source: WordOptions, mechanism: MechanismOptions, count: int, as_json: bool) -> None:
     """Release private versions of one WORD, one a line."""

@@ -9,8 +9,8 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import print_json, print_notes, print_table, step_teller
-from symveil.cli.single_options import json_option
-from symveil.cli.values import PATH, OneOf
+from symveil.cli.single_options import choice_option, json_option
+from symveil.cli.values import PATH
 
 if TYPE_CHECKING:
     from symveil.workflows.reproduce.rows import Reproduction
@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 @command("reproduce", example="symveil reproduce jones2019 --plots figures")
 @click.argument("paper", metavar="[PAPER]", required=False)
 @click.option("--plots", metavar="DIR", type=PATH, help="Also draw the figures into this folder.")
-@click.option(
-    "--format",
-    "suffix",
-    type=OneOf(["png", "svg"]),
-    default="png",
-    show_default=True,
-    help="With --plots: of the files.",
-)
+@choice_option("--format", "suffix", of=("png", "svg"), text="With --plots: of the files.")
 @json_option
 def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_json: bool) -> None:
     """Show every published figure next to ours.

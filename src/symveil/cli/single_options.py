@@ -7,9 +7,27 @@ from typing import Any
 
 import click
 
-from symveil.cli.values import PATH
+from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def choice_option(*names: str, of: tuple[str, ...], text: str) -> Option:
+    """One of a few words; the first is the default."""
+    return click.option(*names, type=OneOf(of), default=of[0], show_default=True, help=text)
+
+
+def file_option(*names: str, text: str) -> Option:
+    """A file to read or to write."""
+    return click.option(*names, metavar="FILE", type=PATH, help=text)
+
+
+def number_option(name: str, metavar: str, *, text: str, default: int | None = None, required: bool = False) -> Option:
+    """A whole number."""
+    # click takes a default of None for a value, with which nothing is missing
+    usual: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
+    return click.option(name, metavar=metavar, type=WHOLE_NUMBER, required=required, help=text, **usual)
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 
@@ -74,10 +92,9 @@ def wide_form_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How a file of sequences is read, whether a row is a sequence or one event, and what else of it passes."""
+def event_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a file with one event in a row is read."""
     for option in (
-        click.option("--keep", metavar="COL", multiple=True, help="A public column that passes as it is. Repeatable."),
         click.option("--symbol", metavar="COL", help="Long form: the column of the symbols."),
         click.option(
             "--order", metavar="COL", help="Long form: numbers or timestamps that put a case's events in order."
@@ -85,4 +102,18 @@ def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--case", metavar="COL", help="Long form, one event per row: the column of the case."),
     ):
         command = option(command)
-    return wide_form_options(command)
+    return command
+
+
+def size_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What is too large to be meant."""
+    ratio = number_option("--gzip-ratio", "N", text="Refuse gzip files that unpack to more.", default=200)
+    return number_option("--longest", "N", text="Refuse longer sequences.", default=1_000_000)(ratio(command))
+
+
+def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a file of sequences is read, whether a row is a sequence or one event, and what else of it passes."""
+    keep = click.option(
+        "--keep", metavar="COL", multiple=True, help="A public column that passes as it is. Repeatable."
+    )
+    return wide_form_options(event_options(keep(command)))

@@ -9,15 +9,12 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import print_json
-from symveil.cli.single_options import json_option, ledger_option
-from symveil.cli.values import WHOLE_NUMBER
+from symveil.cli.single_options import json_option, ledger_option, number_option
 from symveil.errors import InputError
 
 
 @command("studio", example="symveil studio --port 8321 --no-browser")
-@click.option(
-    "--port", metavar="P", type=WHOLE_NUMBER, help="Where it listens on 127.0.0.1: 8321 by default, 0 for a free one."
-)
+@number_option("--port", "P", text="Where it listens on 127.0.0.1: 8321 by default, 0 for a free one.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser; print the address only.")
 @ledger_option(required=False)
 @json_option

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -12,15 +11,14 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import print_facts, print_json, print_notes, print_table, progress_bar, require_suffix
-from symveil.cli.single_options import epsilon_option, json_option
-from symveil.cli.values import PATH, WHOLE_NUMBER
+from symveil.cli.single_options import epsilon_option, file_option, json_option, number_option
+from symveil.cli.values import PATH
 from symveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from symveil.models.labelled_chain import LabelledChain
     from symveil.verification.privacy_verdict import PrivacyVerdict
 
-_CURVE_POINTS = 25
 _MOST_ROWS = 60
 
 
@@ -42,21 +40,14 @@ _MOST_ROWS = 60
     show_default="1e-4, and --delta is decided",
     help="Stop when the bracket is this narrow.",
 )
-@click.option(
-    "--nodes",
-    metavar="N",
-    type=WHOLE_NUMBER,
-    default=20_000,
-    show_default=True,
-    help="Stop at so many nodes; wide ones count more.",
-)
-@click.option("--horizon", metavar="T", type=WHOLE_NUMBER, help="Stop after so many labels.")
-@click.option("--labels", metavar="FILE", type=PATH, help="Labels of a PRISM .tra file.")
+@number_option("--nodes", "N", text="Stop at so many nodes; wide ones count more.", default=20_000)
+@number_option("--horizon", "T", text="Stop after so many labels.")
+@file_option("--labels", text="Labels of a PRISM .tra file.")
 @click.option("--bd/--no-bd", "symmetric", default=None, help="With or without bd; default: unless the chain is large.")
 @click.option("--lumped", is_flag=True, help="Merge bisimilar states first: the same delta, another ld.")
 @click.option("--support-only", is_flag=True, help="A larger bound instead of ld: no relays.")
 @click.option("--smallest-epsilon", is_flag=True, help="The smallest epsilon at which --delta holds.")
-@click.option("--curve", metavar="FILE", type=PATH, help="Plot delta from epsilon 0 to E (.png, .svg, .json).")
+@file_option("--curve", text="Plot delta from epsilon 0 to E (.png, .svg, .json).")
 @json_option
 def verify_command(
     chain: Path,
@@ -110,7 +101,11 @@ def verify_command(
             model, alpha=alpha, epsilon=epsilon, delta=delta, symmetric=symmetric, progress=progress, **options
         )
     if curve:
-        _draw(model, verdict, curve, {**options, "symmetric": symmetric}, title=chain.name)
+        from symveil.workflows.verify import privacy_curve_up_to
+
+        with progress_bar("drawing") as progress:
+            drawn = privacy_curve_up_to(model, verdict.alpha_above, progress=progress, symmetric=symmetric, **options)
+        drawn.draw(curve, title=f"Privacy of {chain.name}")
         notes.append(f"wrote {curve}")
     if as_json:
         print_json(verdict.document())
@@ -161,35 +156,20 @@ def _require_pairs(model: LabelledChain, pairs: list[tuple[str, str]] | None) ->
 
 def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: list[str], *, as_json: bool) -> int:
     from symveil.numerics.rationals import shown_at_least, shown_at_most, spelled
-    from symveil.workflows.verify import smallest_epsilon
+    from symveil.verification.smallest_epsilon import smallest_epsilon
 
     with progress_bar("searching") as progress:
-        found = smallest_epsilon(model, delta=delta, progress=progress, **options)
+        result = smallest_epsilon(model, delta=delta, progress=progress, **options)
     if as_json:
-        print_json(found.document())
+        print_json(result.document())
     else:
         # against the claim: what is printed as enough is enough, and what is not is not
-        upper = "none was proved" if found.upper is None else f"{shown_at_least(found.upper)}, proved to be enough"
-        lower = shown_at_most(found.lower) if found.lower else "—"
-        rows = [("delta", spelled(found.delta)), ("not enough", lower), ("enough", upper)]
+        upper = "none was proved" if result.upper is None else f"{shown_at_least(result.upper)}, proved to be enough"
+        lower = shown_at_most(result.lower) if result.lower else "—"
+        rows = [("delta", spelled(result.delta)), ("not enough", lower), ("enough", upper)]
         print_facts("Smallest epsilon", rows)
     print_notes(notes)
-    return 0 if found.upper is not None else 1
-
-
-def _draw(model: LabelledChain, verdict: PrivacyVerdict, path: Path, options: dict[str, Any], *, title: str) -> None:
-    from symveil.workflows.verify import privacy_curve
-
-    end = verdict.alpha_above
-    span = math.log(end)
-    # rationals with short denominators, evenly spaced in epsilon: then most values are exact
-    inner = [
-        Fraction(math.exp(span * step / (_CURVE_POINTS - 1))).limit_denominator(1000)
-        for step in range(1, _CURVE_POINTS - 1)
-    ]
-    alphas = sorted({Fraction(1), *(point for point in inner if 1 < point < end), end})
-    with progress_bar("drawing") as progress:
-        privacy_curve(model, alphas=alphas, progress=progress, **options).draw(path, title=f"Privacy of {title}")
+    return 0 if result.upper is not None else 1
 
 
 def _print(verdict: PrivacyVerdict) -> None:

@@ -131,10 +131,7 @@ def line(x1: float, y1: float, x2: float, y2: float, *, bend: float = 0.0) -> Pa
     right, down = (y2 - y1) / length * bend * 4 / 3, -(x2 - x1) / length * bend * 4 / 3
     third_x, third_y = (x2 - x1) / 3, (y2 - y1) / 3
     curve = Bezier(
-        (x1, y1),
-        (x1 + third_x + right, y1 + third_y + down),
-        (x2 - third_x + right, y2 - third_y + down),
-        (x2, y2),
+        (x1, y1), (x1 + third_x + right, y1 + third_y + down), (x2 - third_x + right, y2 - third_y + down), (x2, y2)
     )
     return Path((curve,))
 

@@ -17,7 +17,7 @@ class Drawable(ABC):
 
     @abstractmethod
     def to_diagram(self) -> Diagram:
-        """The picture before any format; refused with `TooLargeError` when nobody could read it."""
+        """The picture before any format; refused with `TooLargeError` when it is too large to read."""
 
     def to_svg(self) -> str:
         """The drawing as a self-contained SVG document."""

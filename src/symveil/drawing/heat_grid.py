@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from symveil.drawing.colours import BLUE, BORDER, CARD, GREY, INK, RED
-from symveil.drawing.svg import FONT, escaped
+from symveil.drawing.colours import BLUE, GREY, INK, RED
+from symveil.drawing.svg import escaped, svg_document
 
-HEAT = "#0b5fb3"
 _CELL_WIDE, _CELL_HIGH = 46.0, 34.0
 _MARGIN, _LEFT, _FOOT = 20.0, 54.0, 82.0
 
@@ -26,7 +25,7 @@ class Cell:
     heat: float
     value: str = ""
     annotation: str = ""
-    told: str = ""
+    hint: str = ""
 
 
 def heat_grid_svg(
@@ -43,7 +42,7 @@ def heat_grid_svg(
     """The cells on a grid whose rows count upwards, with names for columns and rows.
 
     >>> picture = heat_grid_svg(
-    ...     [Cell(column=0, row=0, heat=1.0, value="100 %", told="at the start")], title="one cell", columns=["0"],
+    ...     [Cell(column=0, row=0, heat=1.0, value="100 %", hint="at the start")], title="one cell", columns=["0"],
     ...     rows=["0"], x_label="symbols", y_label="errors", value_meaning="P", annotation_meaning="μ",
     ... )
     >>> "<title>at the start</title>" in picture, picture.count("<rect")
@@ -53,14 +52,7 @@ def heat_grid_svg(
     wide = _LEFT + inner + _MARGIN
     ground = _MARGIN + len(rows) * _CELL_HIGH
     high = ground + _FOOT
-    pieces = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{wide:g}" height="{high:g}" '
-        f'viewBox="0 0 {wide:g} {high:g}" style="max-width:100%;height:auto" font-family="{FONT}">',
-        f"<title>{escaped(title)}</title>",
-        f'<rect x="0.5" y="0.5" width="{wide - 1:g}" height="{high - 1:g}" rx="12" fill="{CARD}" stroke="{BORDER}"/>',
-    ]
-    for cell in cells:
-        pieces.append(_cell(cell, ground))
+    pieces = [_cell(cell, ground) for cell in cells]
     for index, name in enumerate(columns):
         pieces.append(_text(_LEFT + (index + 0.5) * _CELL_WIDE, ground + 17, name, GREY))
     for index, name in enumerate(rows):
@@ -73,7 +65,7 @@ def heat_grid_svg(
     )
     pieces.append(_text(_LEFT, ground + 62, value_meaning, BLUE, anchor="start"))
     pieces.append(_text(_LEFT + 150, ground + 62, annotation_meaning, RED, anchor="start"))
-    return "\n".join([*pieces, "</svg>\n"])
+    return svg_document(title, pieces, wide=wide, high=high)
 
 
 def _cell(cell: Cell, ground: float) -> str:
@@ -86,8 +78,8 @@ def _cell(cell: Cell, ground: float) -> str:
     if cell.annotation:
         texts += _text(x + _CELL_WIDE / 2, y + 28, cell.annotation, RED, size=10.5)
     return (
-        f'<g><title>{escaped(cell.told)}</title><rect x="{x + 1:g}" y="{y + 1:g}" width="{_CELL_WIDE - 2:g}" '
-        f'height="{_CELL_HIGH - 2:g}" rx="5" fill="{HEAT}" fill-opacity="{shade:.3f}"/>{texts}</g>'
+        f'<g><title>{escaped(cell.hint)}</title><rect x="{x + 1:g}" y="{y + 1:g}" width="{_CELL_WIDE - 2:g}" '
+        f'height="{_CELL_HIGH - 2:g}" rx="5" fill="{BLUE}" fill-opacity="{shade:.3f}"/>{texts}</g>'
     )
 
 

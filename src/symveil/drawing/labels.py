@@ -40,7 +40,7 @@ def symbol_label(symbol: object) -> str:
 
 
 def others_label(symbols: Sequence[object], besides: object) -> str:
-    """All symbols of an alphabet but one: listed while the list is short, else told by what is left out.
+    """All symbols of an alphabet but one: listed while the list is short, else by what is left out.
 
     >>> others_label("bc", besides="a"), others_label("bcdefgh", besides="a")
     ('b, c', '≠a (7)')

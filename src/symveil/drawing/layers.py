@@ -91,15 +91,14 @@ def _place_before(
     keys: Sequence[Hashable], following: Mapping[Hashable, Sequence[Hashable]], columns: dict[Hashable, int]
 ) -> None:
     """Nodes that lead to placed ones without being reached from them: right before the first that they lead to."""
-    found = True
-    while found:
+    before = dict.fromkeys(keys, 0)
+    while before:
         before = {
             key: max(0, min(columns[target] for target in following[key] if target in columns) - 1)
             for key in keys
             if key not in columns and any(target in columns for target in following[key])
         }
         columns.update(before)
-        found = bool(before)
 
 
 @dataclass(slots=True)

@@ -14,15 +14,7 @@ from symveil.drawing.diagram import Diagram, Node
 from symveil.drawing.placement import Box, Obstacles
 from symveil.drawing.routing import route
 from symveil.drawing.text import width
-from symveil.drawing.writing import (
-    LINE_HEIGHT,
-    VALUE_SIZE,
-    PlacedText,
-    along_edge,
-    beside_node,
-    beyond_loop,
-    breadth,
-)
+from symveil.drawing.writing import LINE_HEIGHT, VALUE_SIZE, PlacedText, along_edge, beside_node, beyond_loop, breadth
 
 NODE_SIZE = 14.0
 

@@ -1,6 +1,6 @@
 """Plots: curves with shaded bounds, and the bars of a law, as PNG or SVG.
 
-Each curve is named at its end, so that nobody has to match colours with a legend. Figures are
+Each curve is named at its end, so that colours need not be matched with a legend. Figures are
 objects of their own and never touch pyplot, whose global state belongs to the user.
 """
 
@@ -18,23 +18,19 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from symveil.drawing.colours import BARS, GREY, GRID, INK
 from symveil.drawing.curves import PALETTE, Band, Curve, Numbers
-from symveil.drawing.saving import save
 from symveil.drawing.text import displayable
 from symveil.errors import ParameterError
+from symveil.files.atomic import write_files
 
 __all__ = ["PALETTE", "Band", "Curve", "draw_bars", "draw_curves"]
-
-_INK = "#1b2733"
-_GREY = "#566472"
-_GRID = "#e4e9ee"
 
 _WIDTH, _HEIGHT = 6.2, 3.9  # inches, of the frame
 _LABEL_WIDTH = 26  # characters, before a label at the end of a curve is wrapped
 _LINE_OF_LABEL = 0.058  # of the height of the frame
 _MOST_BARS = 120
 _SEEN = 1e-3  # of the highest bar
-_BARS = "#86b6d9"
 
 
 def draw_curves(
@@ -67,7 +63,7 @@ def draw_curves(
     if not log_y and all(value >= 0 for curve in curves for value in curve.y if math.isfinite(value)):
         axes.set_ylim(bottom=0.0)  # errors and probabilities are read against nothing at all
     _name_at_the_end(axes, curves, bands)
-    save(target, _rendered(figure, kind, title))
+    write_files({target: _rendered(figure, kind, title)})
 
 
 def draw_bars(
@@ -96,17 +92,17 @@ def draw_bars(
         raise ParameterError("heights", expected="finite values, 0 or more", found="another one")
     figure, axes = _frame(title, x_label, y_label)
     if len(places) <= _MOST_BARS:
-        axes.bar(places, values, width=0.78, color=_BARS, zorder=2)
+        axes.bar(places, values, width=0.78, color=BARS, zorder=2)
         seen = places
     else:  # so many bars have no gaps one could see; one outline is drawn at once
-        axes.fill_between(places, values, step="mid", color=_BARS, linewidth=0, zorder=2)
+        axes.fill_between(places, values, step="mid", color=BARS, linewidth=0, zorder=2)
         seen = places[values >= values.max() * _SEEN]
     axes.set_xlim(seen.min() - 0.6, seen.max() + 0.6)
     axes.set_ylim(0.0, float(values.max()) * 1.14 or 1.0)  # the mark is named above the bars
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12))
     if mark is not None:
         _point_out(axes, mark, mark_label)
-    save(target, _rendered(figure, kind, title))
+    write_files({target: _rendered(figure, kind, title)})
 
 
 # --- frame and file ------------------------------------------------------------------------------
@@ -128,18 +124,18 @@ def _frame(title: str, x_label: str, y_label: str) -> tuple[Figure, Axes]:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        axes.spines[side].set_color(_GREY)
+        axes.spines[side].set_color(GREY)
         axes.spines[side].set_linewidth(0.8)
-    axes.tick_params(colors=_GREY, labelsize=10, length=3.5, width=0.8)
-    axes.grid(axis="y", color=_GRID, linewidth=0.8)
+    axes.tick_params(colors=GREY, labelsize=10, length=3.5, width=0.8)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.set_facecolor("white")
     # Text is written as it comes: a dollar sign is a dollar sign.
-    axes.set_xlabel(displayable(x_label), color=_INK, fontsize=11, labelpad=7, parse_math=False)
-    axes.set_ylabel(displayable(y_label), color=_INK, fontsize=11, labelpad=8, parse_math=False)
+    axes.set_xlabel(displayable(x_label), color=INK, fontsize=11, labelpad=7, parse_math=False)
+    axes.set_ylabel(displayable(y_label), color=INK, fontsize=11, labelpad=8, parse_math=False)
     if title:
         axes.set_title(
-            displayable(title), loc="left", color=_INK, fontsize=12.5, fontweight="bold", pad=14, parse_math=False
+            displayable(title), loc="left", color=INK, fontsize=12.5, fontweight="bold", pad=14, parse_math=False
         )
     return figure, axes
 

@@ -1,4 +1,4 @@
-"""A trip on a map of roads, drawn from coordinates alone: no tiles, so nobody is asked for them.
+"""A trip on a map of roads, drawn from coordinates alone: no tiles, so no server is asked for them.
 
 A road is a line between two points, or a place with one point. Where a trip leaves the true one its
 roads are dashed, not only coloured; a small number says in which order they are driven.
@@ -11,15 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from symveil.drawing.bezier import Point
 from symveil.drawing.colours import BLUE, BORDER, CARD, GREY, INK
-from symveil.drawing.svg import FONT, escaped
+from symveil.drawing.curves import PALETTE
+from symveil.drawing.svg import escaped, svg_document
 
-Point = tuple[float, float]
 Road = tuple[Point, Point]
 """Its two ends, x to the right and y upwards; the same point twice for a place."""
 
-STREET = "#d9e0e7"
-CHANGED = "#b84a00"
 _SIZE, _MARGIN = 420.0, 26.0
 _MOST_NUMBERS = 40
 
@@ -32,7 +31,7 @@ def road_map_svg(
     original: Sequence[str] | None = None,
     around: Iterable[str] = (),
 ) -> str:
-    """The roads with a trip on them; with `original`, what differs from it, place by place, is dashed.
+    """The roads with a trip on them; with `original`, what differs from it, road by road, is dashed.
 
     `around` names the roads to look at closely, with some of what surrounds them; without any the whole map is shown.
 
@@ -45,7 +44,7 @@ def road_map_svg(
     sheet = _Sheet.of(roads, list(around))
     seen = {name: road for name, road in roads.items() if sheet.shows(road)}
     step = _thickness(seen, sheet)
-    pieces = [_line(sheet, road, STREET, 0.55 * step) for road in seen.values()]
+    pieces = [_line(sheet, road, BORDER, 0.55 * step) for road in seen.values()]
     drawn: dict[str, list[int]] = defaultdict(list)
     changed: set[str] = set()
     for number, name in enumerate(trip, start=1):
@@ -59,24 +58,32 @@ def road_map_svg(
             pieces.append(f'<path d="M{_at(before)}L{_at(middle)}" stroke="{BLUE}" stroke-width="1.5" fill="none"/>')
         before = middle
     for name in sorted(drawn, key=lambda each: each in changed):  # what was changed lies on top
-        if name in changed:
-            pieces.append(_line(sheet, roads[name], CHANGED, 0.5 * step, dashes=f"{1.1 * step:.1f} {0.7 * step:.1f}"))
-        else:
-            pieces.append(_line(sheet, roads[name], BLUE, 0.5 * step))
+        colour, dashes = (PALETTE[1], f"{1.1 * step:.1f} {0.7 * step:.1f}") if name in changed else (BLUE, "")
+        pieces.append(_line(sheet, roads[name], colour, 0.5 * step, dashes=dashes))
     if len(trip) <= _MOST_NUMBERS:
         pieces += [_number(sheet, roads[name], numbers, step) for name, numbers in drawn.items()]
-    high = sheet.high
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_SIZE:g}" height="{high:.0f}" '
-            f'viewBox="0 0 {_SIZE:g} {high:.0f}" style="max-width:100%;height:auto" font-family="{FONT}">',
-            f"<title>{escaped(title)}</title>",
-            f'<rect x="0.5" y="0.5" width="{_SIZE - 1:g}" height="{high - 1:.0f}" rx="12" fill="{CARD}" '
-            f'stroke="{BORDER}"/>',
-            *pieces,
-            "</svg>\n",
-        ]
-    )
+    return svg_document(title, pieces, wide=_SIZE, high=round(sheet.high))
+
+
+def road_weights_svg(roads: Mapping[str, Road], weights: Mapping[str, float], *, title: str, heaviest: float) -> str:
+    """The roads, each as thick and as dark as its weight is large beside the `heaviest`.
+
+    >>> roads = {"a": ((0, 0), (1, 0)), "b": ((1, 0), (1, 1))}
+    >>> picture = road_weights_svg(roads, {"a": 2.0}, title="visits", heaviest=2.0)
+    >>> picture.count('stroke="#d9e0e7"'), picture.count('stroke="#0b5fb3"')
+    (3, 1)
+    """
+    roads = _tame(roads)
+    sheet = _Sheet.of(roads, [])
+    step = _thickness(roads, sheet)
+    pieces = [_line(sheet, road, BORDER, 0.25 * step) for road in roads.values()]
+    for name in sorted(roads, key=lambda each: weights.get(each, 0.0)):  # the heaviest lie on top
+        share = min(1.0, weights.get(name, 0.0) / (heaviest or 1.0))
+        if share > 0:
+            line = _line(sheet, roads[name], BLUE, (0.2 + 0.9 * share) * step)
+            shade = f'opacity="{0.25 + 0.75 * share:.2f}"'
+            pieces.append(f"<g {shade}><title>{escaped(name)}: {weights[name]:.3g}</title>{line}</g>")
+    return svg_document(title, pieces, wide=_SIZE, high=round(sheet.high))
 
 
 def _tame(roads: Mapping[str, Road]) -> Mapping[str, Road]:

@@ -25,9 +25,9 @@ def state_diagram(
     marked_meaning: str = "",
     dashed_meaning: str = "",
 ) -> Diagram:
-    """The states and edges as a diagram, wherever `nodes` were placed; refused, with advice, when nobody could read it.
+    """The states and edges as a diagram; refused, with advice, when it would be too large to read.
 
-    A meaning is left out of the legend where nothing has it.
+    Where `nodes` were placed before does not matter. A meaning is left out of the legend where nothing has it.
 
     >>> nodes = [Node(key=0, label=("p",), initial=True), Node(key=1, label=("q",), marked=True)]
     >>> edges = [Edge(source=0, target=1, label="a"), Edge(source=0, target=1, label="b")]
@@ -36,10 +36,7 @@ def state_diagram(
     ([0, 1], ['a, b'])
     """
     arrows = merged(edges)
-    for most, found, noun in (
-        (MOST_STATES_DRAWN, len(nodes), "states"),
-        (MOST_ARROWS_DRAWN, len(arrows), "arrows"),
-    ):
+    for most, found, noun in ((MOST_STATES_DRAWN, len(nodes), "states"), (MOST_ARROWS_DRAWN, len(arrows), "arrows")):
         if found > most:
             raise TooLargeError(f"drawing: expected at most {most} {noun}, found {found}; {advice}")
     grid = layered(

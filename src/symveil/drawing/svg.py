@@ -6,6 +6,7 @@ neither style sheets nor ids, because inside a notebook both would be shared wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 from xml.sax.saxutils import escape
@@ -55,25 +56,18 @@ def to_svg(diagram: Diagram) -> str:
 
     shift_x = _MARGIN + (inner - (layout.right - layout.left)) / 2 - layout.left
     shift_y = _MARGIN + title_height - layout.top
-    pieces = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" role="img" width="{_number(wide)}" '
-        f'height="{_number(high)}" viewBox="0 0 {_number(wide)} {_number(high)}" '
-        f'style="max-width:100%;height:auto" font-family="{FONT}" text-anchor="middle">',
-        f"<title>{escaped(diagram.title)}</title>",
-        f'<rect x="0.5" y="0.5" width="{_number(wide - 1)}" height="{_number(high - 1)}" rx="12" '
-        f'fill="{CARD}" stroke="{BORDER}"/>',
-    ]
+    pieces = []
     if diagram.title:
         pieces.append(
-            f'<text x="{_number(_MARGIN)}" y="{_number(_MARGIN + _TITLE_SIZE * 0.8)}" text-anchor="start" '
-            f'font-size="{_number(_TITLE_SIZE)}" font-weight="600" fill="{INK}">{escaped(diagram.title)}</text>'
+            f'<text x="{coordinate(_MARGIN)}" y="{coordinate(_MARGIN + _TITLE_SIZE * 0.8)}" text-anchor="start" '
+            f'font-size="{coordinate(_TITLE_SIZE)}" font-weight="600" fill="{INK}">{escaped(diagram.title)}</text>'
         )
-    pieces.append(f'<g transform="translate({_number(shift_x)} {_number(shift_y)})">')
+    pieces.append(f'<g transform="translate({coordinate(shift_x)} {coordinate(shift_y)})">')
     pieces += _graph(layout)
     pieces.append("</g>")
     pieces += _legend_lines(rows, top=high - _MARGIN - legend_height + 18)
-    pieces.append("</svg>")
-    return "\n".join(pieces) + "\n"
+    attributes = ' xml:space="preserve" text-anchor="middle"'
+    return svg_document(diagram.title, pieces, wide=wide, high=high, attributes=attributes)
 
 
 def _graph(layout: Layout) -> list[str]:
@@ -98,7 +92,7 @@ def _path(path: Path) -> str:
 
 
 def _point(x: float, y: float) -> str:
-    return f"{_number(x)} {_number(y)}"
+    return f"{coordinate(x)} {coordinate(y)}"
 
 
 def _arrowhead(arrow: Arrow) -> str:
@@ -108,13 +102,8 @@ def _arrowhead(arrow: Arrow) -> str:
     along_x, along_y = tip_x - back_x, tip_y - back_y
     tail_x, tail_y = back_x - along_x * 0.28, back_y - along_y * 0.28
     side_x, side_y = -along_y * 0.52, along_x * 0.52
-    corners = (
-        (tip_x, tip_y),
-        (tail_x + side_x, tail_y + side_y),
-        (back_x, back_y),
-        (tail_x - side_x, tail_y - side_y),
-    )
-    return f'<path d="M{"L".join(f"{_number(x)} {_number(y)}" for x, y in corners)}Z"/>'
+    corners = ((tip_x, tip_y), (tail_x + side_x, tail_y + side_y), (back_x, back_y), (tail_x - side_x, tail_y - side_y))
+    return f'<path d="M{"L".join(f"{coordinate(x)} {coordinate(y)}" for x, y in corners)}Z"/>'
 
 
 def _node(placed: PlacedNode, outline: Outline) -> str:
@@ -130,37 +119,38 @@ def _node(placed: PlacedNode, outline: Outline) -> str:
     step = NODE_SIZE * LINE_HEIGHT
     first = placed.y - (len(node.label) - 1) * step / 2 + NODE_SIZE * _BASELINE
     texts = [
-        f'<text x="{_number(placed.x)}" y="{_number(first + index * step)}">{escaped(text)}</text>'
+        f'<text x="{coordinate(placed.x)}" y="{coordinate(first + index * step)}">{escaped(text)}</text>'
         for index, text in enumerate(node.label)
     ]
-    return f'<g>{"".join(shapes)}<g font-size="{_number(NODE_SIZE)}" fill="{INK}">{"".join(texts)}</g></g>'
+    return f'<g>{"".join(shapes)}<g font-size="{coordinate(NODE_SIZE)}" fill="{INK}">{"".join(texts)}</g></g>'
 
 
 def _outline(placed: PlacedNode, outline: Outline, *, inset: float, attributes: str) -> str:
     half_width, radius = outline.half_width - inset, outline.radius - inset
     return (
-        f'<rect x="{_number(placed.x - half_width)}" y="{_number(placed.y - radius)}" '
-        f'width="{_number(2 * half_width)}" height="{_number(2 * radius)}" rx="{_number(radius)}" {attributes}/>'
+        f'<rect x="{coordinate(placed.x - half_width)}" y="{coordinate(placed.y - radius)}" '
+        f'width="{coordinate(2 * half_width)}" height="{coordinate(2 * radius)}" '
+        f'rx="{coordinate(radius)}" {attributes}/>'
     )
 
 
 def _placed_text(placed: PlacedText) -> str:
     box, size = placed.box, _SIZE[placed.role]
-    turn = f" rotate({_number(box.angle)})" if abs(box.angle) > 0.05 else ""
+    turn = f" rotate({coordinate(box.angle)})" if abs(box.angle) > 0.05 else ""
     plate = ""
     if not placed.clear:
         plate = (
-            f'<rect x="{_number(-box.width / 2)}" y="{_number(-box.height / 2)}" width="{_number(box.width)}" '
-            f'height="{_number(box.height)}" rx="3" fill="{CARD}" fill-opacity="0.88"/>'
+            f'<rect x="{coordinate(-box.width / 2)}" y="{coordinate(-box.height / 2)}" width="{coordinate(box.width)}" '
+            f'height="{coordinate(box.height)}" rx="3" fill="{CARD}" fill-opacity="0.88"/>'
         )
-    style = f'font-size="{_number(size)}" font-weight="{_WEIGHT[placed.role]}" fill="{_COLOUR[placed.role]}"'
+    style = f'font-size="{coordinate(size)}" font-weight="{_WEIGHT[placed.role]}" fill="{_COLOUR[placed.role]}"'
     lines = placed.text.split("\n")
     first = size * (_BASELINE - (len(lines) - 1) * LINE_HEIGHT / 2)
     texts = (
-        f'<text y="{_number(first + index * size * LINE_HEIGHT)}" {style}>{escaped(line)}</text>'
+        f'<text y="{coordinate(first + index * size * LINE_HEIGHT)}" {style}>{escaped(line)}</text>'
         for index, line in enumerate(lines)
     )
-    return f'<g transform="translate({_number(box.x)} {_number(box.y)}){turn}">{plate}{"".join(texts)}</g>'
+    return f'<g transform="translate({coordinate(box.x)} {coordinate(box.y)}){turn}">{plate}{"".join(texts)}</g>'
 
 
 # --- legend --------------------------------------------------------------------------------------
@@ -219,8 +209,8 @@ def _legend_lines(rows: list[list[_Entry]], *, top: float) -> list[str]:
             if entry.sample:
                 lines.append(_sample(entry, x, y - _LEGEND_SIZE * _BASELINE))
             lines.append(
-                f'<text x="{_number(x + _SAMPLE[entry.sample])}" y="{_number(y)}" text-anchor="start" '
-                f'font-size="{_number(_LEGEND_SIZE)}" fill="{entry.colour}">{escaped(entry.text)}</text>'
+                f'<text x="{coordinate(x + _SAMPLE[entry.sample])}" y="{coordinate(y)}" text-anchor="start" '
+                f'font-size="{coordinate(_LEGEND_SIZE)}" fill="{entry.colour}">{escaped(entry.text)}</text>'
             )
             x += entry.width + _LEGEND_GAP
     return lines
@@ -228,16 +218,32 @@ def _legend_lines(rows: list[list[_Entry]], *, top: float) -> list[str]:
 
 def _sample(entry: _Entry, x: float, y: float) -> str:
     if entry.sample == "dashed":
-        line = f"M{_point(x, y)}H{_number(x + 22)}"
+        line = f"M{_point(x, y)}H{coordinate(x + 22)}"
         return f'<path d="{line}" fill="none" stroke="{LINE}" stroke-width="1.4"{_DASHES}/>'
     if entry.sample == "current":
         return (
-            f'<rect x="{_number(x + 1)}" y="{_number(y - 7)}" width="14" height="14" rx="7" fill="none" '
+            f'<rect x="{coordinate(x + 1)}" y="{coordinate(y - 7)}" width="14" height="14" rx="7" fill="none" '
             f'stroke="{BLUE}" stroke-width="3"/>'
         )
     return (
-        f'<rect x="{_number(x)}" y="{_number(y - 7)}" width="14" height="14" rx="7" fill="{MARKED}" '
+        f'<rect x="{coordinate(x)}" y="{coordinate(y - 7)}" width="14" height="14" rx="7" fill="{MARKED}" '
         f'stroke="{INK}" stroke-width="1.2"/>'
+    )
+
+
+def svg_document(title: str, pieces: Sequence[str], *, wide: float, high: float, attributes: str = "") -> str:
+    """A picture on its white card. `attributes` are more of those of the outermost element."""
+    width, height = coordinate(wide), coordinate(high)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" style="max-width:100%;height:auto" font-family="{FONT}"{attributes}>',
+            f"<title>{escaped(title)}</title>",
+            f'<rect x="0.5" y="0.5" width="{coordinate(wide - 1)}" height="{coordinate(high - 1)}" rx="12" '
+            f'fill="{CARD}" stroke="{BORDER}"/>',
+            *pieces,
+            "</svg>\n",
+        ]
     )
 
 
@@ -246,6 +252,6 @@ def escaped(text: str) -> str:
     return escape(displayable(text))
 
 
-def _number(value: float) -> str:
+def coordinate(value: float) -> str:
     """A coordinate with one decimal, without a trailing zero or a negative zero."""
     return f"{round(value, 1) + 0.0:g}"

@@ -1,4 +1,4 @@
-"""Plots as SVG text, made in a millisecond: for pages that redraw while somebody moves a slider.
+"""Plots as SVG text, made in a millisecond: for pages that redraw while a slider moves.
 
 The pictures in files come from `plots`, which knows more and takes longer. Both draw the same `Curve`s
 in the same colours. As in `svg`, a picture brings its own white card and uses no style sheet and no id.
@@ -10,13 +10,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from symveil.drawing.colours import BORDER, CARD, GREY, INK
+from symveil.drawing.colours import BARS, GREY, GRID, INK
 from symveil.drawing.curves import PALETTE, Band, Curve, Numbers
-from symveil.drawing.svg import FONT, escaped
+from symveil.drawing.labels import superscript
+from symveil.drawing.svg import coordinate, escaped, svg_document
 from symveil.drawing.text import width
 
-GRID = "#e4e9ee"
-BARS = "#86b6d9"
 _BARS_SIZE, _CURVES_SIZE = (520.0, 300.0), (720.0, 360.0)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 18.0, 22.0, 50.0
 _SIZE = 12.5
@@ -24,7 +23,6 @@ _LEGEND_ROW = 20.0
 _DASHES = {"solid": "", "dashed": ' stroke-dasharray="6 4"', "dotted": ' stroke-dasharray="1.5 4"', "points": ""}
 _MOST_BARS = 160
 _SEEN = 1e-4  # of the highest bar
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def bars_svg(
@@ -55,12 +53,12 @@ def bars_svg(
     for place, height in rows:
         top = frame.at_y(height)
         pieces.append(
-            f'<rect x="{_number(frame.at_x(place) - bar / 2)}" y="{_number(top)}" width="{_number(bar)}" '
-            f'height="{_number(ground - top)}" fill="{BARS}"><title>{place:g}: {height:.6g}</title></rect>'
+            f'<rect x="{coordinate(frame.at_x(place) - bar / 2)}" y="{coordinate(top)}" width="{coordinate(bar)}" '
+            f'height="{coordinate(ground - top)}" fill="{BARS}"><title>{place:g}: {height:.6g}</title></rect>'
         )
     if mark is not None:
         pieces += _mark(frame, mark, mark_label)
-    return _document(title, pieces, *_BARS_SIZE)
+    return svg_document(title, pieces, wide=_BARS_SIZE[0], high=_BARS_SIZE[1])
 
 
 def curves_svg(
@@ -97,14 +95,14 @@ def curves_svg(
     for number, band in enumerate(bands):
         there = [(frame.at_x(x), frame.at_y(y)) for x, y in zip(band.x, band.upper, strict=True)]
         back = [(frame.at_x(x), frame.at_y(y)) for x, y in zip(band.x, band.lower, strict=True)]
-        line = "L".join(f"{_number(x)} {_number(y)}" for x, y in [*there, *reversed(back)])
+        line = "L".join(f"{coordinate(x)} {coordinate(y)}" for x, y in [*there, *reversed(back)])
         pieces.append(f'<path d="M{line}Z" fill="{PALETTE[number % len(PALETTE)]}" fill-opacity="0.18"/>')
     for number, curve in enumerate(curves):
         pieces += _curve(frame, curve, PALETTE[number % len(PALETTE)])
     if mark is not None:
         pieces += _mark(frame, mark, mark_label)
     legend, high = _legend(curves)
-    return _document(title, [*pieces, *legend], _CURVES_SIZE[0], high)
+    return svg_document(title, [*pieces, *legend], wide=_CURVES_SIZE[0], high=high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +126,19 @@ class _Frame:
 
     def axes(self, x_label: str, y_label: str) -> Iterator[str]:
         left, right, ground = _LEFT, self.size[0] - _RIGHT, self.at_y(self.y[0])
-        spelled = _power_of_ten if self.powers else _spelled
+        spelled = _power_of_ten if self.powers else "{:g}".format
         for value in ticks(*self.y, most=8 if self.powers else 5, whole=self.powers):
             y = self.at_y(value)
-            yield f'<path d="M{left} {_number(y)}H{right}" stroke="{GRID}" stroke-width="1" fill="none"/>'
+            yield f'<path d="M{left} {coordinate(y)}H{right}" stroke="{GRID}" stroke-width="1" fill="none"/>'
             yield _label(left - 7, y + _SIZE * 0.35, spelled(value), "end")
         for value in ticks(*self.x, most=9, whole=self.whole_x or self.powers):
             x = self.at_x(value)
             yield _label(x, ground + 18, spelled(value), "middle")
-        yield f'<path d="M{left} {_number(ground)}H{right}" stroke="{GREY}" stroke-width="1" fill="none"/>'
+        yield f'<path d="M{left} {coordinate(ground)}H{right}" stroke="{GREY}" stroke-width="1" fill="none"/>'
         yield _label((left + right) / 2, ground + 38, x_label, "middle", INK)
         middle = (_TOP + ground) / 2
         yield (
-            f'<text transform="translate(15 {_number(middle)}) rotate(-90)" text-anchor="middle" '
+            f'<text transform="translate(15 {coordinate(middle)}) rotate(-90)" text-anchor="middle" '
             f'font-size="{_SIZE}" fill="{INK}">{escaped(y_label)}</text>'
         )
 
@@ -166,12 +164,12 @@ def _curve(frame: _Frame, curve: Curve, colour: str) -> Iterator[str]:
     points = [(frame.at_x(x), frame.at_y(y)) for x, y in zip(curve.x, curve.y, strict=True) if math.isfinite(x + y)]
     if curve.style == "points" or len(points) == 1:
         for x, y in points:
-            yield f'<circle cx="{_number(x)}" cy="{_number(y)}" r="4" fill="{colour}"/>'
+            yield f'<circle cx="{coordinate(x)}" cy="{coordinate(y)}" r="4" fill="{colour}"/>'
         return
-    line = "L".join(f"{_number(x)} {_number(y)}" for x, y in points)
+    line = "L".join(f"{coordinate(x)} {coordinate(y)}" for x, y in points)
     if frame.powers:
         for x, y in points:
-            yield f'<circle cx="{_number(x)}" cy="{_number(y)}" r="3" fill="{colour}"/>'
+            yield f'<circle cx="{coordinate(x)}" cy="{coordinate(y)}" r="3" fill="{colour}"/>'
     dashes = _DASHES[curve.style]
     yield f'<path d="M{line}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-linejoin="round"{dashes}/>'
 
@@ -188,7 +186,7 @@ def _logarithms(curve: Curve) -> Curve:
 def _mark(frame: _Frame, place: float, label: str) -> Iterator[str]:
     x, colour = frame.at_x(place), PALETTE[1]
     yield (
-        f'<path d="M{_number(x)} {_TOP}V{_number(frame.at_y(frame.y[0]))}" stroke="{colour}" stroke-width="1.6" '
+        f'<path d="M{coordinate(x)} {_TOP}V{coordinate(frame.at_y(frame.y[0]))}" stroke="{colour}" stroke-width="1.6" '
         'stroke-dasharray="5 4" fill="none"/>'
     )
     if label:
@@ -203,12 +201,12 @@ def _legend(curves: Sequence[Curve]) -> tuple[list[str], float]:
         wide = 34 + width(curve.label, _SIZE) + 12
         if x > _LEFT and x + wide > _CURVES_SIZE[0]:
             x, y = _LEFT, y + _LEGEND_ROW
-        colour, middle = PALETTE[number % len(PALETTE)], _number(y - _SIZE * 0.35)
+        colour, middle = PALETTE[number % len(PALETTE)], coordinate(y - _SIZE * 0.35)
         if curve.style == "points":
-            pieces.append(f'<circle cx="{_number(x + 13)}" cy="{middle}" r="4" fill="{colour}"/>')
+            pieces.append(f'<circle cx="{coordinate(x + 13)}" cy="{middle}" r="4" fill="{colour}"/>')
         else:
             pieces.append(
-                f'<path d="M{_number(x)} {middle}h26" fill="none" stroke="{colour}" stroke-width="2.2"'
+                f'<path d="M{coordinate(x)} {middle}h26" fill="none" stroke="{colour}" stroke-width="2.2"'
                 f"{_DASHES[curve.style]}/>"
             )
         pieces.append(_label(x + 33, y, curve.label, "start", colour))
@@ -216,29 +214,11 @@ def _legend(curves: Sequence[Curve]) -> tuple[list[str], float]:
     return pieces, y + 14
 
 
-def _document(title: str, pieces: Sequence[str], wide: float, high: float) -> str:
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{wide:g}" height="{_number(high)}" '
-            f'viewBox="0 0 {wide:g} {_number(high)}" style="max-width:100%;height:auto" font-family="{FONT}">',
-            f"<title>{escaped(title)}</title>",
-            f'<rect x="0.5" y="0.5" width="{wide - 1:g}" height="{_number(high - 1)}" rx="12" fill="{CARD}" '
-            f'stroke="{BORDER}"/>',
-            *pieces,
-            "</svg>\n",
-        ]
-    )
-
-
 def _label(x: float, y: float, text: str, anchor: str, colour: str = GREY) -> str:
     return (
-        f'<text x="{_number(x)}" y="{_number(y)}" text-anchor="{anchor}" font-size="{_SIZE}" fill="{colour}">'
+        f'<text x="{coordinate(x)}" y="{coordinate(y)}" text-anchor="{anchor}" font-size="{_SIZE}" fill="{colour}">'
         f"{escaped(text)}</text>"
     )
-
-
-def _spelled(value: float) -> str:
-    return f"{value:g}"
 
 
 def _power_of_ten(exponent: float) -> str:
@@ -249,8 +229,4 @@ def _power_of_ten(exponent: float) -> str:
     """
     if exponent in (0.0, 1.0, 2.0, 3.0):
         return f"{10**exponent:g}"
-    return "10" + f"{exponent:g}".translate(_RAISED)
-
-
-def _number(value: float) -> str:
-    return f"{round(value, 1) + 0.0:g}"
+    return f"10{superscript(int(exponent))}"

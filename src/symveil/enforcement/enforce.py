@@ -10,7 +10,7 @@ from symveil.enforcement.safe import SafeSubstitutes
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, read_omega
 from symveil.enforcement.substitution import AnySubstitutes
 from symveil.errors import ParameterError
-from symveil.languages.observation import Observed, Progress
+from symveil.languages.observation import ExplorationProgress, Observed
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import Adjacency, read_adjacency, read_epsilon
@@ -31,7 +31,7 @@ def enforce_opacity(
     omega: int | None = None,
     length: int | None = None,
     adjacency: Adjacency = 1,
-    progress: Progress | None = None,
+    progress: ExplorationProgress | None = None,
 ) -> Enforcement:
     """Put a system under a policy, so that what is shown gives no secret away.
 
@@ -71,7 +71,7 @@ def enforce_opacity(
 
 
 def observations_of(
-    observed: Observed, k: int | float | str, *, length: int | None, progress: Progress | None = None
+    observed: Observed, k: int | float | str, *, length: int | None, progress: ExplorationProgress | None = None
 ) -> RunObservations:
     """What all policies for one system, one k and one length have in common."""
     observed.stochastic  # noqa: B018  # refuses a system without probabilities

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
-from symveil.io.sequences.records import as_text
+from symveil.io.sequences.records import as_text, cuts
 from symveil.languages.language import refusal
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet
@@ -127,15 +127,6 @@ def bounded(batch: pa.RecordBatch, plan: ReleasePlan) -> Iterator[pa.RecordBatch
 
     Readers cut by the symbols that occur; those that are released may be longer.
 
-    Parameters
-    ----------
-    batch : pa.RecordBatch
-        Some records.
-    plan : ReleasePlan
-        How they are released.
-
-    Examples
-    --------
     >>> import symveil as sv
     >>> from symveil.languages.any_length import words_of_any_length
     >>> mechanism = sv.select_mechanism(words_of_any_length(["a", "b" * 10_000_000]), epsilon=1)
@@ -145,13 +136,9 @@ def bounded(batch: pa.RecordBatch, plan: ReleasePlan) -> Iterator[pa.RecordBatch
     [2, 1]
     """
     at_once = max(1, _RELEASED_AT_ONCE // _longest_symbol(plan.mechanism.alphabet))
-    ends = np.cumsum(pc.list_value_length(batch.column(plan.sequence)).fill_null(0).to_numpy(zero_copy_only=False))
-    start = 0
-    while start < len(batch):
-        before = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + at_once, side="right")))
+    lengths = pc.list_value_length(batch.column(plan.sequence)).fill_null(0).to_numpy(zero_copy_only=False)
+    for start, stop in cuts(lengths, at_once):
         yield batch.slice(start, stop - start)
-        start = stop
 
 
 @lru_cache(maxsize=8)

@@ -1,19 +1,40 @@
-"""The local engine: batches through the core on all cores, in order and in bounded memory."""
+"""The local engine: one file through all cores of this machine, in order and in bounded memory."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from symveil.engines.batch import ReleasePlan, bounded, privatize_batch
-from symveil.errors import SymveilError, only_our_errors
+from symveil.engines.batch import OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
+from symveil.engines.job import Ask, Job, Written
+from symveil.errors import FileError, ParameterError, SymveilError, only_our_errors
+from symveil.files.atomic import AsideFile, digest_of
+from symveil.io.formulas import Apostrophes
+from symveil.io.reading import suffix, wrong_suffix
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.duplicates import SeenNames
+from symveil.io.sequences.records import ID, NUMBER, PLACE, SYMBOLS, as_text
+from symveil.io.sequences.sequence_file import SequenceFile
+from symveil.io.sequences.sequence_files import FORMATS, open_sequences
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.numerics.progress import FileProgress
 
 # Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
 pa.enable_signal_handlers(False)
+
+_STEP = 10_000
+"""Records between two reports of progress."""
 
 
 def release_batches(
@@ -23,7 +44,7 @@ def release_batches(
 
     Threads are enough: the ciphers, the compiled loops and Arrow's kernels run beside each other. Only
     a few batches are on their way at any time, so a file of any size passes through the same memory.
-    Whatever is refused, it is the first fault in the order of the records that is told: not the one that is met first,
+    Of several faults the first in the order of the records is reported: not the one that is met first,
     which depends on where batches end.
     """
     workers = workers or os.cpu_count() or 1
@@ -55,6 +76,249 @@ def release_batches(
 
 
 def _privatized(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
-    """The same in a thread, whose errors are told without a value."""
+    """The same in a thread, whose errors name no value."""
     with only_our_errors():
         return privatize_batch(batch, plan)
+
+
+class LocalJob(Job):
+    """A file of sequences, read and written here."""
+
+    def __init__(
+        self,
+        file: SequenceFile,
+        target: Path,
+        mechanism: Mechanism,
+        *,
+        on_unknown: OnUnknown,
+        true_error: bool,
+        progress: FileProgress,
+        spreadsheet_safe: bool = False,
+    ) -> None:
+        _check_target(file.file, target)
+        if mechanism.metric == "levenshtein":
+            file.check_lengths_may_change()
+        self._file, self._target, self._mechanism = file, target, mechanism
+        self._on_unknown, self._true_error, self._progress = on_unknown, true_error, progress
+        self.unit, self.has_ids = file.unit, file.has_ids
+        self.facts = {
+            "file": target.name,
+            "format": FORMATS[suffix(target)],
+            "form": file.form,
+            "columns": file.names(),
+        }
+        self._apostrophes: Apostrophes = "read" if spreadsheet_safe else "none"
+        if spreadsheet_safe:
+            self.facts["spreadsheet_safe"] = True
+
+    def plan(self, release_id: str, key: bytes) -> ReleasePlan:
+        """How this release is drawn."""
+        hides_lengths = self._mechanism.metric == "levenshtein"
+        return ReleasePlan(
+            mechanism=self._mechanism,
+            release_id=release_id,
+            release_key=key,
+            sequence=SYMBOLS,
+            identifier=ID if self.has_ids else None,
+            place=PLACE,
+            number=None if self.has_ids else NUMBER,
+            released_type=self._file.released_type(self._mechanism.alphabet) if hides_lengths else None,
+            on_unknown=self._on_unknown,
+            unit=f"{self._file.file}: {self.unit}",
+        )
+
+    def fingerprint(self) -> bytes:
+        """The file's bytes, as a digest."""
+        return bytes.fromhex(digest_of(self._file.file) or hashlib.sha256().hexdigest())
+
+    def survey(self, plan: ReleasePlan, ask: Ask) -> None:
+        """Read the file once: what is wrong with it, and whose it is."""
+        ids, steps = _Ids(self._file, plan), _Steps("charging", self._file, self._progress)
+        # of records that are left out the lengths decide nothing; who they are is found when the others are drawn
+        public = self._mechanism.metric == "hamming" and self._on_unknown == "error"
+        seen = np.empty(0, dtype=np.int64) if public else None
+        for batch in self._records():
+            with only_our_errors():
+                check_batch(batch, plan)
+            seen = None if seen is None else np.union1d(seen, _lengths(batch))
+            ids.add(batch)
+            counted = self._file.persons(batch).value_counts()
+            ask(counted.field(0).to_pylist(), counted.field(1).to_pylist())
+            steps.add(len(batch))
+        steps.end()
+        ids.check()
+        self.lengths = seen
+
+    def _records(self) -> Iterator[pa.RecordBatch]:
+        """The file's records, numbered where their numbers name them. Their lines would not do: a line break in a
+        symbol moves all that follow.
+        """
+        before = 0
+        for batch in self._file.records():
+            numbers = pa.array(np.arange(before + 1, before + 1 + len(batch)))
+            before += len(batch)
+            yield batch if self.has_ids else batch.append_column(NUMBER, numbers)
+
+    @contextmanager
+    def output(self, tag: str) -> Iterator[None]:
+        """A file aside, locked."""
+        with AsideFile(self._target, tag) as self._aside:
+            yield
+
+    def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
+        """Everything through the core and into the file."""
+        file, written = self._file, _Counted(self._true_error)
+        ids, steps = _Ids(file, plan), _Steps("releasing", file, self._progress)
+        outside = pa.array(left_out, type=pa.string())
+
+        def admitted() -> Iterator[pa.RecordBatch]:
+            for batch in self._records():
+                ids.add(batch)
+                stays = batch
+                if len(outside):
+                    stays = batch.filter(pc.invert(pc.is_in(file.persons(batch), value_set=outside)))
+                written.sequences += len(batch)
+                written.over_budget += len(batch) - len(stays)
+                yield stays
+
+        writer = file.writer(self._aside, packed=self._target.name.lower().endswith(".gz"))  # type: ignore[arg-type]
+        for source, released in release_batches(admitted(), plan):
+            written.add(source, released)
+            if len(released):
+                writer.write(released)
+            steps.add(len(source))
+        writer.close()
+        steps.end()
+        ids.check()
+        return written.result(self._aside.finish())
+
+    def publish(self) -> None:
+        """Rename the file."""
+        self._aside.publish()
+
+    def agrees_with(self, counts: dict[str, int]) -> bool:
+        """Record by record: what is in the output stands in the input, in this order, and nothing but what was left
+        out stands between.
+        """
+        options = ColumnOptions.from_names(self._file.names())
+        made = self._outline(open_sequences(self._target, options, apostrophes=self._apostrophes))
+        awaited = next(made, None)
+        records = 0
+        for record in self._outline(self._file):
+            records += 1
+            if record == awaited:
+                awaited = next(made, None)
+        return awaited is None and records == counts["sequences"]
+
+    def _outline(self, file: SequenceFile) -> Iterator[tuple[str | None, int | None]]:
+        """What is public of each record: its id, and its length where that is public."""
+        for batch in file.records():
+            ids = as_text(batch.column(ID)).to_pylist() if self.has_ids else [None] * len(batch)
+            lengths = pc.list_value_length(batch.column(SYMBOLS)).to_pylist()
+            yield from zip(ids, lengths if self._mechanism.metric == "hamming" else [None] * len(batch), strict=True)
+
+    def digest_in_place(self) -> str | None:
+        """The digest of the file in the output's place."""
+        return digest_of(self._target)
+
+
+class _Ids:
+    """Refuses an id that occurs twice: two records would share their noise."""
+
+    def __init__(self, file: SequenceFile, plan: ReleasePlan) -> None:
+        self._file, self._plan = file, plan
+        self._seen = SeenNames()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if self._file.has_ids:
+            self._seen.add(self._plan.names(batch), batch.column(PLACE).to_numpy())
+
+    def check(self) -> None:
+        repeated = self._seen.first_repeated()
+        self._seen.close()
+        if repeated is not None:
+            raise FileError(
+                f"{self._file.file}: {self._file.unit} {repeated}",
+                expected="each id once",
+                found="one again; where each row is one event, name --case and --symbol",
+            )
+
+
+class _Steps:
+    """Reports progress by steps of so many records, and not by batches: their sizes depend on secret words."""
+
+    def __init__(self, what: str, file: SequenceFile, progress: FileProgress) -> None:
+        self._what, self._file, self._progress = what, file, progress
+        self._records = self._reported = 0
+
+    def add(self, records: int) -> None:
+        """Some more are done. Each step is reported, and before that the last one again, so that anyone who wants to
+        interrupt can do so after each batch.
+        """
+        self._report(self._reported)
+        self._records += records
+        while self._records - self._reported >= _STEP:
+            self._reported += _STEP
+            self._report(self._reported)
+
+    def end(self) -> None:
+        """All are done."""
+        self._report(self._records)
+
+    def _report(self, records: int) -> None:
+        self._progress(self._what, self._file.done(), records)
+
+
+class _Counted:
+    """What is counted while an output is written."""
+
+    def __init__(self, true_error: bool) -> None:
+        self.sequences = self.over_budget = 0
+        self._released = self._symbols = self._changed = 0
+        self._lengths: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._true_error = true_error
+
+    def add(self, source: pa.RecordBatch, released: pa.RecordBatch) -> None:
+        lengths = _lengths(released)
+        self._released += len(released)
+        self._symbols += int(lengths.sum())
+        self._lengths = np.union1d(self._lengths, lengths)
+        if self._true_error:
+            stays = pc.is_in(source.column(PLACE), value_set=released.column(PLACE))
+            before, after = (_values(batch) for batch in (source.filter(stays), released))
+            if len(before) != len(after):
+                raise ParameterError("true error", expected="a mechanism that keeps lengths", found="another")
+            self._changed += int(pc.sum(pc.not_equal(before, after)).as_py() or 0)
+
+    def result(self, digest: str) -> Written:
+        changed = {"changed_symbols": self._changed, "changed_fraction": self._changed / max(self._symbols, 1)}
+        return Written(
+            digest=digest,
+            sequences=self.sequences,
+            released=self._released,
+            over_budget=self.over_budget,
+            symbols=self._symbols,
+            lengths=self._lengths,
+            true_error=changed if self._true_error else None,
+        )
+
+
+def _lengths(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    """How long each record is."""
+    lengths = pc.list_value_length(batch.column(SYMBOLS)).to_numpy(zero_copy_only=False)
+    return np.asarray(lengths, dtype=np.int64)
+
+
+def _values(batch: pa.RecordBatch) -> Any:
+    values = batch.column(SYMBOLS).flatten()
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def _check_target(source: Path, target: Path) -> None:
+    """Refuse an output that cannot be written, before anything is read."""
+    if suffix(target) != suffix(source):
+        raise wrong_suffix(target, (suffix(source),))
+    if target.is_dir():
+        raise FileError(str(target), expected="a file to write", found="a folder")
+    if target.exists() and source.exists() and target.samefile(source):
+        raise FileError(str(target), expected="another file than the input", found="the same")

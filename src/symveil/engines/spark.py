@@ -24,11 +24,8 @@ import pyarrow.compute as pc
 from symveil.engines.batch import ReleasePlan, bounded, check_batch, privatize_batch
 from symveil.errors import ParameterError, SymveilError, only_our_errors
 from symveil.io.sequences.layout import files_of
-from symveil.io.sequences.records import as_text, is_list, made_in_order, rows_cut
+from symveil.io.sequences.records import as_text, is_list, join_column, made_in_order, rows_cut, split_column
 from symveil.io.sequences.row_encoding import row_digests
-from symveil.io.sequences.sequence_text import join_column, split_column
-
-BatchFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def release_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None) -> Any:
@@ -54,16 +51,9 @@ def check_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None) 
 
 
 def laid_out(frame: Any, identifier: str, rows: int) -> Any:
-    """The frame in as many partitions as it is written in files, dealt by ids and each sorted by them: lazily.
+    """Released records in as many partitions as files are written, dealt by ids and each sorted by them: lazily.
 
-    Parameters
-    ----------
-    frame : pyspark.sql.DataFrame
-        Released records.
-    identifier : str
-        The column of their ids, as Spark writes a name (with backticks where need be).
-    rows : int
-        How many rows the input has. It is public.
+    `identifier` is their column as Spark writes a name; `rows`, how many the input has, is public.
     """
     return frame.repartition(files_of(rows), identifier).sortWithinPartitions(identifier)
 
@@ -72,11 +62,6 @@ def digest_of_frame(frame: Any) -> bytes:
     """A SHA-256 of all rows, whatever their order and partitions: of the digests of rows, sorted.
 
     Rows are dealt into 256 buckets by the first byte of their digest, so that no node has to see all digests.
-
-    Parameters
-    ----------
-    frame : pyspark.sql.DataFrame
-        Any rows. How often one occurs matters.
     """
     plain = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
     dealt = plain.mapInArrow(partial(_in_task, _digested), "bucket int, digest binary").repartition("bucket")
@@ -89,6 +74,11 @@ def digest_of_frame(frame: Any) -> bytes:
     for bucket, rows, digest in sorted((row[0], row[1], bytes(row[2])) for row in buckets):
         whole.update(b"\0" + bucket.to_bytes(1, "big") + rows.to_bytes(8, "big") + digest)
     return whole.digest()
+
+
+def rows_digest(frame: Any) -> str:
+    """The digest of a frame's rows as manifests and ledgers have it."""
+    return f"rows-sha256:{digest_of_frame(frame).hex()}"
 
 
 def _plainly_named(frame: Any, plan: ReleasePlan) -> tuple[Any, ReleasePlan]:

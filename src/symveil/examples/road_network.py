@@ -12,7 +12,8 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-from symveil.drawing.road_map import Point, Road
+from symveil.drawing.bezier import Point
+from symveil.drawing.road_map import Road
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import decode

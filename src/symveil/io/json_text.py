@@ -71,13 +71,6 @@ def refuse_deep_nesting(text: str, *, where: str) -> None:
     For texts whose values are walked through level by level afterwards: Python's own limit comes later and depends
     on who is calling.
 
-    Parameters
-    ----------
-    text
-        A JSON text.
-    where
-        What messages call it.
-
     >>> refuse_deep_nesting("[" * 101, where="x.json")
     Traceback (most recent call last):
     symveil.errors.FileError: x.json: expected JSON nested at most 100 deep, found more
@@ -125,7 +118,7 @@ def read_members(value: object, *, where: str, expected: str) -> dict[str, objec
     members: dict[str, object] = {}
     for key, member in require(value, Members, where=where, expected=expected).pairs:
         if key in members:
-            raise ModelError(place(where, key), expected="each key once", found="it again")
+            raise ModelError(member_path(where, key), expected="each key once", found="it again")
         members[key] = member
     return members
 
@@ -140,13 +133,13 @@ def require_keys(
     for key in members:
         if key not in required and key not in optional:
             known = ", ".join((*required, *optional))
-            raise ModelError(place(where, key), expected=f"one of the keys {known}", found="another one")
+            raise ModelError(member_path(where, key), expected=f"one of the keys {known}", found="another one")
 
 
-def place(where: str, key: str) -> str:
+def member_path(where: str, key: str) -> str:
     """The JSON path of a member.
 
-    >>> place("$", "initial"), place("$", "two words")
+    >>> member_path("$", "initial"), member_path("$", "two words")
     ('$.initial', "$['two words']")
     """
     return f"{where}.{key}" if key.isidentifier() and len(key) <= 40 else f"{where}[{shown(key)}]"

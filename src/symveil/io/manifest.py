@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from symveil.errors import FileError
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.io.json_text import parse_json, refuse_deep_nesting
 from symveil.io.models.model_json import model_text
 from symveil.io.reading import read_text
@@ -18,8 +18,12 @@ from symveil.languages.graph import AnyModel
 from symveil.models.alphabet import Alphabet
 from symveil.models.names import shown
 
-FORMAT = "symveil-manifest/1"
+FORMAT = "symveil-manifest/2"
+"""What is written: docs/manifest.schema.json. Version 2 also has `law`, everything that an estimate needs to know."""
+FORMAT_WITHOUT_LAW = "symveil-manifest/1"
+"""What 0.2 wrote; it is still read."""
 
+_KNOWN = (FORMAT_WITHOUT_LAW, FORMAT)
 _LARGEST = 64 * 1024 * 1024
 _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
     "format": str,
@@ -77,16 +81,18 @@ def read_manifest(path: Path) -> Manifest:
         document = json.loads(text)
     except ValueError:  # a whole number of thousands of digits, which nothing in a manifest has
         raise FileError(str(path), expected="a manifest as symveil writes it", found="an enormous number") from None
-    told = document.get("format") if isinstance(document, dict) else None
-    if isinstance(told, str) and told.startswith("symveil-manifest/") and told != FORMAT:
+    named = document.get("format") if isinstance(document, dict) else None
+    if isinstance(named, str) and named.startswith("symveil-manifest/") and named not in _KNOWN:
         raise FileError(
-            f"{path}: $.format", expected=f'"{FORMAT}"', found=f"{shown(told)}, which another version of symveil reads"
+            f"{path}: $.format", expected=f'"{FORMAT}"', found=f"{shown(named)}, which another version of symveil reads"
         )
-    if told != FORMAT:
+    if named not in _KNOWN:
         raise FileError(str(path), expected=f'a manifest with "format": "{FORMAT}"', found="another document")
     for key, kind in _REQUIRED.items():
         if not isinstance(document.get(key), kind):
             raise FileError(f"{path}: $.{key}", expected="what every manifest has there", found="something else")
+    if named == FORMAT and not isinstance(document.get("law"), list):
+        raise FileError(f"{path}: $.law", expected="what every manifest has there", found="something else")
     return Manifest(document)
 
 

@@ -53,11 +53,3 @@ def figure(svg: str) -> str:
     """An SVG picture, inline."""
     start = svg.index("<svg")
     return f'<figure class="scroll">{svg[start:]}</figure>\n'
-
-
-def changed_word(word: Sequence[object], released: Sequence[object]) -> str:
-    """A released word with the symbols that differ from the original in bold."""
-    return " ".join(
-        html.escape(str(new)) if new == old else f"<b>{html.escape(str(new))}</b>"
-        for old, new in zip(word, released, strict=True)
-    )

@@ -11,8 +11,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from symveil.drawing.opening import open_regular
 from symveil.errors import FileError, either, reason
+from symveil.files.opening import open_regular
 
 _GZIP = b"\x1f\x8b"
 _MEBIBYTE = 1024 * 1024
@@ -58,15 +58,15 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
         """The next bytes."""
-        found = self._file.readinto(buffer)
-        self._done += found
+        size = self._file.readinto(buffer)
+        self._done += size
         if self._most_times is not None and self._done > max(_SUSPICIOUS_FROM, self._most_times * self._size):
             raise FileError(
                 str(self._path),
                 expected=f"a gzip file that unpacks to at most {self._most_times} times its size",
                 found="more; raise --gzip-ratio if it is no bomb",
             )
-        return found
+        return size
 
 
 @contextmanager
@@ -99,6 +99,12 @@ def open_bytes(
             raise FileError(str(path), expected=expected, found="a damaged gzip file") from None
         except OSError as error:
             raise FileError(str(path), expected=expected, found=reason(error, otherwise="an unreadable file")) from None
+
+
+def share_read(path: Path, opened: BinaryIO | None) -> float:
+    """How much of an open file has been read, from 0 to 1."""
+    size = path.stat().st_size
+    return min(1.0, opened.tell() / size) if opened is not None and not opened.closed and size else 0.0
 
 
 def read_bytes(path: Path, *, what: str, at_most: int) -> bytes:
@@ -181,9 +187,9 @@ def csv_rows(
     """
     empty = True
     with closing(read_lines(path, what=what, most_times=most_times, opened=opened)) as lines:
-        for found in rows_of(lines, path, longest_cell=longest_cell):
+        for row in rows_of(lines, path, longest_cell=longest_cell):
             empty = False
-            yield found
+            yield row
     if empty:
         raise FileError(str(path), expected=f"a {what} with a header line", found="an empty file")
 

@@ -1,4 +1,4 @@
-"""Sets of words: counting them, weighting them, drawing from them. The numeric kernels live here.
+"""Sets of words: counting them, weighting them, drawing from them. The compiled loops live here.
 
 Lives here: the free language and the runs of a model, of one length or up to a bound; Hamming and Levenshtein automata
 and their products; observers; exact draws of words at a distance.

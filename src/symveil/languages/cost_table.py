@@ -28,6 +28,15 @@ _priced: LastFew[tuple[CostTable, Alphabet, int | None], Cost] = LastFew(8)  # t
 class CostTable:
     """Costs of pairs of symbols. Construct with `from_rows` or `from_places`.
 
+    Parameters
+    ----------
+    kind
+        "table": rows are symbol, symbol, cost; "places": rows are symbol, x, y.
+    rows
+        The rows as they were given, numbers kept exact.
+    unit
+        Of places: how far a cost of 1 reaches.
+
     >>> table = CostTable.from_rows([("a", "b", 2), ("b", "c", "1.5")])
     >>> CostTable.from_document(table.document()) == table
     True

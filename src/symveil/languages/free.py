@@ -24,6 +24,13 @@ from symveil.randomness import BitSource
 class FreeLanguage:
     """All words of `length` symbols over `alphabet`. Construct with `words`.
 
+    Parameters
+    ----------
+    alphabet
+        The symbols.
+    length
+        Symbols of every word.
+
     >>> abc = words("abc", 3)
     >>> abc.size, abc.largest_distance
     (27, 3)
@@ -171,6 +178,13 @@ class FreeNeighbours:
 
 def words(alphabet: Alphabet | Iterable[Symbol], length: int) -> FreeLanguage:
     """The free language: all words of `length` symbols over `alphabet`.
+
+    Parameters
+    ----------
+    alphabet
+        The symbols: a text of characters, a list, or an `Alphabet`. Public.
+    length
+        Symbols of every word. Public.
 
     >>> language = words(alphabet="abc", length=3)
     >>> language.size

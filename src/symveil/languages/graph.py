@@ -2,7 +2,7 @@
 
 From one state, one symbol leads to at most one state, so words and paths are the same thing and
 counting paths counts words (an NFA is determinised first, because it may have several runs for a
-word). Edges are stored by source, in the order of their symbols, as flat arrays for the kernels.
+word). Edges are stored by source, in the order of their symbols, as flat arrays for the compiled loops.
 """
 
 from __future__ import annotations

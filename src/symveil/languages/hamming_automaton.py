@@ -61,6 +61,15 @@ class HammingAutomaton(Drawable):
     `codes` and is a secret: it appears in drawings, in edges and in nothing else. Construct with
     `hamming_automaton`.
 
+    Parameters
+    ----------
+    alphabet
+        The symbols.
+    codes
+        The word, as codes of the alphabet.
+    fewest_errors, most_errors
+        The distances that are accepted, from and to.
+
     >>> automaton = hamming_automaton("abc", alphabet="abc", within=1)
     >>> automaton.fewest_errors, automaton.most_errors, automaton.accepts("abb")
     (0, 1, True)
@@ -290,6 +299,17 @@ def hamming_automaton(
     """The automaton of all words near `word`: `within` a distance, or at `exactly` a distance.
 
     Without either it accepts every word of the same length: `within` is the length.
+
+    Parameters
+    ----------
+    word
+        The word in the middle. An automaton tells it: for its holder only.
+    alphabet
+        The symbols.
+    within
+        Accept words up to this distance.
+    exactly
+        Accept words at this distance; not together with `within`.
 
     >>> hamming_automaton("abc", alphabet="abc", exactly=2)
     HammingAutomaton(distance exactly 2 from a word of length 3, alphabet of 3 symbols: 6 states, 7 edges)

@@ -56,6 +56,17 @@ class LevenshteinAutomaton:
     The word is kept as `codes` and is a secret: it appears in drawings, in edges and in nothing
     else. Construct with `levenshtein_automaton`.
 
+    Parameters
+    ----------
+    alphabet
+        The symbols.
+    codes
+        The word, as codes of the alphabet.
+    within
+        The largest distance that is accepted.
+    printed
+        Whether it is built as J19 prints it, errors included.
+
     >>> automaton = levenshtein_automaton("abc", 1)
     >>> automaton.length, automaton.within, automaton.accepts("ac")
     (3, 1, True)
@@ -309,6 +320,17 @@ def levenshtein_automaton(
 
     Without an `alphabet` it is the symbols of the word, in the order of their appearance. An
     automaton tells its word: it is for the holder of the word only.
+
+    Parameters
+    ----------
+    word
+        The word in the middle.
+    k
+        The largest distance that is accepted.
+    alphabet
+        The symbols; by default those of the word.
+    printed
+        Build it as J19 prints it, errors included.
 
     >>> levenshtein_automaton("abc", 2)
     LevenshteinAutomaton(distance at most 2 from a word of length 3, alphabet of 3 symbols: 12 states, 29 edges)

@@ -19,7 +19,7 @@ from symveil.languages.state_sets import Image, StateSet, closure, members, set_
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.once import computed_once
 
-Progress = Callable[[int], None]
+ExplorationProgress = Callable[[int], None]
 """Called now and then with the number of estimates, or of observations, that have been explored."""
 
 # An estimate of n states takes about n/8 bytes and its entry in a dictionary; all of them take at most this much.
@@ -33,7 +33,7 @@ class ExplorationLimit:
     """How many estimates may be explored, and the callback that follows their number."""
 
     estimates: int
-    progress: Progress | None = None
+    progress: ExplorationProgress | None = None
 
     def report(self, explored: int) -> None:
         """Call the callback, where there is one."""
@@ -214,7 +214,7 @@ class Observed:
             raise ParameterError("after", expected=f"a whole number from 0 to {len(events)}", found=after)
         return self.names(self.delayed(events, instant))
 
-    def limit(self, most_states: int | None = None, progress: Progress | None = None) -> ExplorationLimit:
+    def limit(self, most_states: int | None = None, progress: ExplorationProgress | None = None) -> ExplorationLimit:
         """How many estimates may be explored: `most_states`, or as many as fit into 2 GB."""
         if most_states is None:
             most_states = _MOST_BYTES // (len(self.system.states) // 8 + _BYTES_OF_AN_ENTRY)
@@ -251,6 +251,13 @@ class Observer(Drawable):
 
 def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Observer:
     """The observer of a system, by the subset construction over its reachable estimates.
+
+    Parameters
+    ----------
+    system
+        A partially observed system.
+    most_states
+        Refuse an observer with more states; by default a limit that fits into memory.
 
     >>> from symveil.models.stochastic_system import LogicalSystem
     >>> system = LogicalSystem.from_transitions(
@@ -292,6 +299,15 @@ def delayed_estimate(
     """Q̂(β|ω): the states possible after the first `after` events, given the whole observation.
 
     Without `after` it is the current estimate, where nothing more is known than the observation.
+
+    Parameters
+    ----------
+    system
+        A partially observed system.
+    observation
+        The observable events, in order.
+    after
+        The instant that is asked about: after so many events. By default now.
 
     >>> from symveil.models.stochastic_system import LogicalSystem
     >>> system = LogicalSystem.from_transitions(

@@ -338,6 +338,13 @@ class OpenRuns(_SecretLengths):
 def words_up_to(alphabet: Alphabet | Iterable[Symbol], max_length: int) -> OpenWords:
     """All words over `alphabet` of up to `max_length` symbols; the bound is public, the length of a word is not.
 
+    Parameters
+    ----------
+    alphabet
+        The symbols: a text of characters, a list, or an `Alphabet`. Public.
+    max_length
+        No word has more symbols. Public.
+
     >>> words_up_to("abc", 3).size
     40
     """
@@ -346,6 +353,13 @@ def words_up_to(alphabet: Alphabet | Iterable[Symbol], max_length: int) -> OpenW
 
 def runs_up_to(model: Model, max_length: int) -> OpenRuns:
     """The words of a model of up to `max_length` symbols: a run may end at any time, or where the model accepts.
+
+    Parameters
+    ----------
+    model
+        A Markov chain, an automaton or a transition system. Public.
+    max_length
+        No word has more symbols. Public.
 
     >>> from symveil.models.markov_chain import MarkovChain
     >>> chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 from symveil.languages.run_draws_exact import draw_undecided
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes

@@ -1,4 +1,4 @@
-"""Words of a model weighted by a cost and a public prior: what the kernels need, and when floats may be trusted.
+"""Words of a model weighted by a cost and a public prior: what the loops need, and when floats may be trusted.
 
 V(i,y,φ) = Σ over edges y→σ y' of T·κ·V(i+1,y',φ') adds and multiplies positive numbers only, κ and φ' being what the
 cost automaton makes of the pair (w_{i+1}, σ) in phase φ (`costs`). So its relative error is known beforehand

@@ -36,6 +36,17 @@ class RunLanguage:
     With `public_start` the first symbol is public and never altered: words are compared, and
     released, among those that begin with the same symbol.
 
+    Parameters
+    ----------
+    graph
+        The model as a deterministic graph.
+    length
+        Symbols of every word.
+    public_start
+        Whether the first symbol is public and kept.
+    model
+        The model itself, for messages and manifests.
+
     >>> import symveil as sv
     >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     >>> runs(never_bb, length=3).size                                    # aaa, aab, aba, baa, bab
@@ -255,6 +266,15 @@ def runs(model: AnyModel, length: int, *, public_start: bool = False) -> RunLang
 
     A chain's words are its trajectories after `initial`, or from any state where it has none (the
     start is then hidden, unless `public_start` keeps the first symbol as it is).
+
+    Parameters
+    ----------
+    model
+        A Markov chain, an automaton or a transition system. Public.
+    length
+        Symbols of every word. Public.
+    public_start
+        Whether the first symbol is public and kept as it is.
 
     >>> from symveil.models.markov_chain import MarkovChain
     >>> chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

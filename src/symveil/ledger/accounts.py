@@ -14,7 +14,7 @@ from symveil.ledger.charging import in_parts
 from symveil.ledger.composition import composed_epsilon, histories
 from symveil.ledger.lifecycle import now
 from symveil.ledger.statements import Account, Entry, InUnit, Totals
-from symveil.ledger.store import Database, charges, columns, grants, persons, releases, settings, shown
+from symveil.ledger.store import Database, charges, columns, grants, persons, read_setting, releases, settings, shown
 from symveil.ledger.units import Unit, read_unit, shared_unit, shown_unit
 from symveil.numerics.rationals import Number, exact
 
@@ -32,22 +32,9 @@ def grant(
 ) -> int:
     """Add to the budget of some persons, or of everybody, known or not yet; how many persons were named.
 
-    Parameters
-    ----------
-    database
-        The ledger.
-    epsilon
-        How much; a negative amount takes back.
-    names
-        The persons.
-    everyone
-        Everybody instead, also persons whom the ledger has not met.
-    delta
-        Budgets of this ledger are (ε, δ) from now on: a charge that adding would refuse is allowed while the composed
-        loss stays below ε.
-    unit
-        Budgets of this ledger are for this unit from now on: charges that do not cover it are refused. All charges so
-        far must cover it, else what was spent would not bound the loss in it.
+    With `delta` budgets of this ledger are (ε, δ) from now on: a charge that adding would refuse is allowed while the
+    composed loss stays below ε. With `unit` they are for this unit: charges that do not cover it are refused. All
+    charges so far must cover it, else what was spent would not bound the loss in it.
     """
     units = granted_units(epsilon)
     share = None if delta is None else exact(delta, name="delta", expected="a number such as 1e-6")
@@ -57,7 +44,7 @@ def grant(
         if unit is not None:
             _name_unit(connection, unit)
         if everyone:
-            allowance = int(_setting(connection, "allowance")) + units
+            allowance = _allowance(connection) + units
             if not 0 <= allowance <= LARGEST * UNIT:
                 raise _out_of_range()
             _set(connection, "allowance", str(allowance))
@@ -79,8 +66,8 @@ def _name_unit(connection: sa.Connection, unit: Unit) -> None:
 
 
 def _write_grant(connection: sa.Connection, person: int | None, units: int, unit: Unit | None) -> None:
-    told = None if unit is None else unit.text()
-    connection.execute(grants.insert(), [{"person": person, "amount": units, "created": now(), "unit": told}])
+    text = None if unit is None else unit.text()
+    connection.execute(grants.insert(), [{"person": person, "amount": units, "created": now(), "unit": text}])
 
 
 def _granted(connection: sa.Connection, names: list[str], units: int, unit: Unit | None) -> int:
@@ -111,7 +98,7 @@ def _out_of_range() -> LedgerError:
 def totals(database: Database) -> Totals:
     """The ledger as a whole."""
     with database.reading() as connection:
-        allowance = int(_setting(connection, "allowance"))
+        allowance = _allowance(connection)
         people = connection.execute(
             sa.select(
                 sa.func.count(),
@@ -127,10 +114,10 @@ def totals(database: Database) -> Totals:
             pending=states.get("pending", 0),
             abandoned=states.get("abandoned", 0),
             allowance=shown_units(allowance),
-            delta=_setting(connection, "delta", "0"),
+            delta=read_setting(connection, "delta", "0"),
             most_spent=shown_units(int(people[1])),
             least_left=shown_units(allowance + int(people[2])),
-            unit=read_unit(_found_setting(connection, "unit")),
+            unit=read_unit(read_setting(connection, "unit", None)),
             units=_releases_by_unit(connection),
         )
 
@@ -139,10 +126,10 @@ def account(database: Database, name: str) -> Account:
     """One person's budget. Somebody the ledger has not met has what everybody has."""
     with database.reading() as connection:
         row = connection.execute(sa.select(persons).where(persons.c.name == name)).one_or_none()
-        allowance = int(_setting(connection, "allowance"))
+        allowance = _allowance(connection)
         if row is None:
             return _account(name, 0, 0, allowance)
-        delta = float(_setting(connection, "delta", "0"))
+        delta = float(read_setting(connection, "delta", "0"))
         composed = None
         if delta > 0:
             composed = composed_epsilon(histories(connection, [row.number])[row.number].items(), delta)
@@ -153,7 +140,7 @@ def account(database: Database, name: str) -> Account:
 def accounts(database: Database) -> Generator[Account]:
     """Everybody's budget, in the order in which the ledger met them."""
     with database.reading() as connection:
-        allowance = int(_setting(connection, "allowance"))
+        allowance = _allowance(connection)
         last = -1
         while True:
             rows = connection.execute(
@@ -191,8 +178,10 @@ def _spent_by_unit(connection: sa.Connection, first: int, last: int) -> dict[int
     read = cache(read_unit)
     spent: dict[int, dict[Unit | None, InUnit]] = {}
     for person, text, count, units in connection.execute(query).all():
-        found = read(text)
-        spent.setdefault(person, {})[found] = InUnit(unit=found, releases=count, spent=shown_units(int(units)))
+        charged_in = read(text)
+        spent.setdefault(person, {})[charged_in] = InUnit(
+            unit=charged_in, releases=count, spent=shown_units(int(units))
+        )
     return {
         person: tuple(each for _, each in sorted(by_unit.items(), key=_in_order)) for person, by_unit in spent.items()
     }
@@ -211,21 +200,15 @@ def history(database: Database, name: str | None = None) -> list[Entry]:
     """Grants and releases in order: all of them, or those that concern one person."""
     with database.reading() as connection:
         given_columns, made_columns = columns(grants, connection), columns(releases, connection)
-        if name is None:
-            given = (
-                sa.select(*given_columns, persons.c.name.label("person_name"))
-                .select_from(grants)
-                .join(persons, persons.c.number == grants.c.person, isouter=True)
-            )
-            made = sa.select(*made_columns, releases.c.sequences.label("own"))
-        else:
+        given = (
+            sa.select(*given_columns, persons.c.name.label("person_name"))
+            .select_from(grants)
+            .join(persons, persons.c.number == grants.c.person, isouter=True)
+        )
+        made = sa.select(*made_columns, releases.c.sequences.label("own"))
+        if name is not None:
             number = connection.scalar(sa.select(persons.c.number).where(persons.c.name == name))
-            given = (
-                sa.select(*given_columns, persons.c.name.label("person_name"))
-                .select_from(grants)
-                .join(persons, persons.c.number == grants.c.person, isouter=True)
-                .where(sa.or_(grants.c.person.is_(None), grants.c.person == number))
-            )
+            given = given.where(sa.or_(grants.c.person.is_(None), grants.c.person == number))
             made = (
                 sa.select(*made_columns, charges.c.sequences.label("own"))
                 .select_from(releases)
@@ -284,14 +267,9 @@ def _account(
     )
 
 
-def _found_setting(connection: sa.Connection, name: str) -> str | None:
-    found = connection.scalar(sa.select(settings.c.value).where(settings.c.name == name))
-    return None if found is None else str(found)
-
-
-def _setting(connection: sa.Connection, name: str, default: str = "0") -> str:
-    found = _found_setting(connection, name)
-    return default if found is None else found
+def _allowance(connection: sa.Connection) -> int:
+    """What everybody has been granted."""
+    return int(read_setting(connection, "allowance", "0"))
 
 
 def _set(connection: sa.Connection, name: str, value: str) -> None:

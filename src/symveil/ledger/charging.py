@@ -13,7 +13,7 @@ from symveil.errors import LedgerError, OverBudgetError
 from symveil.ledger.amounts import shown_units
 from symveil.ledger.composition import Budget, within_budget
 from symveil.ledger.lifecycle import LedgerRelease, now, release_where, stamp_of
-from symveil.ledger.store import Database, charges, persons, releases, settings, shown
+from symveil.ledger.store import Database, charges, persons, read_setting, releases, shown
 from symveil.ledger.units import Unit, read_unit
 
 OverBudget = Literal["error", "drop"]
@@ -50,7 +50,7 @@ def check_unit(database: Database, unit: Unit) -> None:
 
 
 def _check_unit(database: Database, connection: sa.Connection, unit: Unit) -> None:
-    wanted = read_unit(connection.scalar(sa.select(settings.c.value).where(settings.c.name == "unit")))
+    wanted = read_unit(read_setting(connection, "unit", None))
     if wanted is not None and not unit.covers(wanted):
         raise LedgerError(
             f"{shown(database.url)}: expected charges in {wanted}, which budgets of this ledger are for, or in a unit "
@@ -126,7 +126,8 @@ class Charging:
 
     def _refused(self, request: Request) -> list[str]:
         """Those whose budget does not cover the charge, neither by adding nor by composing losses."""
-        allowance, delta = _allowance(self._connection)
+        allowance = int(read_setting(self._connection, "allowance", "0"))
+        delta = float(read_setting(self._connection, "delta", "0"))
         rows = self._connection.execute(
             sa.text(
                 f"SELECT d.name, p.number, d.sequences, p.granted FROM {_DUE} d "  # noqa: S608 - our own names
@@ -212,11 +213,6 @@ def charging(database: Database) -> Iterator[Charging]:
             yield Charging(database, connection)
         finally:
             connection.invalidate()  # its temporary tables go with it
-
-
-def _allowance(connection: sa.Connection) -> tuple[int, float]:
-    values = {row.name: row.value for row in connection.execute(sa.select(settings.c.name, settings.c.value))}
-    return int(values.get("allowance", "0")), float(values.get("delta", "0"))
 
 
 def in_parts(names: Iterable[str], size: int = _NAMES_AT_ONCE) -> Iterator[list[str]]:

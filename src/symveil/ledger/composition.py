@@ -1,13 +1,9 @@
 """What several releases about one person lose together.
 
-Adding ε is always right. Where a budget allows a small δ, the losses themselves can be composed: the
-loss of a release is a random number, mostly far below its largest value ε, and the sum of such numbers
-is with probability 1 − δ far below the sum of the ε. The distribution comes from the mechanism: on Σⁿ
-the exponential mechanism replaces each symbol by a uniform one with probability λ, so the loss of two
-words that differ in one place is that of randomised response over m symbols, exactly; in b places it
-is b times composed. For any other mechanism the worst distribution that ε allows is taken.
-
-How it is computed, rounding against the claim throughout (docs/ledger.md has the proof):
+Adding ε is always right. Where a budget allows a small δ, the losses themselves can be composed (docs/ledger.md has
+the proof). On Σⁿ the loss of the exponential mechanism between words that differ in one symbol is that of randomised
+response, exactly; for any other mechanism the worst distribution that ε allows is taken. Rounding goes against the
+claim throughout:
 
 * every loss is rounded up to a multiple of one step, as a mechanism with the larger ε: what is
   composed is at least as informative as what happened. Where all ε are multiples of a common step,
@@ -104,12 +100,7 @@ def symbol_loss(rate: Fraction, symbols: int, differing: int) -> str:
 def composed_epsilon(history: Iterable[tuple[str, int]], delta: float) -> float:
     """An ε such that all these releases together are (ε, δ)-private, rounded upwards; never above the sum of their ε.
 
-    Parameters
-    ----------
-    history
-        Losses, as `pure_loss` and `symbol_loss` write them, and how often each occurred.
-    delta
-        The δ; with 0 the sum of the ε is returned.
+    `history` has losses, as `pure_loss` and `symbol_loss` write them, and how often each occurred.
 
     >>> half = symbol_loss(Fraction(1, 2), 17, 1)
     >>> round(composed_epsilon([(half, 50)], 1e-6), 1)                     # adding would say 25
@@ -141,12 +132,12 @@ def _composed(history: History, delta: float) -> float:
 
 def _read(loss: str) -> tuple[_Loss, int]:
     """A loss as it is written, and how many times it is composed for one release."""
-    told = json.loads(loss)
+    document = json.loads(loss)
     try:
-        if told["kind"] == "pure":
-            return _Loss(_not_negative(told["epsilon"])), 1
-        if told["kind"] == "symbols" and int(told["symbols"]) >= 2 and int(told["differing"]) >= 1:
-            return _Loss(_not_negative(told["eta"]), int(told["symbols"])), int(told["differing"])
+        if document["kind"] == "pure":
+            return _Loss(_not_negative(document["epsilon"])), 1
+        if document["kind"] == "symbols" and int(document["symbols"]) >= 2 and int(document["differing"]) >= 1:
+            return _Loss(_not_negative(document["eta"]), int(document["symbols"])), int(document["differing"])
     except ParameterError:
         raise ValueError("a loss that is no number") from None
     raise ValueError("a loss of an unknown kind")
@@ -173,8 +164,8 @@ def _by_distribution(parts: list[tuple[_Loss, int]], delta: float) -> Fraction |
         chances, error = _summed(losses), _LOST
     else:
         chances, error = _transformed(losses, size)
-    found = _smallest_epsilon(chances[largest:], step, delta * (1 - 1e-9) - error)
-    return None if found is None else Fraction(found)
+    epsilon = _smallest_epsilon(chances[largest:], step, delta * (1 - 1e-9) - error)
+    return None if epsilon is None else Fraction(epsilon)
 
 
 def _grid(parts: list[tuple[_Loss, int]]) -> tuple[float, list[int]]:
@@ -199,8 +190,8 @@ def _common_measure(one: Fraction, other: Fraction) -> Fraction:
 def _three_chances(one: _Loss, epsilon: float) -> tuple[float, float, float]:
     """The chances of the losses ε, 0 and −ε of randomised response; over two symbols it is the worst that ε allows."""
     ratio, symbols = math.exp(-epsilon), one.symbols or 2
-    kept = 1 / (1 + (symbols - 1) * ratio)
-    return kept, (symbols - 2) * kept * ratio, kept * ratio
+    stays = 1 / (1 + (symbols - 1) * ratio)
+    return stays, (symbols - 2) * stays * ratio, stays * ratio
 
 
 def _summed(losses: list[_Occurring]) -> NDArray[np.float64]:
@@ -274,7 +265,7 @@ def within_budget(connection: sa.Connection, budgets: list[Budget], *, loss: str
 
 def histories(connection: sa.Connection, numbers: list[int]) -> dict[int, dict[str, int]]:
     """How often each of these persons was charged for which loss."""
-    found: dict[int, dict[str, int]] = {number: {} for number in numbers}
+    by_person: dict[int, dict[str, int]] = {number: {} for number in numbers}
     query = (
         sa.select(charges.c.person, releases.c.loss, sa.func.sum(charges.c.sequences))
         .join(releases, releases.c.number == charges.c.release)
@@ -282,5 +273,5 @@ def histories(connection: sa.Connection, numbers: list[int]) -> dict[int, dict[s
         .group_by(charges.c.person, releases.c.loss)
     )
     for person, loss, times in connection.execute(query).all():
-        found[person][loss] = int(times)
-    return found
+        by_person[person][loss] = int(times)
+    return by_person

@@ -20,9 +20,9 @@ class InUnit:
 
     def document(self) -> dict[str, object]:
         """The JSON form."""
-        told: dict[str, object] = {"unit": shown_unit(self.unit)}
-        told |= {} if self.unit is None else self.unit.document()
-        return told | {"releases": self.releases} | ({} if self.spent is None else {"spent": self.spent})
+        document: dict[str, object] = {"unit": shown_unit(self.unit)}
+        document |= {} if self.unit is None else self.unit.document()
+        return document | {"releases": self.releases} | ({} if self.spent is None else {"spent": self.spent})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,12 +45,12 @@ class Account:
 
     def document(self) -> dict[str, object]:
         """The JSON form."""
-        told: dict[str, object] = {
+        document: dict[str, object] = {
             "person": self.person, "granted": self.granted, "spent": self.spent, "left": self.left
         }  # fmt: skip
         if self.composed_epsilon is not None:
-            told["composed_epsilon"] = self.composed_epsilon
-        return told | _documents(self.units)
+            document["composed_epsilon"] = self.composed_epsilon
+        return document | _documents(self.units)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,10 +124,10 @@ def mixture(units: Iterable[InUnit]) -> str | None:
     >>> mixture([one]) is None, mixture([one, every])
     (True, 'charges are in different units; their sum bounds the loss in what they share: adjacency 1, hamming')
     """
-    found = [each.unit for each in units]
-    if len(found) < 2:
+    known = [each.unit for each in units]
+    if len(known) < 2:
         return None
-    return f"charges are in different units; their sum bounds the loss in what they share: {shared_unit(found)}"
+    return f"charges are in different units; their sum bounds the loss in what they share: {shared_unit(known)}"
 
 
 def _documents(units: tuple[InUnit, ...]) -> dict[str, object]:

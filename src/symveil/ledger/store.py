@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -21,6 +21,8 @@ from symveil.errors import LedgerError, SymveilError, reason
 VERSION = "2"
 _OLDER = ("1",)
 _PATIENCE = 600  # seconds that a transaction waits for another one to finish
+
+Default = TypeVar("Default", str, None)
 
 _tables = sa.MetaData()
 _big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # SQLite numbers rows of INTEGER columns only
@@ -98,9 +100,9 @@ class Database:
         with _explained(self.url):
             if sa.inspect(self._engine).has_table(settings.name):
                 with self._engine.connect() as connection:
-                    found = _version(connection)
-                if found not in (VERSION, *_OLDER):
-                    raise _of_another_version(self.url, found)
+                    version = _version(connection)
+                if version not in (VERSION, *_OLDER):
+                    raise _of_another_version(self.url, version)
                 return
             if not create:
                 raise LedgerError(f"{shown(self.url)}: expected a ledger, found a database without one")
@@ -158,10 +160,10 @@ class Database:
 
     def _migrate(self, connection: sa.Connection) -> None:
         """Add the columns that an older ledger does not have. Nothing that is in it is touched."""
-        found = _version(connection)
-        if found != VERSION:
-            if found not in _OLDER:
-                raise _of_another_version(self.url, found)
+        version = _version(connection)
+        if version != VERSION:
+            if version not in _OLDER:
+                raise _of_another_version(self.url, version)
             for column in _ADDED:
                 kind = column.type.compile(connection.dialect)
                 connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}")
@@ -183,8 +185,14 @@ def columns(table: sa.Table, connection: sa.Connection) -> list[sa.ColumnElement
     return [sa.null().label(column.name) if column.name in missing else column for column in table.columns]
 
 
-def _version(connection: sa.Connection) -> object:
-    return connection.scalar(sa.select(settings.c.value).where(settings.c.name == "version"))
+def read_setting(connection: sa.Connection, name: str, default: Default) -> str | Default:
+    """A setting of the ledger, or the default where it has none of that name."""
+    value = connection.scalar(sa.select(settings.c.value).where(settings.c.name == name))
+    return default if value is None else str(value)
+
+
+def _version(connection: sa.Connection) -> str | None:
+    return read_setting(connection, "version", None)
 
 
 def _of_another_version(url: str, found: object) -> LedgerError:

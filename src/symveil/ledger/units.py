@@ -108,9 +108,11 @@ def read_unit(text: str | None) -> Unit | None:
     """
     if text is None:
         return None
-    told: Any = json.loads(text)
+    document: Any = json.loads(text)
     try:
-        return Unit(adjacency=told["adjacency"], metric=told["metric"], public_start=bool(told["public_start"]))
+        return Unit(
+            adjacency=document["adjacency"], metric=document["metric"], public_start=bool(document["public_start"])
+        )
     except ParameterError:
         raise ValueError("a unit that there is none of") from None
 

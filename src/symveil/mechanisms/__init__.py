@@ -2,7 +2,7 @@
 
 Lives here: how a private word is chosen; the choice of a mechanism as data (`choice`), every mechanism by its name
 (`registry`), which one a choice means on a language (`selection`), and one for each length of words (`by_length`).
-May not live here: counting and drawing kernels (languages), random bits (randomness), or any check of a guarantee
+May not live here: counting and drawing words (languages), random bits (randomness), or any check of a guarantee
 (verification), which must not trust what is written here.
 Stands on privacy, beside verification: neither imports the other.
 """

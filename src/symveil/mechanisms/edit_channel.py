@@ -63,6 +63,21 @@ class EditChannel(Mechanism):
     `max_length`, if given, is a public bound on the words that are taken (released words may be
     longer). `nominal_length` is the public length for which the parameters are chosen.
 
+    Parameters
+    ----------
+    alphabet
+        The symbols, public.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        Words so many edits apart are to look alike.
+    max_length
+        A public bound on the words that are taken; released words may be longer.
+    nominal_length
+        The public length for which the parameters are chosen.
+    parameters
+        The channel's own probabilities instead of the best ones.
+
     >>> import symveil as sv
     >>> channel = sv.EditChannel(alphabet="abc", epsilon=5)
     >>> channel.guarantee.how, channel.guarantee.epsilon <= 5

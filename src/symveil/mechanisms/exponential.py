@@ -54,6 +54,23 @@ class Exponential(CostWeighted):
     epsilon, adjacency, calibration, prior, utility, offset, cost, cap, balanced, costs
         As in `MechanismChoice`.
 
+    Parameters
+    ----------
+    language
+        The words, such as `words(...)` or `runs(...)`.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        How far apart words may be that are to look alike: a whole number, or "all".
+    calibration
+        "tight" spends the whole budget; "classic" is the papers' factor 2.
+    prior
+        "uniform", or "chain": words are also weighted by their public probability.
+    utility
+        The score function: "distance" is −d, "inverse" is 1/(d + offset).
+    offset
+        Of the inverse utility, above 0.
+
     >>> import symveil as sv
     >>> mechanism = sv.Exponential(sv.words("abc", 5), epsilon=2)
     >>> mechanism.guarantee

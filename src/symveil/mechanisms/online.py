@@ -41,6 +41,17 @@ from symveil.randomness import BitSource, Boundaries, system_bits, uniform_integ
 class Online(Mechanism):
     """The online mechanism on the words of a model.
 
+    Parameters
+    ----------
+    language
+        The words of a model, such as `runs(...)`.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        How far apart words may be that are to look alike: a whole number, or "all".
+    steering
+        Whether a release that has left the path of the word prefers symbols that lead back to it.
+
     >>> import symveil as sv
     >>> from symveil.models.markov_chain import MarkovChain
     >>> chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

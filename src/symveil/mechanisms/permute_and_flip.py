@@ -47,6 +47,17 @@ _ROWS_WORTH_A_TABLE = 16
 class PermuteAndFlip(DistanceWeighted):
     """Permute-and-flip with the utility −d.
 
+    Parameters
+    ----------
+    language
+        The words, such as `words(...)` or `runs(...)`.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        How far apart words may be that are to look alike: a whole number, or "all".
+    calibration
+        "tight" spends the whole budget; "classic" is the papers' factor 2.
+
     >>> import symveil as sv
     >>> mechanism = sv.PermuteAndFlip(sv.words("ab", 5), epsilon=5)
     >>> round(mechanism.distances("ababa").expected_error, 4), mechanism.guarantee.how

@@ -47,9 +47,15 @@ class Staircase(CostWeighted):
     ----------
     language
         The words: all over an alphabet, or those of a model.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        How far apart words may be that are to look alike: a whole number, or "all".
+    calibration
+        "tight" spends the whole budget; "classic" is the papers' factor 2.
     step
         t: how wide the first step is; None: chosen by the expected error over public words.
-    epsilon, adjacency, calibration, cost, cap, balanced, costs
+    cost, cap, balanced, costs
         As in `MechanismChoice`.
 
     >>> import symveil as sv

@@ -49,6 +49,19 @@ class TruncatedLevenshtein(Mechanism):
     truncated, and less where counting farther would take long. What would take too long is refused here,
     before there is a word (`truncated_limits`).
 
+    Parameters
+    ----------
+    language
+        The words, such as `words_up_to(...)` or `runs_up_to(...)`.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        Words so many edits apart are to look alike; or "all".
+    calibration
+        "tight" spends the whole budget; "classic" is the papers' factor 2.
+    cutoff
+        Words farther than so many edits are all alike; by default as many as can be counted quickly.
+
     >>> import symveil as sv
     >>> mechanism = sv.TruncatedLevenshtein(sv.words_up_to("abc", 5), epsilon=6)
     >>> mechanism.guarantee.how, mechanism.guarantee.epsilon <= 6

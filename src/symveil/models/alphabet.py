@@ -21,6 +21,11 @@ class Alphabet:
     A string is taken as its characters; any other iterable as its items, which may be any
     hashable values.
 
+    Parameters
+    ----------
+    symbols
+        The symbols, each once; `Alphabet.from_symbols` takes any iterable.
+
     >>> Alphabet.from_symbols("abc")
     Alphabet('a', 'b', 'c')
     >>> Alphabet.from_symbols(["main st", "park rd"]).code["park rd"]

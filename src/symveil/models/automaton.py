@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
@@ -10,7 +10,15 @@ from symveil.drawing.diagram import Diagram
 from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
 from symveil.models.model_diagrams import automaton_diagram
-from symveil.models.names import ordered_names, require_known, require_name, require_names, require_rows, shown
+from symveil.models.names import (
+    mentioned_names,
+    ordered_names,
+    require_known,
+    require_name,
+    require_names,
+    require_rows,
+    shown,
+)
 
 Transition = tuple[str, str | None, str]
 """(state, symbol, state); the symbol None is a silent move."""
@@ -21,6 +29,17 @@ _COLUMNS = "three values: state, symbol, state"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Automaton(Drawable):
     """A finite automaton, deterministic or not, with silent moves (symbol None) if need be.
+
+    Parameters
+    ----------
+    states
+        The names of the states.
+    transitions
+        (state, symbol, state) each; symbol None is a silent move.
+    initial
+        The state in which a word begins.
+    accepting
+        The states in which a word may end.
 
     >>> Automaton.from_transitions([("p", "a", "q"), ("q", None, "p")], initial="p", accepting=["q"])
     Automaton(2 states, 2 transitions, initial 'p', 1 accepting)
@@ -53,7 +72,7 @@ class Automaton(Drawable):
     ) -> Self:
         """An automaton from rows (state, symbol or None, state)."""
         rows = cast("list[Transition]", require_rows(transitions, columns=_COLUMNS))
-        names = ordered_names(states, _mentioned_states(rows), kind="state")
+        names = ordered_names(states, mentioned_names(rows, 0, 2), kind="state")
         return cls(states=names, transitions=tuple(rows), initial=initial, accepting=accepting)  # type: ignore[arg-type]
 
     def to_diagram(self) -> Diagram:
@@ -70,6 +89,15 @@ class Automaton(Drawable):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransitionSystem(Drawable):
     """A transition system (J19 Definition 4): every run that its transitions allow is a word of actions.
+
+    Parameters
+    ----------
+    states
+        The names of the states.
+    transitions
+        (state, action, state) each.
+    initial
+        The state in which a run begins.
 
     >>> TransitionSystem.from_transitions([("s0", "go", "s1"), ("s1", "back", "s0")], initial="s0")
     TransitionSystem(2 states, 2 transitions, initial 's0')
@@ -90,7 +118,7 @@ class TransitionSystem(Drawable):
     ) -> Self:
         """A transition system from rows (state, action, state)."""
         rows = cast("list[tuple[str, str, str]]", require_rows(transitions, columns=_COLUMNS))
-        names = ordered_names(states, _mentioned_states(rows), kind="state")
+        names = ordered_names(states, mentioned_names(rows, 0, 2), kind="state")
         return cls(states=names, transitions=tuple(rows), initial=initial)
 
     def to_diagram(self) -> Diagram:
@@ -102,12 +130,6 @@ class TransitionSystem(Drawable):
             f"TransitionSystem({len(self.states)} states, {len(self.transitions)} transitions, "
             f"initial {self.initial!r})"
         )
-
-
-def _mentioned_states(rows: Sequence[Transition]) -> Iterator[tuple[str, str]]:
-    for index, (source, _, target) in enumerate(rows):
-        yield f"transitions[{index}][0]", source
-        yield f"transitions[{index}][2]", target
 
 
 def _validate(model: Automaton | TransitionSystem, *, silent_allowed: bool) -> dict[str, None]:

@@ -8,29 +8,41 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self, cast
 
-from symveil.drawing.diagram import Diagram, Edge, Node
-from symveil.drawing.svg import to_svg
+from symveil.drawing.diagram import Diagram
+from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
 from symveil.models.markov_chain import MarkovChain
-from symveil.models.names import ordered_names, require_known, require_name, require_rows, shown
+from symveil.models.model_diagrams import labelled_diagram
+from symveil.models.names import mentioned_names, ordered_names, require_known, require_name, require_rows, shown
 from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import Number, spelled
+from symveil.numerics.rationals import Number
 
 END_LABEL = "$"
 START_LABEL = "⊢"
 
-_MOST_DRAWN = 40  # states; a larger picture says nothing
+_MOST_SHOWN = 40  # states in a notebook; a larger picture says nothing
 
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelledChain:
+class LabelledChain(Drawable):
     """States, transitions (state, state, probability), a label for each state, and which states are related.
 
     Anyone who watches a run sees the labels of its states, for ever, and asks where it started.
     `related` lists the pairs of states that are to be hard to tell apart; each counts in both
     directions. A state in which runs end has a transition to itself, and a label of its own.
+
+    Parameters
+    ----------
+    states
+        The names of the states.
+    transitions
+        (state, state, probability) each; the probabilities of a state add up to 1.
+    labels
+        What is seen of each state.
+    related
+        Pairs of states that are to be hard to tell apart.
 
     >>> coin = LabelledChain.from_transitions(
     ...     [("fair", "heads", "1/2"), ("fair", "tails", "1/2"), ("bent", "heads", "2/3"), ("bent", "tails", "1/3"),
@@ -104,8 +116,7 @@ class LabelledChain:
         [('p', '⊢'), ('p after b', 'b'), ('q', '⊢'), ('q after a', 'a')]
         """
         rows = _labelled_rows(transitions)
-        mentioned = ((f"transitions[{index}][{end}]", row[end]) for index, row in enumerate(rows) for end in (0, 2))
-        names = ordered_names(states, mentioned, kind="state")  # type: ignore[arg-type]  # ends 0 and 2 are names
+        names = ordered_names(states, mentioned_names(rows, 0, 2), kind="state")
         leaving: dict[str, list[tuple[str, str, Number]]] = defaultdict(list)
         entered: dict[str, dict[str, None]] = defaultdict(dict)
         for source, label, target, chance in rows:
@@ -179,8 +190,8 @@ class LabelledChain:
 
     @computed_once
     def number(self) -> dict[str, int]:
-        """The place of each state."""
-        return {state: place for place, state in enumerate(self.states)}
+        """The index of each state."""
+        return {state: index for index, state in enumerate(self.states)}
 
     def label(self, state: str) -> str:
         """The label of a state."""
@@ -201,8 +212,8 @@ class LabelledChain:
         for index, pair in enumerate(pairs):
             if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
                 raise ModelError(f"{where}[{index}]", expected="a pair of states", found=shown(pair))
-            for place, state in enumerate(pair):
-                require_known(state, known, where=f"{where}[{index}][{place}]", kind="state")
+            for side, state in enumerate(pair):
+                require_known(state, known, where=f"{where}[{index}][{side}]", kind="state")
             checked.append((pair[0], pair[1]))
         return checked
 
@@ -216,59 +227,11 @@ class LabelledChain:
         )
 
     def to_diagram(self) -> Diagram:
-        """The chain as a picture: a column for each number of steps from the start, labels inside the states."""
-        column = self._steps_from_the_start()
-        rows: dict[int, int] = defaultdict(int)
-        named = {state for pair in self.related for state in pair}
-        nodes = []
-        for state, label in zip(self.states, self.labels, strict=True):
-            place = column[state]
-            nodes.append(
-                Node(
-                    key=state,
-                    column=place,
-                    row=-rows[place],
-                    label=(state, label),
-                    initial=False,
-                    marked=state in named,
-                )
-            )
-            rows[place] += 1
-        edges = tuple(
-            Edge(source=source, target=target, annotation=spelled(chance))
-            for source, target, chance in self.transitions
-        )
-        return Diagram(
-            title=repr(self),
-            nodes=tuple(nodes),
-            edges=edges,
-            label_meaning="state, and under it the label that is seen",
-            annotation_meaning="probability",
-        )
-
-    def _steps_from_the_start(self) -> dict[str, int]:
-        following: dict[str, list[str]] = defaultdict(list)
-        for source, target, _ in self.transitions:
-            following[source].append(target)
-        entered = {target for source, target, _ in self.transitions if source != target}
-        first = [state for state in self.states if state not in entered] or [self.states[0]]
-        column: dict[str, int] = {}
-        for starts in (first, *([state] for state in self.states)):  # all states, also those that nothing leads to
-            frontier, depth = [state for state in starts if state not in column], 0
-            while frontier:
-                column |= dict.fromkeys(frontier, depth)
-                frontier = list(
-                    dict.fromkeys(name for state in frontier for name in following[state] if name not in column)
-                )
-                depth += 1
-        return column
-
-    def to_svg(self) -> str:
-        """The drawing as a self-contained SVG document."""
-        return to_svg(self.to_diagram())
+        """The chain: under each state the label that is seen, probabilities in red, related states marked."""
+        return labelled_diagram(self)
 
     def _repr_svg_(self) -> str | None:
-        return self.to_svg() if len(self.states) <= _MOST_DRAWN else None
+        return self.to_svg() if len(self.states) <= _MOST_SHOWN else None
 
 
 def _by_state(labels: Mapping[str, str]) -> Mapping[str, str]:
@@ -288,16 +251,11 @@ def _in_order(labels: Mapping[str, str], states: Sequence[str]) -> tuple[str, ..
 
 
 def _labelled_rows(rows: Iterable[tuple[str, str, str, Number]]) -> list[tuple[str, str, str, Number]]:
-    checked = []
-    for index, row in enumerate(rows):
-        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != 4:
-            raise ModelError(
-                f"transitions[{index}]", expected="four values: state, label, state, probability", found=shown(row)
-            )
-        for place, kind in enumerate(("state", "label", "state")):
-            require_name(row[place], where=f"transitions[{index}][{place}]", kind=kind)
-        checked.append((row[0], row[1], row[2], row[3]))
-    return checked
+    checked = require_rows(rows, columns="four values: state, label, state, probability", width=4)
+    for index, row in enumerate(checked):
+        for column, kind in enumerate(("state", "label", "state")):
+            require_name(row[column], where=f"transitions[{index}][{column}]", kind=kind)
+    return cast("list[tuple[str, str, str, Number]]", checked)
 
 
 def _fresh(name: str, taken: Mapping[str, str]) -> str:

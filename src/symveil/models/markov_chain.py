@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self
 
 from symveil.drawing.diagram import Diagram
 from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
 from symveil.models.model_diagrams import chain_diagram
-from symveil.models.names import ordered_names, require_known, require_names, require_rows, shown
-from symveil.models.probabilities import read_probability, require_probability, require_sums, rounded_sums
+from symveil.models.names import require_known, require_names, require_rows, shown
+from symveil.models.probabilities import read_transitions, require_probability, require_sums
 from symveil.numerics.rationals import Number
 
 _COLUMNS = "three values: state, state, probability"
@@ -24,6 +24,15 @@ class MarkovChain(Drawable):
 
     A trajectory starts after `initial`; without one it may start in any state. A state without
     transitions ends a trajectory.
+
+    Parameters
+    ----------
+    states
+        The names of the states, which are the symbols.
+    transitions
+        (state, state, probability) each; the probabilities of a state add up to 1.
+    initial
+        The public state before the first symbol, if there is one.
 
     >>> chain = MarkovChain.from_transitions([("a", "a", "1/3"), ("a", "b", "2/3"), ("b", "a", 1)])
     >>> chain
@@ -70,26 +79,14 @@ class MarkovChain(Drawable):
         """A chain from rows (state, state, probability).
 
         Where a state's probabilities were spelled as decimals and sum to 1 within 1e-9, they are
-        normalised, and `notes` is told so.
+        normalised, and `notes` gets a line that says so.
 
         >>> notes = []
         >>> chain = MarkovChain.from_transitions([("a", "a", 0.3333333333), ("a", "b", 0.6666666666)], notes=notes)
         >>> chain.transitions[0], notes
         (('a', 'a', Fraction(1, 3)), ['the probabilities of 1 state were normalised to sum to exactly 1'])
         """
-        rows: list[tuple[str, str, Fraction]] = []
-        rounded: set[str] = set()
-        for index, row in enumerate(require_rows(transitions, columns=_COLUMNS)):
-            source, target, spelled = cast("tuple[str, str, Number]", row)  # names are checked below
-            probability, is_decimal = read_probability(spelled, where=f"transitions[{index}][2]")
-            rows.append((source, target, probability))
-            if is_decimal and isinstance(source, str):
-                rounded.add(source)
-        mentioned = ((f"transitions[{index}][{end}]", row[end]) for index, row in enumerate(rows) for end in (0, 1))
-        names = ordered_names(states, mentioned, kind="state")  # type: ignore[arg-type]  # ends 0 and 1 are names
-        near = rounded_sums(((source, chance) for source, _, chance in rows), rounded, notes=notes)
-        if near:
-            rows = [(source, target, chance / near.get(source, 1)) for source, target, chance in rows]
+        names, rows = read_transitions(transitions, columns=_COLUMNS, ends=(0, 1), states=states, notes=notes)
         return cls(states=names, transitions=tuple(rows), initial=initial)
 
     def to_diagram(self) -> Diagram:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from symveil.drawing.diagram import Diagram, Edge, Node
 from symveil.drawing.labels import probability_label, symbol_label
 from symveil.drawing.state_diagram import state_diagram
+from symveil.numerics.rationals import spelled
 
 if TYPE_CHECKING:
     from symveil.models.automaton import Automaton, TransitionSystem
+    from symveil.models.labelled_chain import LabelledChain
     from symveil.models.markov_chain import MarkovChain
     from symveil.models.stochastic_system import PartiallyObserved
 
@@ -73,6 +75,31 @@ def chain_diagram(chain: MarkovChain) -> Diagram:
         ],
         advice=_ADVICE,
         annotation_meaning="probability of a step",
+    )
+
+
+def labelled_diagram(chain: LabelledChain) -> Diagram:
+    """A labelled chain: under each state its label, and the related states marked.
+
+    >>> from symveil.models.labelled_chain import LabelledChain
+    >>> chain = LabelledChain.from_transitions([("s", "t", 1), ("t", "t", 1)], labels={"s": "a", "t": "b"})
+    >>> [(node.label, node.column) for node in labelled_diagram(chain).nodes]
+    [(('s', 'a'), 0), (('t', 'b'), 1)]
+    """
+    related = {state for pair in chain.related for state in pair}
+    return state_diagram(
+        title=repr(chain),
+        nodes=[
+            Node(key=state, label=(state, label), marked=state in related)
+            for state, label in zip(chain.states, chain.labels, strict=True)
+        ],
+        edges=[
+            Edge(source=source, target=target, annotation=spelled(chance))
+            for source, target, chance in chain.transitions
+        ],
+        advice=_ADVICE,
+        label_meaning="state, and under it the label that is seen",
+        annotation_meaning="probability",
     )
 
 

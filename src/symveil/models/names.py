@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import cast
 
 from symveil.errors import ModelError
 
@@ -30,16 +31,23 @@ def ordered_names(listed: Sequence[str] | None, mentioned: Iterable[tuple[str, s
     return tuple(known)
 
 
+def mentioned_names(rows: Sequence[tuple[object, ...]], *columns: int) -> Iterator[tuple[str, str]]:
+    """(where, name) for each name in these columns of a table of transitions, as `ordered_names` takes them."""
+    for index, row in enumerate(rows):
+        for column in columns:
+            yield f"transitions[{index}][{column}]", cast(str, row[column])  # whether it is one is checked there
+
+
 def require_names(names: object, *, where: str, kind: str) -> dict[str, None]:
     """The names of a list, in its order; refuses what is not a list of distinct names."""
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise ModelError(where, expected=f"a list of {kind} names", found=shown(names))
     known: dict[str, None] = {}
     for position, name in enumerate(names):
-        place = f"{where}[{position}]"
-        require_name(name, where=place, kind=kind)
+        entry = f"{where}[{position}]"
+        require_name(name, where=entry, kind=kind)
         if name in known:
-            raise ModelError(place, expected=f"each {kind} once", found=f"{shown(name)} again")
+            raise ModelError(entry, expected=f"each {kind} once", found=f"{shown(name)} again")
         known[name] = None
     return known
 

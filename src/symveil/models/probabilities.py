@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 from symveil.errors import ModelError, ParameterError
-from symveil.models.names import shown
+from symveil.models.names import mentioned_names, ordered_names, require_rows, shown
 from symveil.numerics.rationals import Number, exact
 
 # Decimals that were rounded in a file add up to 1 within this; then they are normalised.
@@ -44,6 +44,27 @@ def read_probability(spelled: object, *, where: str) -> tuple[Fraction, bool]:
     return value, not isinstance(spelled, Fraction | int)
 
 
+def read_transitions(
+    transitions: object, *, columns: str, ends: tuple[int, int], states: Sequence[str] | None, notes: list[str] | None
+) -> tuple[tuple[str, ...], list[Any]]:
+    """The states and the rows of a table (state, …, probability), whose states stand in the columns `ends`.
+
+    Where a state's probabilities were spelled as decimals and sum to 1 within 1e-9, they are divided by their sum, and
+    `notes` gets a line that says so.
+    """
+    rows: list[tuple[Any, ...]] = []
+    rounded: set[str] = set()
+    last = ends[1] + 1
+    for index, row in enumerate(require_rows(transitions, columns=columns, width=last + 1)):
+        probability, is_decimal = read_probability(row[last], where=f"transitions[{index}][{last}]")
+        rows.append((*row[:last], probability))
+        if is_decimal and isinstance(row[0], str):
+            rounded.add(row[0])
+    names = ordered_names(states, mentioned_names(rows, *ends), kind="state")
+    near = rounded_sums(((row[0], row[last]) for row in rows), rounded, notes=notes)
+    return names, [(*row[:last], row[last] / near[row[0]]) if row[0] in near else row for row in rows]
+
+
 def require_probability(probability: object, *, where: str) -> None:
     """Refuse what is not an exact probability above 0."""
     if not isinstance(probability, Fraction):
@@ -66,7 +87,7 @@ def require_sums(rows: Iterable[tuple[str, Fraction]]) -> None:
 def rounded_sums(
     rows: Iterable[tuple[str, Fraction]], rounded: set[str], *, notes: list[str] | None
 ) -> dict[str, Fraction]:
-    """What to divide by, for the states whose decimals sum to 1 within 1e-9; `notes` is told so.
+    """What to divide by, for the states whose decimals sum to 1 within 1e-9; `notes` gets a line that says so.
 
     >>> notes = []
     >>> rounded_sums([("a", Fraction("0.9999999999"))], {"a"}, notes=notes), notes

@@ -16,8 +16,16 @@ from symveil.drawing.diagram import Diagram
 from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
 from symveil.models.model_diagrams import system_diagram
-from symveil.models.names import ordered_names, require_known, require_name, require_names, require_rows, shown
-from symveil.models.probabilities import read_probability, require_probability, require_sums, rounded_sums
+from symveil.models.names import (
+    mentioned_names,
+    ordered_names,
+    require_known,
+    require_name,
+    require_names,
+    require_rows,
+    shown,
+)
+from symveil.models.probabilities import read_transitions, require_probability, require_sums
 from symveil.numerics.rationals import Number
 
 Move = tuple[str, str, str]
@@ -32,6 +40,19 @@ class StochasticSystem(Drawable):
     """A probabilistic automaton (G, p) with observable events and secret states.
 
     From a state an event leads to one state. A state without transitions ends the run.
+
+    Parameters
+    ----------
+    states
+        The names of the states.
+    transitions
+        (state, event, state, probability) each; the probabilities of a state add up to 1.
+    initial
+        The state in which a run begins.
+    observable
+        The events that an observer sees.
+    secret
+        The states that are not to be given away.
 
     >>> StochasticSystem.from_transitions(
     ...     [("0", "a", "1", "1/2"), ("0", "u", "2", "1/2"), ("2", "a", "1", 1)],
@@ -82,20 +103,9 @@ class StochasticSystem(Drawable):
         """A system from rows (state, event, state, probability).
 
         Where a state's probabilities were spelled as decimals and sum to 1 within 1e-9, they are
-        normalised, and `notes` is told so.
+        normalised, and `notes` gets a line that says so.
         """
-        rows: list[tuple[str, str, str, Fraction]] = []
-        rounded: set[str] = set()
-        for index, row in enumerate(require_rows(transitions, columns=_COLUMNS, width=4)):
-            source, event, target, spelled = cast("tuple[str, str, str, Number]", row)
-            probability, is_decimal = read_probability(spelled, where=f"transitions[{index}][3]")
-            rows.append((source, event, target, probability))
-            if is_decimal and isinstance(source, str):
-                rounded.add(source)
-        names = ordered_names(states, _mentioned_states(row[:3] for row in rows), kind="state")
-        near = rounded_sums(((source, chance) for source, _, _, chance in rows), rounded, notes=notes)
-        if near:
-            rows = [(source, event, target, chance / near.get(source, 1)) for source, event, target, chance in rows]
+        names, rows = read_transitions(transitions, columns=_COLUMNS, ends=(0, 2), states=states, notes=notes)
         return cls(
             states=names,
             transitions=tuple(rows),
@@ -131,6 +141,19 @@ class LogicalSystem(Drawable):
     """A finite automaton with observable events and secret states: for verification only.
 
     Several transitions may share a state and an event, and several states may be initial.
+
+    Parameters
+    ----------
+    states
+        The names of the states.
+    transitions
+        (state, event, state) each.
+    initial
+        The states in which a run may begin.
+    observable
+        The events that an observer sees.
+    secret
+        The states that are not to be given away.
 
     >>> LogicalSystem.from_transitions(
     ...     [("0", "a", "1"), ("0", "a", "2")], initial=["0"], observable=["a"], secret=["2"]
@@ -176,7 +199,7 @@ class LogicalSystem(Drawable):
         """A system from rows (state, event, state)."""
         rows = cast("list[Move]", require_rows(transitions, columns=_LOGICAL_COLUMNS))
         return cls(
-            states=ordered_names(states, _mentioned_states(rows), kind="state"),
+            states=ordered_names(states, mentioned_names(rows, 0, 2), kind="state"),
             transitions=tuple(rows),
             initial=(initial,) if isinstance(initial, str) else initial,  # type: ignore[arg-type]
             observable=observable,  # type: ignore[arg-type]  # any sequence becomes a tuple
@@ -235,12 +258,6 @@ def _require_move(move: Move, known: dict[str, None], *, where: str) -> None:
     require_known(source, known, where=f"{where}[0]", kind="state")
     require_name(event, where=f"{where}[1]", kind="event")
     require_known(target, known, where=f"{where}[2]", kind="state")
-
-
-def _mentioned_states(moves: Iterable[Move]) -> Iterator[tuple[str, str]]:
-    for index, (source, _, target) in enumerate(moves):
-        yield f"transitions[{index}][0]", source
-        yield f"transitions[{index}][2]", target
 
 
 def _counted(system: PartiallyObserved) -> str:

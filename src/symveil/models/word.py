@@ -62,7 +62,7 @@ def encode_many(words: Iterable[Word], alphabet: Alphabet, *, tell_length: bool 
 def decode(codes: Codes, alphabet: Alphabet, *, like: Word) -> Word:
     """The symbols of `codes`: a string where the word came as a string, a tuple otherwise.
 
-    Symbols of several characters stay a tuple: joined, they could not be told apart.
+    Symbols of several characters stay a tuple: joined, it would not be clear where one ends.
 
     >>> import numpy as np
     >>> decode(np.array([2, 0, 1], dtype=np.int32), Alphabet.from_symbols("abc"), like="abc")

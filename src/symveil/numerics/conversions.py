@@ -25,7 +25,7 @@ _own = threading.local()  # .depth: in how many blocks of `precision` this threa
 
 
 def _forget_parent() -> None:
-    """In a forked child nobody holds the lock: the thread that may have held it was not forked."""
+    """In a forked child no thread holds the lock: the thread that may have held it was not forked."""
     global _precision_lock  # noqa: PLW0603 - the interpreter's fork hook has nowhere else to write
     _precision_lock = threading.RLock()
 

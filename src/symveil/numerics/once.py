@@ -62,8 +62,8 @@ class LastFew(Generic[Key, Value]):
 
     def of(self, key: Key, make: Callable[[], Value]) -> Value:
         """The value of a key, made if it is not among the last few."""
-        found = self._values.pop(key, None)
-        value = self._values.setdefault(key, make() if found is None else found)  # now the youngest
+        known = self._values.pop(key, None)
+        value = self._values.setdefault(key, make() if known is None else known)  # now the youngest
         for oldest in list(self._values)[: -self._most]:
             self._values.pop(oldest, None)
         return value

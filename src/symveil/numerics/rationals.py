@@ -12,7 +12,7 @@ from symveil.errors import ParameterError
 
 Number = int | float | str | Fraction | Decimal
 
-# "1e999999999" spells an integer that does not fit into memory; nobody means such a number.
+# "1e999999999" spells an integer that does not fit into memory.
 _LARGEST_EXPONENT = 400
 _LONGEST_TEXT = 1000
 _LONGEST_PRINTED = 14_000  # bits; Python refuses to print integers of more than 4300 digits

@@ -1,4 +1,4 @@
-"""What takes long to work out: one thread does, the others wait for it, and nobody waits for ever."""
+"""Searches of seconds: one thread makes them, the others wait for its result, and none waits for ever."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Value = TypeVar("Value")
 class searched_once(computed_once[Value]):  # noqa: N801 - a decorator, named as one
     """A property like `computed_once`, for a search of seconds that threads should not all make at the same time.
 
-    Who works at a precision does not wait for the thread that searches, which may be waiting for just that: it makes
-    the search itself. Nothing that is computed here may wait for another thread that asks for the same property.
+    A thread that works at a precision does not wait for the one that searches, which may be waiting for just that: it
+    makes the search itself. Nothing that is computed here may wait for a thread that asks for the same property.
 
     >>> class Model:
     ...     @searched_once
@@ -33,7 +33,7 @@ class searched_once(computed_once[Value]):  # noqa: N801 - a decorator, named as
         _all.append(self)
 
     def renew(self) -> None:
-        """In a forked child nobody searches: the thread that may have done so was not forked."""
+        """In a forked child no thread searches: the thread that may have done so was not forked."""
         self._turn = threading.RLock()
 
     @overload
@@ -47,8 +47,8 @@ class searched_once(computed_once[Value]):  # noqa: N801 - a decorator, named as
         with self._turn:
             kept = vars(instance)
             if self.attrname in kept:  # found while this thread waited
-                found: Value = kept[self.attrname]
-                return found
+                value: Value = kept[self.attrname]
+                return value
             return super().__get__(instance, owner)
 
 

@@ -23,6 +23,15 @@ class Guarantee:
     bound, "classic" when it is the bound of the papers. `epsilon` is rounded upwards, for anyone who reads it;
     decisions are taken with `loss`, which is not: 0.33333333333333337 is more than an ε of 1/3 that is kept.
 
+    Parameters
+    ----------
+    epsilon
+        The loss, rounded upwards.
+    how
+        "exact", "certified" or "classic".
+    loss
+        The proved loss before it was rounded; None where it is infinite.
+
     >>> Guarantee(epsilon=5.0, how="exact")
     Guarantee(epsilon=5.0, how='exact')
     >>> third = Guarantee.of_loss(Fraction(1, 3), "exact")

@@ -90,6 +90,29 @@ class DistanceLaw:
     row stands for its distance *or more*. `measured` is "edits" where the edits that were made are counted: the
     distance is at most that.
 
+    Parameters
+    ----------
+    distances
+        The distances that occur, in rising order.
+    all_counts
+        Computes how many words lie at each distance; None where they were not counted.
+    probabilities, log_probabilities
+        P(ℓ) and ln P(ℓ) of each distance.
+    expected_error
+        The mean distance.
+    length
+        Symbols of the word.
+    bounds
+        Bounds on the expected error that are proved beforehand, where there are some.
+    measured
+        "distance", or "edits" where the edits that were made are counted.
+    or_more
+        Whether the last row stands for its distance or more.
+    metric
+        "hamming" or "levenshtein".
+    expected_cost
+        The mean cost between the words, where costs of symbols were given.
+
     >>> import symveil as sv
     >>> law = sv.Exponential(sv.words("ab", 2), epsilon=2).distances()
     >>> law.distances.tolist(), law.counts, f"{law.expected_error:.4f}"      # 2/(1 + e²)

@@ -155,5 +155,5 @@ _shared = SystemBits()
 
 
 def system_bits() -> SystemBits:
-    """The process's private source: what every mechanism uses unless told otherwise."""
+    """The process's private source: what every mechanism uses unless it is given another."""
     return _shared

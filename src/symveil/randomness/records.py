@@ -27,7 +27,6 @@ from symveil.errors import ParameterError
 from symveil.randomness.bits import BitSource
 
 KEY_BYTES = 32
-NAME_BYTES = 12
 _BLOCK_BYTES = 16
 _LANES_PER_BLOCK = 4
 _ROW_TAG = 0x726F7700  # "row": names of numbered records

@@ -1,4 +1,4 @@
-"""Text that nobody can guess: what opens a door, or names something that others must not find."""
+"""Text that cannot be guessed: for keys of a page, and for names that others must not find."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import base64
 from symveil.errors import ParameterError
 from symveil.randomness.bits import BitSource, system_bits
 
-_FEWEST_BYTES = 16  # 128 bits: nobody finds one by trying
+_FEWEST_BYTES = 16  # 128 bits: too many to try
 
 
 def new_token(size: int = 32, *, bits: BitSource | None = None) -> str:

@@ -59,8 +59,8 @@ class Section:
         )
 
     def _size(self) -> str:
-        found = re.search(r'<svg[^>]* width="([0-9.]+)"', self.svg) if self.large else None
-        return f' class="large" style="--natural:{float(found[1]):.0f}px"' if found else ""
+        width = re.search(r'<svg[^>]* width="([0-9.]+)"', self.svg) if self.large else None
+        return f' class="large" style="--natural:{float(width[1]):.0f}px"' if width else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,10 +114,10 @@ def _reachable(body: str) -> str:
 
 def facts(rows: Sequence[tuple[str, str]]) -> str:
     """Names and what they are, as a list of definitions; both are ready HTML."""
-    return '<dl class="facts">' + "".join(f"<div><dt>{name}</dt><dd>{told}</dd></div>" for name, told in rows) + "</dl>"
+    return '<dl class="facts">' + "".join(f"<div><dt>{name}</dt><dd>{fact}</dd></div>" for name, fact in rows) + "</dl>"
 
 
-def large(number: str, told: str, *, badge: str = "") -> str:
+def large(number: str, meaning: str, *, badge: str = "") -> str:
     """A number to remember, and what it means; ready HTML."""
     shown = f'<span class="badge {badge}">{badge}</span>' if badge else ""
-    return f'<p class="large"><strong>{number}</strong> {shown}</p><p>{told}</p>'
+    return f'<p class="large"><strong>{number}</strong> {shown}</p><p>{meaning}</p>'

@@ -61,14 +61,14 @@ def _new_folder() -> tuple[Path, int]:
         os.close(number)  # between creating and locking it another studio took it for a dead one's
 
 
-def _remove_those_of_dead_studios(place: Path) -> None:
+def _remove_those_of_dead_studios(temporary: Path) -> None:
     if sys.platform == "win32":
         return
-    for folder in place.glob(f"{_PREFIX}*"):
+    for folder in temporary.glob(f"{_PREFIX}*"):
         # in a place that everybody writes to: folders of this account only, and what they link to is not followed
         with contextlib.suppress(OSError):
-            found = folder.lstat()
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            status = folder.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
                 continue
             number = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
             try:

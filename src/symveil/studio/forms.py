@@ -38,10 +38,11 @@ class Scale:
         symveil.errors.ParameterError: epsilon: expected a number from 0.1 to 10, found '50'
         """
         kind = "a number" if not self.only_steps else "a whole number" if self.step == 1 else "a multiple of {2}"
-        told = f"{kind} from {{0}} to {{1}}".format(*(f"{float(each):g}" for each in (self.low, self.high, self.step)))
-        value = exact(text, name=name, expected=told)
+        ends = (f"{float(each):g}" for each in (self.low, self.high, self.step))
+        described = f"{kind} from {{0}} to {{1}}".format(*ends)
+        value = exact(text, name=name, expected=described)
         if not self.low <= value <= self.high or (self.only_steps and value % self.step):
-            raise ParameterError(name, expected=told, found=repr(text))
+            raise ParameterError(name, expected=described, found=repr(text))
 
     def nearest(self, text: str) -> float:
         """Where the slider stands."""
@@ -62,9 +63,9 @@ class Form:
         """A label, a control, a hint, a place for an error; shown only `when` another field has a value ("a=b|c")."""
         key = self._key(name)
         shown_when = f' data-when="{html.escape(when, quote=True)}"' if when else ""
-        told = f'<p class="hint" id="{key}-hint">{hint}</p>' if hint else ""
+        below = f'<p class="hint" id="{key}-hint">{hint}</p>' if hint else ""
         return (
-            f'<div class="field"{shown_when}><label for="{key}"><span>{label}</span>{output}</label>{control}{told}'
+            f'<div class="field"{shown_when}><label for="{key}"><span>{label}</span>{output}</label>{control}{below}'
             f'<p class="error" id="{key}-error" role="alert" hidden></p></div>'
         )
 

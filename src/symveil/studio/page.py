@@ -26,7 +26,7 @@ from symveil.studio.panels.opacity import OpacityPanel
 from symveil.studio.panels.proofs import ProofsPanel
 from symveil.studio.panels.release import ReleasePanel
 from symveil.studio.studio import Studio
-from symveil.studio.tasks.warm_up import warm_up
+from symveil.studio.tasks.release import warm_up
 
 PANELS: tuple[type[Panel], ...] = (ReleasePanel, ComparePanel, MapPanel, OpacityPanel, ProofsPanel, LedgerPanel)
 
@@ -47,8 +47,9 @@ def build_pages(studio: Studio) -> None:
 def _prepare(studio: Studio) -> None:
     """Let the workers load what they need while the page is looked at for the first time."""
     studio.start()
-    background_tasks.create(asyncio.wait_for(studio.quick.run(warm_up, False), None), name="warm up")
-    background_tasks.create(asyncio.wait_for(studio.patient.run(warm_up, True), None), name="warm up, thoroughly")
+    background_tasks.create(asyncio.wait_for(studio.quick.run(warm_up, {}), None), name="warm up")
+    first = {**ReleasePanel.defaults, "source": "network", "epsilon": "5"}
+    background_tasks.create(asyncio.wait_for(studio.patient.run(warm_up, first), None), name="warm up, thoroughly")
 
 
 def _register(studio: Studio, name: str) -> None:
@@ -92,8 +93,8 @@ class Page:
             panel.build()
 
     def _panel(self, event: GenericEventArguments) -> tuple[Panel | None, Mapping[str, Any]]:
-        told = event.args if isinstance(event.args, Mapping) else {}
-        return self.panels.get(str(told.get("panel"))), told
+        message = event.args if isinstance(event.args, Mapping) else {}
+        return self.panels.get(str(message.get("panel"))), message
 
     def _open(self, event: GenericEventArguments) -> None:
         panel, _ = self._panel(event)
@@ -101,16 +102,16 @@ class Page:
             panel.open()
 
     def _changed(self, event: GenericEventArguments) -> None:
-        panel, told = self._panel(event)
-        values = told.get("values")
+        panel, message = self._panel(event)
+        values = message.get("values")
         if panel is not None and isinstance(values, Mapping):
             panel.change({str(name): str(value) for name, value in values.items()})
 
     def _act(self, event: GenericEventArguments) -> None:
-        panel, told = self._panel(event)
+        panel, message = self._panel(event)
         if panel is None:
             return
-        action, value = str(told.get("action")), str(told.get("value", ""))
+        action, value = str(message.get("action")), str(message.get("value", ""))
         if action == "cancel":
             panel.cancel()
         elif action in _DOWNLOADS:
@@ -152,9 +153,9 @@ def _header(shown: str) -> str:
 
 def _heading(panel: Panel) -> str:
     tools = "".join(
-        f'<button type="button" data-act="{kind}" data-panel="{panel.name}" aria-label="Download as {told}">'
+        f'<button type="button" data-act="{kind}" data-panel="{panel.name}" aria-label="Download as {name}">'
         f"{text}</button>"
-        for kind, text, told in (("json", "JSON", "JSON"), ("csv", "CSV", "CSV"), ("html", "Report", "an HTML report"))
+        for kind, text, name in (("json", "JSON", "JSON"), ("csv", "CSV", "CSV"), ("html", "Report", "an HTML report"))
     )
     return (
         f'<div class="panel-head"><div><h1>{html.escape(panel.title)}</h1><p class="lead">{html.escape(panel.lead)}</p>'

@@ -11,7 +11,7 @@ import html
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,10 +20,10 @@ from nicegui.client import Client
 
 from symveil.errors import AlphabetError, FileError, ModelError, ParameterError, SymveilError, WordError
 from symveil.studio.answer import Answer
-from symveil.studio.forms import Scale
+from symveil.studio.forms import Form, Scale
 from symveil.studio.studio import Studio
 from symveil.studio.uploads import uploaded_file
-from symveil.studio.worker import BrokenError, Job, StoppedError, Task, Worker
+from symveil.studio.worker import BrokenError, StoppedError, Task, TaskHandle, Worker
 
 Values = dict[str, str]
 
@@ -34,6 +34,10 @@ class Panel(ABC):
     """One panel of one page."""
 
     name: ClassVar[str]
+    task: ClassVar[Task]
+    """What computes the answer in a worker: a function of (values, steps)."""
+    quick: ClassVar[bool] = False
+    """Whether it answers while a slider moves; other panels take seconds to minutes."""
     title: ClassVar[str]
     lead: ClassVar[str]
     defaults: ClassVar[Mapping[str, str]]
@@ -55,24 +59,20 @@ class Panel(ABC):
         self.answer: Answer | None = None
         self.stale = False
         self.opened = False
-        self._job: Job | None = None
+        self._handle: TaskHandle | None = None
         self._running = False
         self._pending = False
 
     # --- what a subclass says ------------------------------------------------------------------
 
     @abstractmethod
-    def form(self) -> str:
+    def fields(self, form: Form) -> Iterator[str]:
         """The controls, as HTML."""
-
-    @abstractmethod
-    def task(self) -> Task:
-        """What computes the answer in a worker: a function of (values, progress)."""
 
     @property
     def worker(self) -> Worker:
-        """Which worker computes it."""
-        return self.studio.patient
+        """The process that computes the answer."""
+        return self.studio.quick if self.quick else self.studio.patient
 
     def act(self, action: str, value: str) -> None:  # noqa: B027 - most panels have nothing but their form
         """Something other than a change of the form was asked for."""
@@ -87,7 +87,7 @@ class Panel(ABC):
         with ui.element("div").classes("columns"):
             ui.html(
                 f'<form class="controls" aria-label="{html.escape(self.title)}" onsubmit="return false">'
-                f"{self.form()}</form>",
+                f"{''.join(self.fields(Form(self.name, self.values)))}</form>",
                 sanitize=False,
             ).classes("side")
             with ui.element("div").classes("results").props('tabindex="-1"'):
@@ -123,10 +123,10 @@ class Panel(ABC):
             self._running = False
 
     async def _answer_one(self) -> None:
-        job = self._job = Job(self._progress)
+        handle = self._handle = TaskHandle(self._progress)
         shown = asyncio.get_running_loop().call_later(_BEFORE_PROGRESS_SHOWS, self._progress, 0, 0, "Working")
         try:
-            answer: Answer = await self.worker.run(self.task(), self._question(), job=job)
+            answer: Answer = await self.worker.run(self.task, self._question(), handle=handle)
         except StoppedError:
             self._out_of_date()
             self._say("Stopped. Change something to start again.", kind="note")
@@ -140,7 +140,7 @@ class Panel(ABC):
             return
         finally:
             shown.cancel()
-            self._job = None
+            self._handle = None
         self.answer, self.stale = answer, False
         self._say("")
         self._call("fine", self.name)
@@ -164,31 +164,31 @@ class Panel(ABC):
     def cancel(self) -> None:
         """Stop what is being computed."""
         self._pending = False
-        if self._job is not None:
-            self._job.cancel()
+        if self._handle is not None:
+            self._handle.cancel()
 
     # --- telling -------------------------------------------------------------------------------
 
-    def _progress(self, done: int, of: int, told: str) -> None:
+    def _progress(self, done: int, of: int, text: str) -> None:
         bar = (
             f'<progress value="{done}" max="{of}" aria-label="progress"></progress>' if of else "<progress></progress>"
         )
         self._status.set_content(
-            f'<div class="working"><span>{html.escape(told)} …</span>{bar}<button type="button" data-act="cancel" '
+            f'<div class="working"><span>{html.escape(text)} …</span>{bar}<button type="button" data-act="cancel" '
             f'data-panel="{self.name}">Cancel</button></div>'
         )
 
-    def _say(self, told: str, *, kind: str = "note") -> None:
-        self._status.set_content(f'<p class="{kind}">{html.escape(told)}</p>' if told else "")
+    def _say(self, text: str, *, kind: str = "note") -> None:
+        self._status.set_content(f'<p class="{kind}">{html.escape(text)}</p>' if text else "")
 
     def _refused(self, error: SymveilError) -> None:
         """Show an error where it happened: in its field, or above the results."""
         self._out_of_date()
-        field, told = self._place_of(error), self._plain(error)
+        field, text = self._field_for(error), self._plain(error)
         if field is None:
-            self._say(told, kind="failed")
+            self._say(text, kind="failed")
             return
-        self._call("wrong", self.name, field, _without_name(error, told))
+        self._call("wrong", self.name, field, _without_name(error, text))
         self._say("Nothing was computed: see the marked field.", kind="failed")
 
     def _out_of_date(self) -> None:
@@ -197,7 +197,7 @@ class Panel(ABC):
         self._call("fine", self.name)
         self._call("stale", self.name, "yes")
 
-    def _place_of(self, error: SymveilError) -> str | None:
+    def _field_for(self, error: SymveilError) -> str | None:
         named = {WordError: "word", AlphabetError: "alphabet", ModelError: "model", FileError: "model"}
         name = error.name if isinstance(error, ParameterError) else named.get(type(error), "")
         field = self.field_of.get(name, name)
@@ -213,7 +213,7 @@ class Panel(ABC):
         self.client.run_javascript(f"studio.{function}({', '.join(map(json.dumps, arguments))})")
 
 
-def _without_name(error: SymveilError, told: str) -> str:
+def _without_name(error: SymveilError, text: str) -> str:
     """A message for its own field, which has a label: without the name that the API has for it.
 
     >>> error = ParameterError("epsilon", expected="a number from 0.1 to 10", found="50")
@@ -221,7 +221,7 @@ def _without_name(error: SymveilError, told: str) -> str:
     'Expected a number from 0.1 to 10, found 50'
     """
     name = error.name if isinstance(error, ParameterError) else "word" if isinstance(error, WordError) else ""
-    if not name or not told.startswith(f"{name}: "):
-        return told
-    told = told.removeprefix(f"{name}: ")
-    return told[:1].upper() + told[1:]
+    if not name or not text.startswith(f"{name}: "):
+        return text
+    text = text.removeprefix(f"{name}: ")
+    return text[:1].upper() + text[1:]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import os
 import signal
 import sys
+import threading
+import webbrowser
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -16,7 +19,6 @@ from fastapi.staticfiles import StaticFiles
 from nicegui import ui
 
 from symveil.studio.access import Access
-from symveil.studio.browser import open_in_browser
 from symveil.studio.folder import session_folder
 from symveil.studio.guard import OnlyThisMachine
 from symveil.studio.mistakes import only_places
@@ -61,7 +63,7 @@ def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, list
         on_signal.append(lambda: server.handle_exit(signal.SIGTERM, None))
         listening(access.address)
         if open_browser:
-            open_in_browser(access.address, folder)
+            _open_in_browser(access.address, folder)
         try:
             # neither requests nor their addresses are logged: unknown ones may be mistyped secrets
             with only_places():
@@ -116,3 +118,22 @@ def _application(studio: Studio, access: Access) -> OnlyThisMachine:
         binding_refresh_interval=None,
     )
     return OnlyThisMachine(app, access=access)
+
+
+def _open_in_browser(address: str, folder: Path) -> None:
+    """Open an address that nobody else may learn.
+
+    The command line of a browser is shown by `ps` to every account. So the browser is handed the name of a file that
+    only this account can read, and the file leads to the address; it goes with the folder.
+    """
+    file, target = folder / "open.html", html.escape(address, quote=True)
+    number = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(number, "w", encoding="utf-8") as written:
+        written.write(
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>symveil studio</title>'
+            '<meta name="referrer" content="no-referrer">'
+            f'<meta http-equiv="refresh" content="0;url={target}">'
+            f'<p><a href="{target}">Open the studio</a></p></html>\n'
+        )
+    # some browsers do not come back before they are closed; a thread that still waits must not keep the studio alive
+    threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()

@@ -32,27 +32,27 @@ def add_upload_route(app: FastAPI, studio: Studio) -> None:
         if sum(1 for _ in folder.iterdir()) >= _MOST_FILES:
             return JSONResponse({"error": f"at most {_MOST_FILES} files a session; start the studio again"}, 409)
         handle = new_token(16)
-        place = folder / handle
-        place.mkdir(mode=0o700)
+        own = folder / handle
+        own.mkdir(mode=0o700)
         try:
-            with (place / name).open("wb") as file:
+            with (own / name).open("wb") as file:
                 async for piece in request.stream():
                     file.write(piece)
         except ClientDisconnect:  # it went away, or the guard cut it off
-            shutil.rmtree(place)  # what is not there does not count
+            shutil.rmtree(own)  # what is not there does not count
             return JSONResponse({"error": f"the file is too large: at most {LARGEST_UPLOAD >> 20} MiB"}, 413)
         except OSError as error:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(own, ignore_errors=True)
             return JSONResponse({"error": f"the file could not be kept: {error.strerror or 'no place'}"}, 507)
         return JSONResponse({"handle": handle, "name": name})
 
 
 def uploaded_file(folder: Path, handle: str) -> Path:
     """The file under a handle; a handle that the studio did not give is refused."""
-    place = folder / handle
-    if not re.fullmatch(r"[A-Za-z0-9_-]{10,40}", handle) or not place.is_dir():
+    own = folder / handle
+    if not re.fullmatch(r"[A-Za-z0-9_-]{10,40}", handle) or not own.is_dir():
         raise FileError("file", expected="a file dropped in this session", found="none; drop it again")
-    return next(iter(place.iterdir()))
+    return next(iter(own.iterdir()))
 
 
 def _plain(name: str) -> str:

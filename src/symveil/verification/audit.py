@@ -32,8 +32,8 @@ _MOST_TABLE = 20_000_000
 _MOST_COMPARISONS = 2 * 10**10
 _SHORT = 3  # symbols: how long the words of an audit are where nothing else is said
 
-Place = tuple[int, int, int]
-"""The indices of a word, of a neighbour, and of an output."""
+Indices = tuple[int, int, int]
+"""Of a word, of a neighbour, and of an output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,7 @@ class _Enumerated:
 
 
 def audit(
-    law: Law,
-    *,
-    length: int | None = None,
-    output_length: int | None = None,
-    progress: Progress | None = None,
+    law: Law, *, length: int | None = None, output_length: int | None = None, progress: Progress | None = None
 ) -> AuditVerdict:
     """The exact worst-case loss of `law` over all ordered pairs of adjacent words, with a witness.
 
@@ -91,7 +87,7 @@ def audit(
     if pairs * outputs > _MOST_COMPARISONS:
         raise TooLargeError(
             f"audit: expected at most {_MOST_COMPARISONS} comparisons, found {pairs * outputs}; use a shorter "
-            "length, a smaller alphabet or a smaller adjacency",
+            "length, a smaller alphabet or a smaller adjacency"
         )
 
     def half_done(step: int) -> None:  # half of the work on a word is its row of the table, half are its comparisons
@@ -99,7 +95,7 @@ def audit(
             progress(step // 2 + 1, len(words))
 
     log_law = _log_law_table(law, listed, half_done)
-    worst, place = _worst(log_law, near, lambda index: half_done(len(words) + index))
+    worst, indices = _worst(log_law, near, lambda index: half_done(len(words) + index))
     # A difference of two rounded logarithms may be this much too large: what is reported was really attained.
     finite = np.abs(log_law[np.isfinite(log_law)])
     worst -= 4 * float(finite.max(initial=0.0)) * 2.0**-52
@@ -108,7 +104,7 @@ def audit(
         mechanism=law.name,
         nominal_epsilon=at_least(law.epsilon),
         worst_epsilon=max(worst, 0.0),
-        witness=_witness(law, listed, place) if place else None,
+        witness=_witness(law, listed, indices) if indices else None,
         pairs_checked=pairs,
         outputs_up_to=None if one_length else len(listed.outputs) - 1,
         longer_outputs_epsilon=None if listed.whole else law.guarantee.epsilon,
@@ -178,22 +174,22 @@ def _log_law_table(law: Law, listed: _Enumerated, done: Callable[[int], None]) -
 
 def _worst(
     table: NDArray[np.float64], near: Iterable[NDArray[np.int64]], done: Callable[[int], None]
-) -> tuple[float, Place | None]:
+) -> tuple[float, Indices | None]:
     """The largest loss of any pair at any output, and where it is."""
-    worst, place = -math.inf, None
+    worst, indices = -math.inf, None
     for index, others in enumerate(near):
         for part in np.array_split(others, max(1, len(others) // 64)):
             loss = losses(table[index], table[part])
             if loss.size and loss.max() > worst:
                 worst = float(loss.max())
                 row, released = np.unravel_index(int(loss.argmax()), loss.shape)
-                place = (index, int(part[row]), int(released))
+                indices = (index, int(part[row]), int(released))
         done(index)
-    return worst, place
+    return worst, indices
 
 
-def _witness(law: Law, listed: _Enumerated, place: Place) -> Witness:
+def _witness(law: Law, listed: _Enumerated, indices: Indices) -> Witness:
     symbols = law.alphabet.symbols
     words, released = listed.words, listed.released
-    chosen = (words[place[0]], words[place[1]], released[place[2]])
+    chosen = (words[indices[0]], words[indices[1]], released[indices[2]])
     return Witness(*(tuple(symbols[code] for code in word) for word in chosen))

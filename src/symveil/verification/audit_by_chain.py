@@ -33,9 +33,15 @@ Branches = dict[str, dict[str, tuple[str, fmpq]]]
 def audit_by_chain(law: Law, *, length: int | None = None, progress: Progress | None = None) -> AuditVerdict:
     """The worst-case loss of a mechanism over all ordered pairs of adjacent words, proved on its chain.
 
-    A mechanism that hides insertions and deletions is audited on its words of up to `length` symbols. It must have
-    a longest word to release: the edit channel has none, and its chain, where a label leads to several states, is
-    for `verify_privacy`.
+    Parameters
+    ----------
+    law
+        A mechanism that compiles to a chain and has a longest word to release. The edit channel has none: its chain,
+        where a label leads to several states, is for `verify_privacy`.
+    length
+        Where words have different lengths: those of up to so many symbols are audited.
+    progress
+        Called with the number of words done and the number of all.
 
     >>> import symveil as sv
     >>> verdict = audit_by_chain(sv.Staircase(sv.words("abc", 3), epsilon=1, adjacency=2))
@@ -54,19 +60,19 @@ def audit_by_chain(law: Law, *, length: int | None = None, progress: Progress | 
     branches = [branches_of(release.chain) for release in compiled]
     slack = max((release.log_error for release in compiled), default=Fraction(0))
     worst: fmpq | None = fmpq(0)
-    place: tuple[int, int, list[str]] | None = None
+    worst_case: tuple[int, int, list[str]] | None = None
     for index, others in enumerate(near):
         for other in others.tolist():
-            found, path = largest_ratio(branches[index], branches[other], compiled[index].starts[0])
-            if worst is not None and (found is None or found > worst):
-                worst, place = found, (index, other, path)
+            ratio, path = largest_ratio(branches[index], branches[other], compiled[index].starts[0])
+            if worst is not None and (ratio is None or ratio > worst):
+                worst, worst_case = ratio, (index, other, path)
         if progress:
             progress(index + 1, len(words))
     return AuditVerdict(
         mechanism=law.name,
         nominal_epsilon=at_least(law.epsilon),
-        worst_epsilon=_loss(worst, slack) if place else 0.0,
-        witness=_witness(law, words, place) if place else None,
+        worst_epsilon=_loss(worst, slack) if worst_case else 0.0,
+        witness=_witness(law, words, worst_case) if worst_case else None,
         pairs_checked=pairs,
     )
 
@@ -115,7 +121,7 @@ def largest_ratio(mine: Branches, theirs: Branches, start: str) -> tuple[fmpq | 
                 other, their_chance = theirs[there][label]
                 grown = ratio * chance / their_chance
                 if ends:
-                    best = max(best, (grown, word), key=lambda found: found[0])
+                    best = max(best, (grown, word), key=lambda pair: pair[0])
                 elif (target, other) not in following or grown > following[target, other][0]:
                     following[target, other] = (grown, word)
         layer = following
@@ -139,10 +145,10 @@ def _loss(ratio: fmpq | None, slack: Fraction) -> float:
     return at_least(max(Fraction(0), log_upper_bound(ratio) + 2 * slack))
 
 
-def _witness(law: Law, words: list[Codes], place: tuple[int, int, list[str]]) -> Witness:
+def _witness(law: Law, words: list[Codes], worst_case: tuple[int, int, list[str]]) -> Witness:
     symbols = law.alphabet.symbols
     spelled = dict(zip(label_names(law.alphabet), symbols, strict=True))
-    word, neighbour, released = place
+    word, neighbour, released = worst_case
     return Witness(
         word=tuple(symbols[code] for code in words[word]),
         neighbour=tuple(symbols[code] for code in words[neighbour]),

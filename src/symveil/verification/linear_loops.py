@@ -1,7 +1,7 @@
 """Linear systems x = A x + constant with A ≥ 0, solved by compiled loops: rows of A as start, column, amount.
 
-For the value of a policy (`distances`) and for the probability of reaching a violation (`opacity`). What comes out is
-checked by anyone who asked: nothing is believed of it.
+For the value of a policy (`distances`) and for the probability of reaching a violation (`opacity`). The callers
+check the result: nothing here is trusted.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -25,11 +25,11 @@ def relax(start, column, amount, constant, value, goal, most):
         for step in range(count):
             k = step if sweep % 2 == 0 else count - 1 - step
             total, own = constant[k], 0.0
-            for place in range(start[k], start[k + 1]):
-                if column[place] == k:
-                    own += amount[place]
+            for index in range(start[k], start[k + 1]):
+                if column[index] == k:
+                    own += amount[index]
                 else:
-                    total += amount[place] * value[column[place]]
+                    total += amount[index] * value[column[index]]
             if own < 1.0:
                 total /= 1.0 - own
                 change = max(change, abs(total - value[k]))
@@ -45,8 +45,8 @@ def _remaining(start, column, amount, value, constant, out):
     largest = 0.0
     for k in range(len(constant)):
         total = constant[k] - value[k]
-        for place in range(start[k], start[k + 1]):
-            total += amount[place] * value[column[place]]
+        for index in range(start[k], start[k + 1]):
+            total += amount[index] * value[column[index]]
         out[k] = total
         largest = max(largest, abs(total))
     return largest
@@ -65,7 +65,7 @@ def krylov(
 ) -> float:
     """BiCGSTAB (van der Vorst 1992) for (I − A) d = constant, restarted from its own residual; returns that residual.
 
-    `value` is improved in place and never made worse. In one compiled loop: the vectors are long enough for
+    `value` is improved in index and never made worse. In one compiled loop: the vectors are long enough for
     threads to be started for every product of two, and too short for that to pay.
     """
     count = len(constant)

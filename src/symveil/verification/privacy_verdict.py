@@ -168,7 +168,7 @@ def _enter(entry: dict[str, object], name: str, bound: Bound | None) -> None:
 
 
 def written(value: Fraction) -> str | None:
-    """`p/q`, unless nobody would read it."""
+    """`p/q`, unless it is too long to read."""
     return _ratio(value) if value.denominator < 10**_LONGEST_EXACT else None
 
 

@@ -18,7 +18,7 @@ from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH,
 from symveil.verification.distances.distances import Distances, Exactness, skewed_distances
 from symveil.verification.distances.symmetric import symmetric_distances
 from symveil.verification.distances.tables import ChainTable
-from symveil.verification.distances.upper_bounds import upper_bound
+from symveil.verification.distances.upper_bounds import lifting_bound
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict
 
 LARGEST_ALPHA = 10**12
@@ -42,16 +42,30 @@ def verify_privacy(
 ) -> PrivacyVerdict:
     """Brackets on δ, and the distances ld = lgd and bd above it, for the pairs asked for or the related ones.
 
-    Give α, or ε = ln α. Pairs are ordered: (s, t) asks how much likelier an event can be from s; related
-    states are taken in both directions. The bracket stops at `width`, at `nodes`, or after `horizon`
-    labels; without a `width` it stops at 1e-4, but not before it decides whether δ is at most `delta`.
-    `symmetric` says whether bd is wanted; if not said, it is left out of large chains, where it takes
-    several times as long as ld. `on_lumped` works on the quotient by bisimilarity, where δ
-    is the same and ld may differ; `support_only` replaces ld by the larger bound without relays.
-
-    A mechanism's `release_chain` may be given too; then the bounds are proved for the mechanism's true law,
-    from which the rational chain differs by a tiny known factor e^κ: P(E|w) − αP(E|v) is at most
-    e^κ (P'(E|w) − αe^(−2κ) P'(E|v)), and at least the same with the signs of κ turned.
+    Parameters
+    ----------
+    chain
+        A labelled chain, or a mechanism's `release_chain`. Then the bounds are proved for the mechanism's true law,
+        from which the rational chain differs by a tiny known factor e^κ: P(E|w) − αP(E|v) is at most
+        e^κ (P'(E|w) − αe^(−2κ) P'(E|v)), and at least the same with the signs of κ turned.
+    alpha, epsilon
+        One of them: α, or ε = ln α.
+    pairs
+        Ordered pairs of states: (s, t) asks how much likelier an event can be from s. By default the related states, in
+        both directions.
+    delta
+        The question: whether δ is at most this.
+    width, nodes, horizon
+        Where the bracket stops: so narrow (1e-4 by default, but not before `delta` is decided), after so many kinds of
+        words, or after so many labels.
+    symmetric
+        Whether bd is wanted; by default not for large chains, where it takes several times as long as ld.
+    on_lumped
+        Work on the quotient by bisimilarity, where δ is the same and ld may differ.
+    support_only
+        Replace ld by the larger bound without relays.
+    progress
+        Called with how much of a hundred is done, and 100.
 
     >>> rows = [("A", "yes", "2/3"), ("A", "no", "1/3"), ("B", "yes", "1/3"), ("B", "no", "2/3"),
     ...         ("yes", "yes", 1), ("no", "no", 1)]
@@ -86,7 +100,7 @@ def verify_privacy(
     if symmetric is None:
         symmetric = len(table.same_label_pairs) <= MOST_PAIRS_FOR_BD
     both = symmetric_distances(table, below, progress=_part(progress, 40, 60)) if symmetric else None
-    bound = upper_bound(skewed, relays=not support_only)
+    bound = lifting_bound(skewed, relays=not support_only)
     rules = Bracketing(table, bound, alpha=below, alpha_above=above)
     question = asked if width is None else None
     verdicts = []
@@ -95,14 +109,14 @@ def verify_privacy(
         s, t = work.number[home[source]], work.number[home[target]]
         one_step = _stretched(_bound(skewed, s, t, known=below == above), slack)
         two_way = None if both is None else _stretched(_bound(both, s, t, known=below == above), slack)
-        found = _loosened(
+        bracket = _loosened(
             rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, question=question, progress=own), slack
         )
         verdicts.append(
             PairVerdict(
                 source=source,
                 target=target,
-                lv=_capped(found, one_step, two_way),
+                lv=_capped(bracket, one_step, two_way),
                 ld=None if support_only else one_step,
                 bd=two_way,
                 support_only=one_step if support_only else None,
@@ -145,12 +159,12 @@ def _stretched(bound: Bound, slack: Fraction) -> Bound:
 
 
 def _bound(distances: Distances, s: int, t: int, *, known: bool) -> Bound:
-    found = distances.exact_value(s, t) if known else None
-    if found is None:
+    exact_value = distances.exact_value(s, t) if known else None
+    if exact_value is None:
         # on the kernel and between labels the bound is the distance whatever the rest is
         settled = known and bool(distances.kernel[s, t] or distances.table.label[s] != distances.table.label[t])
         return Bound(value=distances.value(s, t), exact=settled)
-    return Bound(value=found, exact=True)
+    return Bound(value=exact_value, exact=True)
 
 
 def read_alpha(alpha: Number | None, epsilon: Number | None) -> tuple[Fraction, Fraction, Fraction | None]:

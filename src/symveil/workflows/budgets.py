@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from symveil.errors import FileError
-from symveil.io.aside import AsideFile, aside_of
+from symveil.files.atomic import AsideFile, aside_of
 from symveil.io.formulas import guarded
 from symveil.io.reading import read_lines
 from symveil.ledger.accounts import account, accounts, grant, history, totals
@@ -124,14 +124,7 @@ def ledger_history(ledger: str | Path, person: str | None = None) -> list[Entry]
 def export_ledger(ledger: str | Path, out: str | Path, *, spreadsheet_safe: bool = False) -> int:
     """Everybody's budget as a CSV file, for its owner only; how many persons there are.
 
-    Parameters
-    ----------
-    ledger
-        A file, or postgresql://user@host/database.
-    out
-        The CSV file; one of that name is replaced.
-    spreadsheet_safe
-        Put an apostrophe before names that a spreadsheet would take for formulas (`io.formulas`).
+    With `spreadsheet_safe` there is an apostrophe before names that a spreadsheet would take for formulas.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -171,13 +164,6 @@ def abandon_release(ledger: str | Path, release_id: str) -> Abandoned:
 
     What a killed run has written aside on this machine is deleted. A run that is still writing is not disturbed: then
     nothing is closed.
-
-    Parameters
-    ----------
-    ledger
-        A file, or postgresql://user@host/database.
-    release_id
-        The release's id; `ledger_history` shows them.
     """
     with _open(ledger) as database, _nobody_writes(find_release(database, release_id)):
         return abandon(database, release_id)

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.drawing.opening import is_regular
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.engines.batch import encode_lists
+from symveil.engines.promise import Release, promised
 from symveil.errors import FileError, SymveilError, reason
-from symveil.io.aside import digest_of
-from symveil.io.folder_digest import digest_of_folder, released_files
-from symveil.io.manifest import Manifest, alphabet_digest, model_digest, read_manifest
+from symveil.files.atomic import digest_of, digest_of_folder
+from symveil.io.manifest import FORMAT_WITHOUT_LAW, Manifest, alphabet_digest, model_digest, read_manifest
 from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import suffix
-from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import SYMBOLS
-from symveil.io.sequences.sequence_files import FORMATS, open_sequences
-from symveil.mechanisms.choice import MechanismChoice
+from symveil.io.sequences.sequence_files import FORMATS
+from symveil.languages.graph import AnyModel
 from symveil.numerics.rationals import spelled
 from symveil.workflows.enforce_log import log_policy
 from symveil.workflows.opacity import load_system
-from symveil.workflows.releasing.promise import Release, promised
+from symveil.workflows.released_file import beside, choice_of, model_path, open_released
 
-_PARAMETERS_OF_0_2 = (
-    *("mechanism", "calibration", "prior", "utility", "offset", "public_start"),
-    *("metric", "max_length", "cutoff"),
-)
-_LONGEST_TOLD, _LONGEST_TOLD_ON_A_MODEL = 10_000, 2000
+Loaded = TypeVar("Loaded", bound=AnyModel)
+
+_LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
 """Up to this length a guarantee is worked out for words that only the manifest speaks of."""
 
 
@@ -105,100 +103,73 @@ def check_manifest(
 
 
 def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
-    told = manifest.document
-    place = Path(output) if output is not None else _beside(file, told["output"]["file"], "output")
-    checks = [_bytes(place, told)]
-    release = _release(told, file, model, checks)
+    document = manifest.document
+    path = Path(output) if output is not None else beside(file, document["output"]["file"], "output")
+    checks = [_bytes(path, document)]
+    release = _release(document, file, model, checks)
     if release is not None:
-        checks.append(_alphabet(release, told))
-        found = _found(place, release, told) if checks[0].holds else None
-        checks.append(_guarantee(release, told, None if found is None else found.lengths))
-        if found is not None:
+        checks.append(_compared("alphabet", alphabet_digest(release.alphabet) == document["digests"]["alphabet"]))
+        content = _content(path, release, document) if checks[0].holds else None
+        checks.append(_guarantee(release, document, None if content is None else content.lengths))
+        if content is not None:
             checks += [
-                _counts(found, told["counts"]),
-                _form(place, found, told["output"]),
-                Check("legality", found.outside == 0, f"{found.outside} sequences that the language does not have"),
+                _counts(content, document["counts"]),
+                _form(path, content, document["output"]),
+                Check("legality", content.outside == 0, f"{content.outside} sequences that the language does not have"),
             ]
     return CheckedManifest(file, tuple(checks))
 
 
-def _beside(manifest: Path, name: str, option: str) -> Path:
-    """What lies beside the manifest under a plain name; a link may lead to another name there, and nowhere else."""
-    place = manifest.parent / name
-    plain = name == Path(name).name and name not in ("", "..")
-    try:
-        inside = plain and place.resolve().is_relative_to(manifest.parent.resolve())
-    except (OSError, RuntimeError):  # a link that leads to itself
-        inside = False
-    if not inside:
-        raise FileError(
-            f"{manifest}: $.{option}.file",
-            expected="the plain name of something beside the manifest",
-            found=f"{'a link to somewhere else' if plain else 'a path'}; say with --{option} where it is",
-        )
-    return place
-
-
-def _bytes(place: Path, told: dict[str, Any]) -> Check:
-    found = digest_of_folder(place) if place.is_dir() else digest_of(place)
-    if found is None:
-        return Check("output", False, f"{place} is not there")
-    same = found == told["digests"]["output"]
+def _bytes(path: Path, document: dict[str, Any]) -> Check:
+    digest = digest_of_folder(path) if path.is_dir() else digest_of(path)
+    if digest is None:
+        return Check("output", False, f"{path} is not there")
+    same = digest == document["digests"]["output"]
     return Check("output", same, "its SHA-256 is the manifest's" if same else "its SHA-256 is not the manifest's")
 
 
-def _release(told: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
-    if told.get("policy") is not None:
-        return _policy_release(told, file, model, checks)
+def _release(document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
+    if document.get("policy") is not None:
+        return _policy_release(document, file, model, checks)
     loaded = None
-    if told["model"] is not None:
-        place = Path(model) if model is not None else _model_place(file, told["model"]["file"])
-        if place is None:
-            checks.append(Check("model", False, "its file is not beside the manifest; name it with --model"))
-            return None
-        loaded = load_word_model(place)
-        same = model_digest(loaded) == told["digests"]["model"]
-        checks.append(Check("model", same, "it is the manifest's" if same else "it is another one than the manifest's"))
-        if not same:
+    if document["model"] is not None:
+        name, digest = document["model"]["file"], document["digests"]["model"]
+        loaded = _same_model(load_word_model, digest, model_path(file, name, model), checks)
+        if loaded is None:
             return None
     try:
-        said = {name: told["parameters"][name] for name in _PARAMETERS_OF_0_2}  # every manifest says them
-        # a manifest of version 0.2 has the budget and the adjacency elsewhere only
-        asked = {"epsilon": told["epsilon_exact"], "adjacency": told["b"], **said} | told["parameters"]
-        choice = MechanismChoice.from_document(asked)
+        choice = choice_of(document)
         if choice.costs is not None:
-            same = choice.costs.digest == told["digests"].get("costs")
+            same = choice.costs.digest == document["digests"].get("costs")
             note = "they are what their SHA-256 says" if same else "their SHA-256 is another one"
             checks.append(Check("costs", same, note))
-        return Release.of(choice, alphabet=told["alphabet"], model=loaded)
+        return Release.of(choice, alphabet=document["alphabet"], model=loaded)
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None
 
 
-def _policy_release(told: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
+def _policy_release(
+    document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]
+) -> Release | None:
     """The policy for opacity of a log's release, from the system and the public parameters."""
-    policy = told["policy"]
-    place = Path(model) if model is not None else _model_place(file, policy["system"]["file"])
-    if place is None:
-        checks.append(Check("model", False, "its file is not beside the manifest; name it with --model"))
-        return None
-    system = load_system(place, secret=tuple(policy["secret"]))
-    same = model_digest(system) == policy["system"]["digest"]
-    checks.append(Check("model", same, "it is the manifest's" if same else "it is another one than the manifest's"))
-    if not same:
+    policy = document["policy"]
+    load = partial(load_system, secret=tuple(policy["secret"]))
+    path = model_path(file, policy["system"]["file"], model)
+    system = _same_model(load, policy["system"]["digest"], path, checks)
+    if system is None:
         return None
     try:
         enforced = enforce_opacity(
             system,
             policy["k"],
             policy=policy["name"],
-            epsilon=told["epsilon_exact"],
-            adjacency=told["b"],
+            epsilon=document["epsilon_exact"],
+            adjacency=document["b"],
             length=policy["length"],
         )
         release = log_policy(enforced, policy["system"])
-        if told["parameters"] != release.document() or policy != release.policy:
+        if document["parameters"] != release.document() or policy != release.policy:
             checks.append(Check("parameters", False, "others than those of the policy"))
             return None
         return release
@@ -207,30 +178,35 @@ def _policy_release(told: dict[str, Any], file: Path, model: str | Path | None, 
         return None
 
 
-def _model_place(manifest: Path, name: str | None) -> Path | None:
-    """Its name beside the manifest: where else it lay once, as manifests of 0.2.0 say, is a stranger's word."""
-    if name is None:
+def _same_model(load: Callable[[Path], Loaded], digest: str, path: Path | None, checks: list[Check]) -> Loaded | None:
+    """The model in a file; None, and a check that says why, where there is none or it is another one."""
+    if path is None:
+        checks.append(Check("model", False, "its file is not beside the manifest; name it with --model"))
         return None
-    place = _beside(manifest, Path(name).name, "model")
-    return place if is_regular(place) else None
+    model = load(path)
+    same = model_digest(model) == digest
+    checks.append(_compared("model", same))
+    return model if same else None
 
 
-def _alphabet(release: Release, told: dict[str, Any]) -> Check:
-    same = alphabet_digest(release.alphabet) == told["digests"]["alphabet"]
-    return Check("alphabet", same, "it is the manifest's" if same else "it is another one than the manifest's")
+def _compared(name: str, same: bool) -> Check:
+    return Check(name, same, "it is the manifest's" if same else "it is another one than the manifest's")
 
 
-def _guarantee(release: Release, told: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
-    """Everything that is promised, computed again: for the lengths in the output, else for those that are told."""
-    ends = [bound for each in told["classes"] for bound in each["lengths"] if bound is not None]
+def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
+    """Everything that is promised, computed again: for the lengths in the output, else for those that it names."""
+    ends = [bound for each in document["classes"] for bound in each["lengths"] if bound is not None]
     if lengths is None and not _quickly_worked_out(release, ends):
         return Check("guarantee", False, "not worked out for such lengths without the output that has them")
     known = np.array(ends, dtype=np.int64) if lengths is None else lengths
-    promise = json.loads(json.dumps(promised(release, known, charged=told["charged"] is not None)))
+    promise = json.loads(json.dumps(promised(release, known, charged=document["charged"] is not None)))
     if lengths is None:
         del promise["protection"]  # it is that of a middle length
+    if document["format"] == FORMAT_WITHOUT_LAW:
+        del promise["law"]
     for key, value in promise.items():
-        if json.dumps(told[key], sort_keys=True) != json.dumps(value, sort_keys=True):  # not as Python: 1 is not true
+        # as text, and not as Python compares them: 1 is not true
+        if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
             return Check("guarantee", False, f"another {key} than what is computed again")
     # what is printed is rounded upwards, and may be above an epsilon that is kept: exact against exact
     epsilon = release.choice.epsilon
@@ -242,14 +218,14 @@ def _guarantee(release: Release, told: dict[str, Any], lengths: NDArray[np.int64
 def _quickly_worked_out(release: Release, lengths: list[int]) -> bool:
     """Whether lengths that nobody has seen take little time: anything can be written into a manifest."""
     longest = max(lengths, default=0)
-    if release.choice.metric == "levenshtein" or release.model is None:
-        return longest <= _LONGEST_TOLD
+    if release.choice.metric == "levenshtein" or release.mechanism.language.graph is None:
+        return longest <= _LONGEST_NAMED
     reach = min(release.mechanism.adjacency, longest)
-    return longest * reach**2 <= _LONGEST_TOLD_ON_A_MODEL
+    return longest * reach**2 <= _LONGEST_NAMED_ON_A_MODEL
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Found:
+class _Content:
     """What is in an output."""
 
     records: int
@@ -260,33 +236,29 @@ class _Found:
     """None: there is no file."""
 
 
-def _found(place: Path, release: Release, told: dict[str, Any]) -> _Found:
-    names = {{"id": "identifier"}.get(key, key): value for key, value in told["output"]["columns"].items()}
-    files = [file for file in released_files(place) if suffix(file) == ".parquet"] if place.is_dir() else [place]
+def _content(path: Path, release: Release, document: dict[str, Any]) -> _Content:
     records = symbols = outside = 0
     lengths = np.empty(0, dtype=np.int64)
     form = None
-    for each in files:
-        guarded = told["output"].get("spreadsheet_safe") is True
-        file = open_sequences(each, ColumnOptions(**names), apostrophes="read" if guarded else "none")
+    for file in open_released(path, document):
         form = file.form
         for batch in file.records():
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
             records, symbols = records + len(own), symbols + int(own.sum())
             outside += int(np.count_nonzero(release.mechanism.released_language.first_refused(codes, own)))
             lengths = np.union1d(lengths, own)
-    return _Found(records=records, symbols=symbols, outside=outside, lengths=lengths, form=form)
+    return _Content(records=records, symbols=symbols, outside=outside, lengths=lengths, form=form)
 
 
-def _counts(found: _Found, counts: dict[str, int]) -> Check:
-    same = (found.records, found.symbols) == (counts["released"], counts["symbols"])
+def _counts(content: _Content, counts: dict[str, int]) -> Check:
+    same = (content.records, content.symbols) == (counts["released"], counts["symbols"])
     dropped = counts["dropped_unknown"], counts["dropped_over_budget"]
     if counts["sequences"] != counts["released"] + sum(dropped) or min(dropped) < 0:
         return Check("counts", False, "released and dropped sequences do not add up to all of them")
-    return Check("counts", same, f"{found.records} sequences, {found.symbols} symbols")
+    return Check("counts", same, f"{content.records} sequences, {content.symbols} symbols")
 
 
-def _form(place: Path, found: _Found, output: dict[str, Any]) -> Check:
-    kind = "Parquet" if place.is_dir() else FORMATS.get(suffix(place))
-    same = found.form in (None, output["form"]) and output["format"] == kind
-    return Check("form", same, "it is the manifest's" if same else "it is another one than the manifest's")
+def _form(path: Path, content: _Content, output: dict[str, Any]) -> Check:
+    kind = "Parquet" if path.is_dir() else FORMATS.get(suffix(path))
+    same = content.form in (None, output["form"]) and output["format"] == kind
+    return _compared("form", same)

@@ -20,6 +20,13 @@ def compose(first: LabelledChain, second: LabelledChain, *, respondents: str = "
     "disjoint" respondents x|y is related to x'|y and to x|y', where x, x' and y, y' are: the two
     answers come from different people. With the "same" respondent, to x'|y' as well.
 
+    Parameters
+    ----------
+    first, second
+        Labelled chains, each with one state that is never left.
+    respondents
+        Whose answers they are: "disjoint" or the "same".
+
     >>> from symveil.examples.paper_systems import randomised_response
     >>> from symveil.verification.verify_privacy import verify_privacy
     >>> both = compose(randomised_response(), randomised_response(), respondents="same")

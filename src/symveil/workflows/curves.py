@@ -10,7 +10,7 @@ from pathlib import Path
 
 from symveil.drawing.plots import Curve, draw_curves
 from symveil.errors import ParameterError
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.exponential import Exponential

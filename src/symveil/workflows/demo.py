@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 from symveil.drawing.plots import Curve, draw_curves
 from symveil.drawing.road_map import road_map_svg
 from symveil.examples.road_network import network_coordinates, town, town_trips
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.io.models.model_files import save_model
 from symveil.io.page import figure, page, table
 from symveil.languages.runs import RunLanguage, runs
@@ -21,6 +21,7 @@ from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.models.word import Word, decode
+from symveil.numerics.progress import Steps
 from symveil.numerics.rationals import shown_at_least
 from symveil.privacy.protection import typical_words
 from symveil.workflows.check import check_manifest
@@ -37,8 +38,6 @@ _MAP_STYLE = """
 .maps div { text-align: center; font-size: .85rem; color: var(--soft); }
 .maps svg { width: 100%; height: auto; }
 """
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +82,8 @@ class Demo:
         }
 
 
-def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
+def run_demo(out: Path, *, progress: Steps | None = None) -> Demo:
     """Write the network and the trips, privatise them at three ε, check every release, and report."""
-    tell = progress or _silent
     chain, originals = town(), town_trips()
     model, source = out / "roads.json", out / "trips.csv"
     save_model(chain, model)
@@ -93,7 +91,8 @@ def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
     typical = runs(chain, _TYPICAL_LENGTH)
     rows = []
     for epsilon in EPSILONS:
-        tell(f"privatising at epsilon = {epsilon}")
+        if progress:
+            progress(f"privatising at epsilon = {epsilon}")
         target = out / f"private_trips_epsilon_{epsilon}.csv"
         release = privatize_file(source, target, model=model, epsilon=epsilon)
         promise = release.manifest["guarantee"]
@@ -107,14 +106,11 @@ def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
                 release=release,
             )
         )
-    tell("drawing the report")
+    if progress:
+        progress("drawing the report")
     report = out / "report.html"
     write_text(report, _report(originals, rows, typical, out))
     return Demo(trips=len(originals), streets=len(chain.states), rows=tuple(rows), report=report)
-
-
-def _silent(_: str) -> None:
-    return
 
 
 def _as_csv(sequences: dict[str, tuple[str, ...]]) -> str:
@@ -199,7 +195,7 @@ def _maps(originals: dict[str, tuple[str, ...]], rows: Sequence[DemoRow]) -> str
             cells.append(f"<div>{trip_map(trips_at[name], originals[name])}ε = {row.epsilon}</div>")
     return (
         "<p>Four trips, each with its three private versions. Numbers say in which order streets are driven; streets "
-        f'that differ from the true trip, place by place, are dashed.</p><div class="maps">{"".join(cells)}</div>'
+        f'that differ from the true trip at the same position are dashed.</p><div class="maps">{"".join(cells)}</div>'
     )
 
 

@@ -9,7 +9,7 @@ from symveil.drawing.dot import to_dot
 from symveil.drawing.plots import draw_bars
 from symveil.drawing.svg import to_svg
 from symveil.errors import ParameterError, either
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.language import Language
 from symveil.languages.levenshtein_automaton import levenshtein_automaton

@@ -1,20 +1,90 @@
-"""What a policy achieves for a system, as a report."""
+"""Replace what a system shows: what a policy achieves as a report, and a log of observations through it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from flint import fmpz
 
 from symveil.enforcement.enforcement import Enforcement, Sensitive
 from symveil.errors import TooLargeError
+from symveil.files.atomic import write_files
+from symveil.io.sequences.columns import ColumnOptions
 from symveil.numerics.conversions import rational
+from symveil.workflows.draw import diagram_text
+from symveil.workflows.enforce_log import enforced_log, release_log
+from symveil.workflows.parameters import RunOptions
 
 # a report is to be read: of the substitutes of one string only the likeliest so many are listed
 MOST_SUBSTITUTES_LISTED = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnforcementReport:
+    """What a policy achieves, as a JSON document; the files that were written, and what there is to say."""
+
+    enforcement: Enforcement
+    contents: dict[str, Any]
+    notes: tuple[str, ...]
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form of the contract."""
+        return self.contents
+
+
+def report_enforcement(
+    enforcement: Enforcement,
+    *,
+    log: Path | None = None,
+    out: Path | None = None,
+    columns: ColumnOptions | None = None,
+    run: RunOptions | None = None,
+    system_file: Path | None = None,
+    draw: Path | None = None,
+) -> EnforcementReport:
+    """Tell what a policy achieves; pass a log through it, and draw the automaton of the substitutes.
+
+    Parameters
+    ----------
+    enforcement
+        A policy on a system.
+    log, out
+        A file of observations, and the file of what is shown instead of them: both or neither.
+    columns
+        How the log is read.
+    run, system_file
+        The log is a release by the policy private: how it is released, and where the system was read from.
+    draw
+        A picture to write, `.svg` or `.dot`.
+    """
+    notes: list[str] = []
+    document = enforcement_document(enforcement, notes=notes)
+    files: dict[Path, bytes] = {}
+    if run and system_file and log and out and enforcement.enforceable:
+        release = release_log(
+            enforcement, log, out, columns=columns or ColumnOptions(), run=run, system_file=system_file
+        )
+        document["release"] = release.document()
+        notes += [*release.notes, f"released to {out}; what is promised: {release.manifest_file}"]
+    elif log and out and enforcement.enforceable:
+        files[out], count = enforced_log(enforcement, log, out, columns)
+        notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
+    if draw and enforcement.enforceable:
+        files[draw] = diagram_text(enforcement.to_diagram(), draw).encode()
+        notes.append(f"wrote {draw}")
+    write_files(files)
+    if document["posterior_of_secret"] == 1:
+        silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""
+        notes.append(
+            "an observer who knows the policy can be sure of a visited secret after something that is shown (its "
+            f"posterior probability is 1){silent}"
+        )
+    return EnforcementReport(enforcement=enforcement, contents=document, notes=tuple(notes))
 
 
 def enforcement_document(enforcement: Enforcement, *, notes: list[str] | None = None) -> dict[str, Any]:

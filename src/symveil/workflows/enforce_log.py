@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from symveil.enforcement.enforcement import Enforcement
+from symveil.engines.promise import Release
 from symveil.errors import FileError, ParameterError, WordError, either
 from symveil.io.manifest import model_digest
 from symveil.io.reading import suffix
@@ -24,9 +25,8 @@ from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.io.sequences.word_lists import read_sequences
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.workflows.parameters import RunOptions
 from symveil.workflows.privatize_file import FileRelease, release_file
-from symveil.workflows.releasing.parameters import RunOptions
-from symveil.workflows.releasing.promise import Release
 
 LOG_SUFFIXES = (".csv", ".tsv", ".jsonl")
 """What is written where the log has another format."""
@@ -108,11 +108,11 @@ def _in_its_form(enforcement: Enforcement, source: Path, out: Path, options: Col
     content = io.BytesIO()
     writer = log.writer(content, packed=out.name.lower().endswith(".gz"))
     for batch in batches:
-        place = batch.schema.get_field_index(SYMBOLS)
+        index = batch.schema.get_field_index(SYMBOLS)
         column = pa.array([list(next(shown)) for _ in range(len(batch))], type=pa.list_(pa.string()))
-        if pa.types.is_integer(batch.column(place).type.value_type):
-            column = column.cast(pa.list_(batch.column(place).type.value_type))
-        writer.write(batch.set_column(place, SYMBOLS, column))
+        if pa.types.is_integer(batch.column(index).type.value_type):
+            column = column.cast(pa.list_(batch.column(index).type.value_type))
+        writer.write(batch.set_column(index, SYMBOLS, column))
     writer.close()
     return content.getvalue(), len(observations)
 
@@ -126,8 +126,10 @@ def _in_one_column(enforcement: Enforcement, source: Path, out: Path, options: C
     as_lists = out.suffix.lower() == ".jsonl"
     if not as_lists:
         _require_separable(enforcement, between)
-    columns = {"sequence": options.sequence, "separator": options.separator, "identifier": options.identifier}
-    with closing(read_sequences(source, **columns)) as rows:
+    named = read_sequences(
+        source, sequence=options.sequence, separator=options.separator, identifier=options.identifier
+    )
+    with closing(named) as rows:
         shown = _released(enforcement, source, list(rows))
     text = io.StringIO()
     if as_lists:

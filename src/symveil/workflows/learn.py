@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from symveil.errors import FileError, InputError, ParameterError, TooLargeError, WordError
 from symveil.io.models.model_files import load_word_model, save_model
@@ -57,12 +58,20 @@ def learn_chain(
 ) -> MarkovChain:
     """The chain whose probabilities are the relative frequencies of the moves in `sequences`.
 
-    `smooth` is added to the count of every allowed move: those of `graph` where one is given (then
-    an observed move outside it is refused), else those between any two symbols. States are those of
-    the graph, the symbols of `alphabet`, or, sorted, the symbols that occur. A state that is never
-    left is a dead end.
+    A state that is never left is a dead end. A chain learned from private sequences is itself a release of them:
+    nothing here makes it private.
 
-    A chain learned from private sequences is itself a release of them: nothing here makes it private.
+    Parameters
+    ----------
+    sequences
+        The words, whose symbols are strings; `read_sequences` reads them from a file.
+    smooth
+        What is added to the count of every allowed move.
+    graph
+        Its moves are the allowed ones (an observed move outside it is refused), and its states the states; without
+        one, all moves between two symbols are allowed.
+    alphabet
+        The states, where there is no graph; by default the symbols that occur, sorted.
 
     >>> learn_chain(["abab", "abb"]).transitions
     (('a', 'b', Fraction(1, 1)), ('b', 'a', Fraction(1, 2)), ('b', 'b', Fraction(1, 2)))
@@ -97,12 +106,12 @@ def _count(
     for number, sequence in enumerate(sequences, start=1):
         symbols = _symbols(sequence, number)
         if known is not None and not known.issuperset(symbols):
-            position = next(place for place, symbol in enumerate(symbols, start=1) if symbol not in known)
+            position = next(index for index, symbol in enumerate(symbols, start=1) if symbol not in known)
             what = "symbols of the alphabet" if moves is None else "symbols that are states of the graph"
             raise _refusal(number, position, what)
         observed = list(pairwise(symbols))
         if allowed is not None and not allowed.issuperset(observed):
-            position = next(place for place, move in enumerate(observed, start=2) if move not in allowed)
+            position = next(index for index, move in enumerate(observed, start=2) if move not in allowed)
             raise _refusal(number, position, "moves that the graph allows")
         seen.update(symbols)
         counts.update(observed)
@@ -151,11 +160,11 @@ def _add(
 
 
 def _chain(counts: dict[Move, int | Fraction], states: tuple[str, ...]) -> MarkovChain:
-    place = {state: index for index, state in enumerate(states)}
+    index = {state: number for number, state in enumerate(states)}
     totals: Counter[str] = Counter()
     for (source, _), count in counts.items():
         totals[source] += count  # type: ignore[assignment]  # a Counter adds fractions as well
-    rows = sorted(counts.items(), key=lambda item: (place[item[0][0]], place[item[0][1]]))
+    rows = sorted(counts.items(), key=lambda item: (index[item[0][0]], index[item[0][1]]))
     return MarkovChain(
         states=states,
         transitions=tuple((source, target, Fraction(count) / totals[source]) for (source, target), count in rows),
@@ -163,21 +172,14 @@ def _chain(counts: dict[Move, int | Fraction], states: tuple[str, ...]) -> Marko
 
 
 def learn_file(
-    path: str | Path,
-    out: str | Path,
-    *,
-    smooth: Number = 0,
-    graph: str | Path | None = None,
-    sequence: str | None = None,
-    separator: str | None = None,
-    identifier: str | None = None,
+    path: str | Path, out: str | Path, *, smooth: Number = 0, graph: str | Path | None = None, **reading: Any
 ) -> Learned:
-    """Learn a chain from a file of sequences and write it as a model file; see `read_sequences`."""
+    """Learn a chain from a file of sequences and write it as a model file; `reading` as `read_sequences` takes it."""
     source, target = Path(path), Path(out)
     if target.exists() and source.exists() and target.samefile(source):
         raise FileError(str(target), expected="another file than the sequences", found="the same")
     feasible = None if graph is None else _load_graph(Path(graph))
-    with closing(read_sequences(source, sequence=sequence, separator=separator, identifier=identifier)) as sequences:
+    with closing(read_sequences(source, **reading)) as sequences:
         try:
             chain = learn_chain(sequences, smooth=smooth, graph=feasible)
         except WordError as error:

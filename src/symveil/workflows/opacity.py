@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError, ParameterError, TooLargeError
+from symveil.files.atomic import write_files
 from symveil.io.models.model_files import load_model
-from symveil.languages.observation import Observed, Progress
+from symveil.languages.observation import ExplorationProgress, Observed, observer
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numerics.rationals import Number, at_least
 from symveil.verification.opacity.notions import read_question, read_threshold
 from symveil.verification.opacity.verify import OpacityVerdict, verdict_on
-from symveil.verification.opacity.violation import ViolationProbability, read_within, violation_on
+from symveil.verification.opacity.violation import ViolationProbability, read_within, shown_within, violation_on
+from symveil.workflows.draw import diagram_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,15 @@ def _remarks(system: PartiallyObserved, path: str | Path) -> list[str]:
     return [f"{path}: warning: no run reaches the secret state{'' if len(unreached) == 1 else 's'} {shown}"]
 
 
+def draw_system(system: PartiallyObserved, path: Path | None, observer_path: Path | None = None) -> list[Path]:
+    """Draw a system and its observer, each where a file is named for it (`.svg`, `.dot`); which files were written."""
+    texts = {} if path is None else {path: diagram_text(system.to_diagram(), path)}
+    if observer_path is not None:
+        texts[observer_path] = diagram_text(observer(system).to_diagram(), observer_path)
+    write_files({path: text.encode() for path, text in texts.items()})
+    return list(texts)
+
+
 def judge_opacity(
     system: PartiallyObserved | Observed,
     k: int | float | str = 0,
@@ -95,7 +105,7 @@ def judge_opacity(
     within: int | None = None,
     exact: bool | None = None,
     notes: list[str] | None = None,
-    progress: Progress | None = None,
+    progress: ExplorationProgress | None = None,
 ) -> OpacityReport:
     """Verify a system and compute the probability of a violation; θ accepts violations less probable than that.
 
@@ -125,30 +135,7 @@ def judge_opacity(
                 raise
             if notes is not None:
                 notes.append(f"the probability of a violation was not computed: {error}")
-    if within is not None and verdict.witness is not None and not _fits(observed, verdict.witness, within):
+    if within is not None and verdict.witness is not None and not shown_within(observed, verdict.witness, within):
         # what happens later is not asked for; another violation may fit, and the probability says so
         verdict = replace(verdict, witness=None, exposed_after=None, estimate=None)
     return OpacityReport(verdict=verdict, violation=violation, theta=threshold)
-
-
-def _fits(observed: Observed, witness: tuple[str, ...], within: int) -> bool:
-    """Whether a run can show `witness` in so many events, unobservable ones included."""
-    system = observed.stochastic
-    moves: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for source, event, target in system.moves:
-        moves[source].append((event, target))
-    reached = {(system.initial, 0)}
-    for _ in range(within + 1):
-        if any(shown == len(witness) for _, shown in reached):
-            return True
-        following = set(reached)
-        for state, shown in reached:
-            for event, target in moves[state]:
-                if event not in observed.event_number:
-                    following.add((target, shown))
-                elif shown < len(witness) and event == witness[shown]:
-                    following.add((target, shown + 1))
-        if following == reached:
-            return False
-        reached = following
-    return False

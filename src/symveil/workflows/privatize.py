@@ -7,6 +7,7 @@ from typing import Unpack
 
 import numpy as np
 
+from symveil.engines.promise import Release
 from symveil.errors import WordError
 from symveil.languages.graph import NOT_ACCEPTED, Model
 from symveil.languages.language import Language, refusal
@@ -14,8 +15,7 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, decode, encode_many, split_words
 from symveil.randomness import BitSource, system_bits
-from symveil.workflows.releasing.parameters import ChoiceParameters, check_names, described_choice, shows_fields
-from symveil.workflows.releasing.promise import Release
+from symveil.workflows.parameters import ChoiceParameters, check_names, described_choice, shows_fields
 
 
 @shows_fields(MechanismChoice, types=ChoiceParameters, first=("alphabet", "model", "epsilon"))

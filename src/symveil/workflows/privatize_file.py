@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack, cast
 
+from symveil import __version__
+from symveil.engines.job import Job
+from symveil.engines.local import LocalJob
+from symveil.engines.promise import Release, manifest, parameters, price
+from symveil.engines.protocol import Finished, Protocol
+from symveil.engines.settings import Settings, made_by, spelled_columns, worked_out
 from symveil.errors import ParameterError
 from symveil.io.formulas import Apostrophes
 from symveil.io.manifest import manifest_path
@@ -18,10 +24,9 @@ from symveil.languages.graph import Model
 from symveil.ledger.store import Database
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
+from symveil.numerics.progress import FileProgress as Progress
 from symveil.numerics.rationals import spelled
-from symveil.workflows.releasing.job import Job, Progress
-from symveil.workflows.releasing.local_job import LocalJob
-from symveil.workflows.releasing.parameters import (
+from symveil.workflows.parameters import (
     FileParameters,
     RunOptions,
     check_names,
@@ -29,9 +34,6 @@ from symveil.workflows.releasing.parameters import (
     described_choice,
     shows_fields,
 )
-from symveil.workflows.releasing.promise import Release, manifest, parameters, price
-from symveil.workflows.releasing.protocol import Finished, Protocol
-from symveil.workflows.releasing.settings import Settings, made_by, spelled_columns, worked_out
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,15 +51,15 @@ class FileRelease:
 
     def document(self) -> dict[str, object]:
         """The JSON form: the manifest, and where it and the output are."""
-        told: dict[str, object] = {
+        document: dict[str, object] = {
             **self.manifest,
             "out": str(self.out),
             "manifest": str(self.manifest_file),
             "already_done": self.already_done,
         }
         if self.true_error is not None:
-            told["unsafe_true_error"] = self.true_error
-        return told
+            document["unsafe_true_error"] = self.true_error
+        return document
 
 
 @shows_fields(MechanismChoice, ColumnOptions, RunOptions, types=FileParameters, first=("epsilon", "alphabet", "model"))
@@ -141,7 +143,7 @@ def release_file(
         job=job,
         target=target,
         manifest_text=lambda name, written: manifest(
-            release, job, name, written, model_file=model_file, charged=run.ledger is not None
+            release, job, name, written, version=__version__, model_file=model_file, charged=run.ledger is not None
         ).text(),
         settings=Settings(
             asked=parameters(
@@ -152,7 +154,7 @@ def release_file(
                 # only where it is asked for: the parameters of other releases stay what they were
                 **({"spreadsheet_safe": True} if run.spreadsheet_safe else {}),
             ),
-            made_by=made_by(engine=run.engine, facts=job.facts),
+            made_by=made_by(version=__version__, engine=run.engine, facts=job.facts),
         ),
         worked_out=lambda job: worked_out(release.mechanism, job.lengths),
         release_id=run.release_id,
@@ -184,9 +186,12 @@ def _job(
 ) -> Job:
     """The input, the output, and the engine between them."""
     if run.engine == "spark":
-        # imported when asked for: it needs pyspark, and starting a JVM takes its time
-        from symveil.workflows.releasing.spark_job import SparkJob  # noqa: PLC0415
-
+        try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
+            from symveil.engines.spark_job import SparkJob  # noqa: PLC0415
+        except ModuleNotFoundError:
+            raise ParameterError(
+                "engine", expected="pyspark to be installed for spark (pip install symveil[spark])", found="none"
+            ) from None
         return SparkJob(source, target, columns, release.mechanism, on_unknown=run.on_unknown, master=run.master)
     apostrophes: Apostrophes = "written" if run.spreadsheet_safe else "none"
     file = open_sequences(source, columns, longest=run.longest, most_times=run.gzip_ratio, apostrophes=apostrophes)

@@ -16,7 +16,7 @@ _MOST_RELEASES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class WordRelease:
     """Private words, the guarantee of each, and what all of them cost together."""
 
     released: tuple[Word, ...]
@@ -32,7 +32,7 @@ class Release:
         }
 
 
-def release_word(word: Word, mechanism: Mechanism, *, count: int = 1) -> Release:
+def release_word(word: Word, mechanism: Mechanism, *, count: int = 1) -> WordRelease:
     """`count` private versions of `word`. They are about one person, so their costs add up.
 
     >>> import symveil as sv
@@ -48,4 +48,4 @@ def release_word(word: Word, mechanism: Mechanism, *, count: int = 1) -> Release
     # Basic composition. A mechanism that loses more than its nominal ε is charged what it loses.
     guarantee = mechanism.guarantee
     total = math.inf if guarantee.loss is None else at_least(max(mechanism.epsilon, guarantee.loss) * count)
-    return Release(released=tuple(released), guarantee=guarantee, total_epsilon=total)
+    return WordRelease(released=tuple(released), guarantee=guarantee, total_epsilon=total)

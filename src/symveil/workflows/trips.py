@@ -69,7 +69,7 @@ def _judged(chain: MarkovChain, trip: Word, released: Word) -> ReleasedTrip:
 
 
 def require_coordinates(chain: AnyModel, roads: dict[str, Road]) -> dict[str, Road]:
-    """The roads of a model, all of them with a place."""
+    """The roads of a model, all of them with coordinates."""
     states = getattr(chain, "states", ())
     missing = [state for state in states if state not in roads]
     if missing:

@@ -1,13 +1,12 @@
-"""Verifying the privacy of a chain: one verdict, a δ(ε) curve, the smallest ε for a δ."""
+"""Verifying the privacy of a chain: a δ(ε) curve, as a picture and as numbers."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +14,17 @@ from symveil.drawing.curves import Band, Curve
 from symveil.drawing.plots import draw_curves
 from symveil.drawing.svg_plots import curves_svg
 from symveil.errors import ParameterError
-from symveil.io.files import write_text
-from symveil.models.labelled_chain import LabelledChain, Pair
-from symveil.numerics.conversions import float_at_least, float_at_most
+from symveil.files.atomic import write_text
+from symveil.models.labelled_chain import LabelledChain
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.release_chain import ReleaseChain
 from symveil.verification.privacy_verdict import PrivacyVerdict
-from symveil.verification.verify_privacy import read_share, verify_privacy
+from symveil.verification.verify_privacy import verify_privacy
 
 CURVE_SUFFIXES = (".png", ".svg", ".json")
 _MOST_POINTS = 1000
-_LARGEST_EXPONENT = 27
+_CURVE_POINTS = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +92,19 @@ def privacy_curve(
 ) -> PrivacyCurve:
     """A verdict for each α, or for each ε. `options` are those of `verify_privacy`.
 
+    Parameters
+    ----------
+    chain
+        A labelled chain, or a mechanism's release chain.
+    alphas
+        e^ε of each point, 1 or more.
+    epsilons
+        ε of each point instead.
+    progress
+        Called with how many points are done, and of how many.
+    **options
+        Those of `verify_privacy`, such as `pairs`, `nodes` or `symmetric`.
+
     >>> from symveil.examples.paper_systems import pin_checker
     >>> curve = privacy_curve(pin_checker(), alphas=[1, "6/5"])
     >>> [str(verdict.delta.upper) for verdict in curve.verdicts]
@@ -114,102 +125,24 @@ def privacy_curve(
     return PrivacyCurve(tuple(verdicts))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SmallestEpsilon:
-    """The smallest ε at which δ is at most the given one: proved above `lower` and at most `upper`.
+def privacy_curve_up_to(
+    chain: LabelledChain | ReleaseChain, alpha: Fraction, *, progress: Progress | None = None, **options: Any
+) -> PrivacyCurve:
+    """The curve from ε = 0 to ln α at points that are evenly spaced in ε, but for rounding.
 
-    `lower` is None where no ε is refuted (δ is small enough at ε = 0 already); `upper` is None where
-    none was proved.
+    Parameters
+    ----------
+    chain
+        A labelled chain, or a mechanism's release chain.
+    alpha
+        e^ε of the last point, above 1.
+    progress
+        Called with how many points are done, and of how many.
+    **options
+        Those of `verify_privacy`.
     """
-
-    delta: Fraction
-    lower: Fraction | None
-    upper: Fraction | None
-
-    def document(self) -> dict[str, object]:
-        """As JSON."""
-        return {
-            "delta": float(self.delta),
-            "epsilon": {
-                "lower": 0.0 if self.lower is None else float_at_most(self.lower),
-                "upper": None if self.upper is None else float_at_least(self.upper),
-            },
-        }
-
-
-def smallest_epsilon(
-    chain: LabelledChain | ReleaseChain,
-    *,
-    delta: Number,
-    precision: Number = Fraction(1, 1000),
-    pairs: Iterable[Pair] | None = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> SmallestEpsilon:
-    """The smallest ε for a δ, to within `precision`, by bisection on proved answers only.
-
-    An ε whose bracket does not decide the question is neither above nor below; then the answer is wider
-    than `precision`.
-
-    >>> from symveil.examples.paper_systems import pin_checker
-    >>> found = smallest_epsilon(pin_checker(), delta=0)
-    >>> float(found.lower) <= 0.240292 <= float(found.upper)          # ln(2809/2209)
-    True
-    """
-    wanted = read_share(delta, name="delta")
-    step = exact(precision, name="precision")
-    if step <= 0:
-        raise ParameterError("precision", expected="a number above 0 such as 0.001", found=precision)
-    asked = list((chain.chain if isinstance(chain, ReleaseChain) else chain).pairs(pairs))
-    answer = partial(_answer, chain, wanted, asked, options)
-    if answer(Fraction(0)):
-        return SmallestEpsilon(delta=wanted, lower=None, upper=Fraction(0))
-    refuted, proved = _first_proved(answer)
-    if proved is None:
-        return SmallestEpsilon(delta=wanted, lower=refuted, upper=None)
-    # one bisection for where the answer stops being a proved no, one for where it starts being a proved yes
-    rounds = max(1, math.ceil(math.log2(max(2.0, float((proved - refuted) / step)))))
-    for wanted_answer in (False, True):
-        low, high = refuted, proved
-        for number in range(rounds):
-            middle = (low + high) / 2
-            found = answer(middle)
-            if found is False:
-                refuted = max(refuted, middle)
-            elif found:
-                proved = min(proved, middle)
-            # what is undecided counts as a yes first, and as a no then
-            below = found is False if wanted_answer is False else not found
-            low, high = (middle, high) if below else (low, middle)
-            if progress:
-                progress(rounds * wanted_answer + number + 1, 2 * rounds)
-        if proved - refuted <= step:
-            break
-    return SmallestEpsilon(delta=wanted, lower=refuted, upper=proved)
-
-
-def _answer(
-    chain: LabelledChain | ReleaseChain, delta: Fraction, pairs: list[Pair], options: dict[str, Any], epsilon: Fraction
-) -> bool | None:
-    """Whether δ holds at ε: asked with the usual bracket first, and with a narrow one where that is undecided."""
-    point: dict[str, Any] = {"alpha": 1} if epsilon == 0 else {"epsilon": epsilon}
-    for width in (Fraction(1, 10**4), Fraction(1, 10**8)):
-        asked: dict[str, Any] = {"width": width, **options, **point}
-        holds = verify_privacy(chain, delta=delta, pairs=pairs, symmetric=False, **asked).holds
-        if holds is not None:
-            return holds
-    return None
-
-
-def _first_proved(answer: Callable[[Fraction], bool | None]) -> tuple[Fraction, Fraction | None]:
-    """The largest ε refuted and the first one proved, doubling from 1/16."""
-    refuted, guess = Fraction(0), Fraction(1, 16)
-    while True:
-        found = answer(guess)
-        if found:
-            return refuted, guess
-        if found is False:
-            refuted = guess
-        if guess == _LARGEST_EXPONENT:
-            return refuted, None
-        guess = min(2 * guess, Fraction(_LARGEST_EXPONENT))
+    # rationals with short denominators: then most values are exact
+    span, steps = math.log(alpha), range(1, _CURVE_POINTS - 1)
+    inner = [Fraction(math.exp(span * step / (_CURVE_POINTS - 1))).limit_denominator(1000) for step in steps]
+    alphas = sorted({Fraction(1), *(point for point in inner if 1 < point < alpha), alpha})
+    return privacy_curve(chain, alphas=alphas, progress=progress, **options)

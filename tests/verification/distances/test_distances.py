@@ -16,7 +16,7 @@ from symveil.verification.distances import flows, simplex
 from symveil.verification.distances.distances import Distances, skewed_distances
 from symveil.verification.distances.symmetric import symmetric_distances
 from symveil.verification.distances.tables import ChainTable
-from symveil.verification.distances.upper_bounds import upper_bound
+from symveil.verification.distances.upper_bounds import lifting_bound
 
 from . import oracle
 from .chains import ALPHAS, labelled_chains, lumping_case, rare_event, relay_case
@@ -209,7 +209,7 @@ def test_chances_too_small_for_floats(digits: int, alpha: Fraction) -> None:
         bounded = skewed_distances(table, alpha, relays=relays, exactness="never")
         assert bounded.value(s, t) >= chance
         for distances in (found, bounded):
-            bound = upper_bound(distances, relays=relays)
+            bound = lifting_bound(distances, relays=relays)
             assert fraction(bound({s: fmpq(1)}, {t: fmpq(1)})) >= chance
             assert fraction(bound(dict(table.row(s)), dict(table.row(t)))) >= chance
     both = symmetric_distances(table, alpha)

@@ -33,15 +33,15 @@ def numbered_lines(path: Path, *, what: str) -> Generator[tuple[int, str]]:
             yield number, line.rstrip("\r\n")
 
 
-def split_cells(line: str, fits: Callable[[list[str]], bool], *, form: str, place: str) -> list[str]:
+def split_cells(line: str, fits: Callable[[list[str]], bool], *, form: str, where: str) -> list[str]:
     """The cells of a line, split at tabs or at blanks, whichever fits; `form` is what messages call the right form.
 
     >>> def three(cells): return len(cells) == 3
-    >>> split_cells("go  idle\\t1", three, form="three cells", place="line 4")
+    >>> split_cells("go  idle\\t1", three, form="three cells", where="line 4")
     ['go', 'idle', '1']
-    >>> split_cells("go\\tidle and waiting\\t1", three, form="three cells", place="line 4")
+    >>> split_cells("go\\tidle and waiting\\t1", three, form="three cells", where="line 4")
     ['go', 'idle and waiting', '1']
-    >>> split_cells("go idle", three, form="three cells", place="line 4")
+    >>> split_cells("go idle", three, form="three cells", where="line 4")
     Traceback (most recent call last):
     symveil.errors.ModelError: line 4: expected three cells, found 'go idle'
     """
@@ -50,10 +50,10 @@ def split_cells(line: str, fits: Callable[[list[str]], bool], *, form: str, plac
     if "\t" not in line or at_tabs == at_blanks or not fits(at_tabs):
         if fits(at_blanks):
             return at_blanks
-        raise ModelError(place, expected=form, found=shown(line.strip()))
+        raise ModelError(where, expected=form, found=shown(line.strip()))
     if fits(at_blanks):
         raise ModelError(
-            place,
+            where,
             expected=f"{form}, with tabs between the cells or with blanks",
             found="both, which can be read in two ways",
         )

@@ -1,8 +1,8 @@
 """Where roads lie: a CSV file with a row for each state of a model, its place or its two ends.
 
-Columns: the state (`state`, `link_id`, `id` or `name`) and either two coordinates (`x`, `y` or `lon`, `lat`) or
-four (`x1`, `y1`, `x2`, `y2` or `u_lon`, `u_lat`, `v_lon`, `v_lat`). Degrees are laid out flat: longitudes are
-shortened by the cosine of the middle latitude, which is right within a city.
+Columns: the state (`symbol`, `state`, `link_id`, `id` or `name`) and either two coordinates (`x`, `y` or `lon`,
+`lat`) or four (`x1`, `y1`, `x2`, `y2` or `u_lon`, `u_lat`, `v_lon`, `v_lat`). Degrees are laid out flat: longitudes
+are shortened by the cosine of the middle latitude, which is right within a city.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from symveil.drawing.road_map import Road
 from symveil.errors import FileError
 from symveil.io.reading import csv_rows
 
-_STATE = ("state", "link_id", "id", "name")
+NAMES = ("symbol", "state", "link_id", "id", "name")
+"""Columns that may name the symbol of a row, the first that is there."""
 _PLACES = (
     ("x1", "y1", "x2", "y2"),
     ("u_lon", "u_lat", "v_lon", "v_lat"),
@@ -59,15 +60,16 @@ def read_coordinates(path: str | Path) -> dict[str, Road]:
 
 def _columns(file: Path, header: list[str]) -> tuple[int, list[int], bool]:
     names = [name.strip().lower() for name in header]
-    state = next((names.index(name) for name in _STATE if name in names), None)
-    found = next((place for place in _PLACES if all(name in names for name in place)), None)
-    if state is None or found is None:
+    state = next((names.index(name) for name in NAMES if name in names), None)
+    chosen = next((columns for columns in _PLACES if all(name in names for name in columns)), None)
+    if state is None or chosen is None:
         raise FileError(
             str(file),
-            expected="a column state (or link_id, id, name) and columns x,y or x1,y1,x2,y2 (or lon,lat; u_lon,u_lat,…)",
+            expected="a column state (or symbol, link_id, id, name) and columns x,y or x1,y1,x2,y2 (or lon,lat; "
+            "u_lon,u_lat,…)",
             found=f"{len(names)} other columns",
         )
-    return state, [names.index(name) for name in found], found[0].endswith("lon")
+    return state, [names.index(name) for name in chosen], chosen[0].endswith("lon")
 
 
 def _flattened(roads: dict[str, Road]) -> dict[str, Road]:

@@ -35,15 +35,7 @@ _END = "the end of the file"
 
 
 def read_dot_file(path: Path, *, notes: list[str] | None = None) -> MarkovChain:
-    """The chain in a DOT file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    notes
-        Is told what was assumed or left out.
-    """
+    """The chain in a DOT file; `notes` gets a sentence for what was assumed or left out."""
     graph = parse_dot(read_text(path, what="DOT file", at_most=_LARGEST_FILE), where=str(path))
     if graph.others and notes is not None:
         notes.append("there are several graphs: the first one was read")
@@ -79,14 +71,7 @@ class DotGraph:
 
 
 def parse_dot(text: str, *, where: str) -> DotGraph:
-    """The first graph in a DOT text.
-
-    Parameters
-    ----------
-    text
-        The DOT text.
-    where
-        What messages call it.
+    """The first graph in a DOT text, which messages call `where`.
 
     >>> graph = parse_dot('digraph { edge [weight=2]; a -> {b c}; subgraph { b:n -> "a" [weight=1] } }', where="x.dot")
     >>> graph.edges
@@ -135,11 +120,11 @@ class _Parser:
             self._at = self._end_of_markup(at)
             self.token, self.is_name = text[at : self._at], True
         else:
-            found = _TOKEN.match(text, at)
-            if first and found is None:
+            match = _TOKEN.match(text, at)
+            if first and match is None:
                 raise self._error("DOT", shown(first), at)
-            self.token = found[0] if found else ""
-            self._at, self.is_name = at + len(self.token), found is not None and found.lastgroup == "name"
+            self.token = match[0] if match else ""
+            self._at, self.is_name = at + len(self.token), match is not None and match.lastgroup == "name"
 
     def _end_of_markup(self, at: int) -> int:
         depth = 0
@@ -175,14 +160,14 @@ class _Parser:
         """A name, or pieces in quotes with + between them."""
         if not (self.is_name or self.is_quoted):
             raise self._error(expected)
-        found, quoted = [self.token], self.is_quoted
+        pieces, quoted = [self.token], self.is_quoted
         self._next()
         while quoted and self._take("+"):
             if not self.is_quoted:
                 raise self._error("a text in quotes after +")
-            found.append(self.token)
+            pieces.append(self.token)
             self._next()
-        return "".join(found)
+        return "".join(pieces)
 
     # --- the grammar ---------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""GraphML files by way of networkx: only through `late_readers`, because it is optional."""
+"""GraphML files by way of networkx: imported when a file asks for it, because networkx is optional."""
 
 from __future__ import annotations
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from symveil.errors import FileError
-from symveil.io.files import write_text
-from symveil.io.late_readers import graph_reader
+from symveil.files.atomic import write_text
 from symveil.io.models.dot_files import DOT_SUFFIXES, read_dot_file
-from symveil.io.models.fsm_files import read_fsm
 from symveil.io.models.model_json import model_text, parse_model
-from symveil.io.models.pfa_files import read_pfa
 from symveil.io.models.prism_explicit import LABEL_SUFFIX, read_prism
 from symveil.io.models.prism_explicit import SUFFIX as PRISM_SUFFIX
+from symveil.io.models.state_blocks import read_fsm, read_pfa
 from symveil.io.models.stoc_files import read_stoc
 from symveil.io.models.transition_tables import TABLE_SUFFIXES, read_transition_table
 from symveil.io.reading import read_text, suffix
@@ -29,10 +27,15 @@ _LARGEST_FILE = 256 * 1024 * 1024
 def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
     """The model in a file.
 
-    The name says the format: GraphML (`.graphml`) through networkx, DOT (`.dot`, `.gv`), transition tables
-    (`.csv`, `.tsv`, `.parquet`), partially observed systems of UMDES, DESUMA and VEiP (`.fsm`, `.stoc`, `.pfa`),
-    PRISM's explicit chains (`.tra`, with the labels in a `.lab` file beside it), and symveil's own JSON for
-    everything else; each also gzipped. Where something was assumed or rounded, a sentence is appended to `notes`.
+    Parameters
+    ----------
+    path
+        The file, whose name says the format: GraphML (`.graphml`) through networkx, DOT (`.dot`, `.gv`), transition
+        tables (`.csv`, `.tsv`, `.parquet`), partially observed systems of UMDES, DESUMA and VEiP (`.fsm`, `.stoc`,
+        `.pfa`), PRISM's explicit chains (`.tra`, with the labels in a `.lab` file beside it), and symveil's own JSON
+        for everything else; each also gzipped.
+    notes
+        Gets a sentence for everything that was assumed or rounded.
 
     >>> import tempfile
     >>> from symveil.models.automaton import TransitionSystem
@@ -51,7 +54,7 @@ def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
     elif kind in DOT_SUFFIXES:
         model = read_dot_file(file, notes=said)
     elif kind == GRAPHML_SUFFIX:
-        model = graph_reader(file).read_graph_file(file, notes=said)
+        model = _read_graphml(file, said)
     elif kind in _SYSTEM_READERS:
         model = _SYSTEM_READERS[kind](file, notes=said)
     elif kind in (PRISM_SUFFIX, LABEL_SUFFIX):
@@ -61,6 +64,15 @@ def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
     if notes is not None:
         notes.extend(f"{file}: {note}" for note in said)
     return model
+
+
+def _read_graphml(file: Path, notes: list[str]) -> AnyModel:
+    try:
+        from symveil.io.models.graph_files import read_graph_file  # noqa: PLC0415 - networkx is optional, and heavy
+    except ModuleNotFoundError as error:
+        install = f"{error.name} to be installed (pip install symveil[formats]), which reads this format"
+        raise FileError(str(file), expected=install, found="none") from None
+    return read_graph_file(file, notes=notes)
 
 
 def load_word_model(path: str | Path, *, notes: list[str] | None = None) -> Model:
@@ -103,6 +115,13 @@ def _transitions_of(file: Path) -> Path:
 
 def save_model(model: AnyModel, path: str | Path) -> None:
     """Write a model as JSON, in one step: whole or not at all. Probabilities stay exact.
+
+    Parameters
+    ----------
+    model
+        Any model.
+    path
+        The file; one of that name is replaced.
 
     >>> import symveil as sv
     >>> import tempfile

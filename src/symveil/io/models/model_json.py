@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from symveil.errors import ModelError
-from symveil.io.json_text import Numeral, described, parse_json, place, read_members, require, require_keys
+from symveil.io.json_text import Numeral, described, member_path, parse_json, read_members, require, require_keys
 from symveil.io.models.places import placed
 from symveil.languages.graph import AnyModel
 from symveil.models.automaton import Automaton, TransitionSystem
@@ -120,7 +120,7 @@ def _read_labelled_chain(members: dict[str, object], root: str, notes: list[str]
     labels = read_members(members["labels"], where=where, expected="an object {state: label}")
     return LabelledChain.from_transitions(
         _rows(members, root, (_name, _name, _probability), "[state, state, probability]"),
-        labels={state: _name(label, place(where, state)) for state, label in labels.items()},
+        labels={state: _name(label, member_path(where, state)) for state, label in labels.items()},
         related=_pairs(members["related"], f"{root}.related") if "related" in members else (),
         states=_names(members, "states", root) if "states" in members else None,
         notes=notes,

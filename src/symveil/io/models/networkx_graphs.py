@@ -22,8 +22,17 @@ def from_networkx(graph: Any, *, initial: str | None = None, notes: list[str] | 
     """The Markov chain on a graph's nodes; a node's name is its `str`.
 
     Where edges have a `probability`, those of a node sum to 1; where they have a `weight`, weights
-    are normalised; else every move is equally likely, and `notes` is told so. An undirected edge
-    goes both ways; parallel edges are one, with the sum of their probabilities or weights.
+    are normalised; else every move is equally likely. An undirected edge goes both ways; parallel
+    edges are one, with the sum of their probabilities or weights.
+
+    Parameters
+    ----------
+    graph
+        A networkx graph.
+    initial
+        The state to start in, if there is one.
+    notes
+        Gets a sentence for everything that was assumed.
 
     >>> import networkx as nx
     >>> from_networkx(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "b")]))
@@ -47,20 +56,7 @@ def graph_chain(
     initial: str | None = None,
     notes: list[str] | None = None,
 ) -> MarkovChain:
-    """The chain on a graph that is given by its nodes and edges, as `from_networkx` says.
-
-    Parameters
-    ----------
-    nodes
-        The names of the nodes, each once.
-    edges
-        From, to, and what is said of the edge.
-    directed
-        Whether an edge goes one way only.
-    initial
-        The state to start in, if there is one.
-    notes
-        Is told what was assumed.
+    """The chain on a graph that is given by its nodes and edges (from, to, attributes), as `from_networkx` says.
 
     >>> graph_chain(["a", "b"], [("a", "b", {}), ("b", "b", {})], directed=True)
     MarkovChain(2 states, 2 transitions)

@@ -59,9 +59,7 @@ def _beside(path: Path) -> Path:
 
 def _numbered(path: Path, *, what: str) -> Iterator[tuple[int, str]]:
     with closing(read_lines(path, what=what)) as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield number, line.strip()
+        yield from ((number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def _read_transitions(path: Path) -> tuple[int, list[tuple[str, str, str]], list[int]]:
@@ -123,11 +121,11 @@ def _read_labels(path: Path, count: int) -> tuple[dict[str, str], set[str]]:
 
 def _declared(header: str, *, where: str) -> dict[int, str]:
     """The names of the labels by their codes: each code once, each name once."""
-    found = [(int(code), name) for code, name in _DECLARED.findall(header)]
-    if not found or _DECLARED.sub("", header).strip():
+    labels = [(int(code), name) for code, name in _DECLARED.findall(header)]
+    if not labels or _DECLARED.sub("", header).strip():
         raise FileError(where, expected='labels such as 0="init" 1="heads"', found=repr(header[:40]))
     names: dict[int, str] = {}
-    for code, name in found:
+    for code, name in labels:
         if code in names:
             raise FileError(where, expected="each label number once", found=f"{code} twice")
         if name in names.values():

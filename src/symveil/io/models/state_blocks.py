@@ -24,6 +24,7 @@ from symveil.errors import FileError, ModelError
 from symveil.io.models.blank_separated import is_number, numbered_lines, split_cells
 from symveil.io.models.places import placed, row_place
 from symveil.models.names import shown
+from symveil.models.probabilities import read_probability
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 
 _COUNT = re.compile(r"[0-9]{1,18}")  # Python refuses to read very long integers
@@ -63,13 +64,13 @@ class EventMarks:
     controllable: dict[str, str] = field(default_factory=dict)
     observable: dict[str, str] = field(default_factory=dict)
 
-    def say(self, event: str, controllable: str | None, observable: str | None, *, place: str) -> None:
+    def say(self, event: str, controllable: str | None, observable: str | None, *, where: str) -> None:
         """Note an event and its marks; refused where they contradict what was said before."""
         self.known[event] = None
         for marks, mark in ((self.controllable, controllable), (self.observable, observable)):
             if mark is not None and marks.setdefault(event, mark) != mark:
                 raise ModelError(
-                    place, expected=f"event {shown(event)} to be {marks[event]}, as further up", found=mark
+                    where, expected=f"event {shown(event)} to be {marks[event]}, as further up", found=mark
                 )
 
     def seen(self, notes: list[str] | None) -> tuple[str, ...]:
@@ -92,7 +93,7 @@ class StateBlocks:
     declared: set[str] | None = None
     initial_count: int | None = None
 
-    def place(self, line: int) -> str:
+    def where(self, line: int) -> str:
         """How messages call a line."""
         return f"{self.file}: line {line}"
 
@@ -103,7 +104,7 @@ class StateBlocks:
         self._require_declared()
         chances = list(self._chances())
         names, observable = tuple(self.states), self.events.seen(notes)
-        with placed(lambda where: row_place(where, lambda row: self.place(self.moves[row].line), file=self.file)):
+        with placed(lambda where: row_place(where, lambda row: self.where(self.moves[row].line), file=self.file)):
             if not chances:
                 return LogicalSystem.from_transitions(
                     ((move.source, move.event, move.target) for move in self.moves),
@@ -129,7 +130,7 @@ class StateBlocks:
         for move in self.moves:
             if move.event not in self.declared:
                 raise ModelError(
-                    self.place(move.line),
+                    self.where(move.line),
                     expected="an event of the EVENTS block",
                     found=f"the undeclared event {shown(move.event)}",
                 )
@@ -140,10 +141,75 @@ class StateBlocks:
             if (move.chance is None) != (self.moves[0].chance is None):
                 wanted, found = ("no probability", "one") if move.chance is not None else ("a probability", "none")
                 raise ModelError(
-                    self.place(move.line), expected=f"{wanted}, as in line {self.moves[0].line}", found=found
+                    self.where(move.line), expected=f"{wanted}, as in line {self.moves[0].line}", found=found
                 )
             if move.chance is not None:
                 yield move.chance
+
+
+def read_fsm(path: str | Path, *, notes: list[str] | None = None) -> PartiallyObserved:
+    """The system in an `.fsm` file of UMDES, DESUMA, DESops or VEiP; the first state is the initial one.
+
+    The flag of a state is its marking, which says nothing about secrets: those have to be given apart.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "plant.fsm")
+    ...     _ = file.write_text("2\\n\\nidle\\t0\\t1\\ngo\\tbusy\\tc\\to\\n\\nbusy\\t1\\t1\\nfail\\tidle\\tuc\\tuo")
+    ...     read_fsm(file)
+    LogicalSystem(2 states, 2 transitions, 1 observable event, 0 secret states)
+    """
+    blocks = read_blocks(Path(path), what=".fsm file")
+    states = tuple(blocks.states)
+    count = 1 if blocks.initial_count is None else blocks.initial_count
+    if not 1 <= count <= len(states):
+        raise ModelError(
+            str(path), expected=f"between 1 and {len(states)} initial states in its first line", found=f"{count}"
+        )
+    return blocks.system(initial=states[:count], notes=notes)
+
+
+def read_pfa(path: str | Path, *, notes: list[str] | None = None) -> PartiallyObserved:
+    """The system in a `.pfa` file of VEiP. A state with flag 0 is secret; one state has the initial probability 1.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "home.pfa")
+    ...     _ = file.write_text("2\\n\\nhome\\t1\\t1\\t1\\nleave\\tclinic\\to\\t1\\n\\nclinic\\t0\\t0\\t0\\n")
+    ...     read_pfa(file)
+    StochasticSystem(2 states, 1 transition, 1 observable event, 1 secret state)
+    """
+    blocks = read_blocks(Path(path), what=".pfa file", with_chances=True)
+    for move in blocks.moves:
+        if move.chance is None:
+            raise ModelError(blocks.where(move.line), expected="a probability at the end of the line", found="none")
+    secret = [state.name for state in blocks.states.values() if not state.flag]
+    if notes is not None:
+        marked = "1 state with flag 0 is" if len(secret) == 1 else f"{len(secret)} states with flag 0 are"
+        notes.append(f"{marked} secret, as VEiP has it")
+    return blocks.system(initial=[_initial(blocks)], secret=secret, notes=notes)
+
+
+def _initial(blocks: StateBlocks) -> str:
+    """The one state whose initial probability is 1; refused where a run may start in several."""
+    certain: list[str] = []
+    for state in blocks.states.values():
+        where = blocks.where(state.line)
+        chance, _ = read_probability(state.chance, where=where)
+        if chance not in (0, 1):
+            raise ModelError(
+                where,
+                expected="the initial probability 0 or 1, because a system starts in one state; split it into one "
+                "system for each",
+                found=shown(state.chance),
+            )
+        if chance == 1:
+            certain.append(state.name)
+    if len(certain) != 1:
+        raise ModelError(
+            str(blocks.file), expected="one state with the initial probability 1", found=f"{len(certain) or 'none'}"
+        )
+    return certain[0]
 
 
 def read_blocks(file: Path, *, what: str, with_chances: bool = False) -> StateBlocks:
@@ -172,11 +238,11 @@ def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, wit
             break
         if not text:
             continue
-        place = blocks.place(number)
+        where = blocks.where(number)
         if count is None:
-            count, blocks.initial_count = _read_counts(text, place)
+            count, blocks.initial_count = _read_counts(text, where)
         elif blocks.declared is not None:
-            _read_event(line, blocks, place)
+            _read_event(line, blocks, where)
         elif state is not None and left:
             blocks.moves.append(_read_move(line, state, blocks, number))
             left -= 1
@@ -190,7 +256,7 @@ def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, wit
     if state is not None and left:
         many = "1 transition" if state.transitions == 1 else f"{state.transitions} transitions"
         raise ModelError(
-            blocks.place(number),
+            blocks.where(number),
             expected=f"{many} of state {shown(state.name)}, as line {state.line} says",
             found=f"{state.transitions - left}",
         )
@@ -201,16 +267,16 @@ def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, wit
     return blocks
 
 
-def _read_counts(text: str, place: str) -> tuple[int, int | None]:
+def _read_counts(text: str, where: str) -> tuple[int, int | None]:
     cells = text.split()
     if len(cells) > 2 or not all(_COUNT.fullmatch(cell) for cell in cells):
-        raise ModelError(place, expected="the number of states", found=shown(text))
+        raise ModelError(where, expected="the number of states", found=shown(text))
     return int(cells[0]), int(cells[1]) if len(cells) == 2 else None
 
 
 def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bool) -> StateLine:
     width = 4 if with_chances else 3
-    place = blocks.place(number)
+    where = blocks.where(number)
 
     def fits(cells: list[str]) -> bool:
         return (
@@ -221,10 +287,10 @@ def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bo
         )
 
     form = f"{_STATE_FORM} and its initial probability" if with_chances else _STATE_FORM
-    name, flag, transitions, *chance = split_cells(line, fits, form=form, place=place)
+    name, flag, transitions, *chance = split_cells(line, fits, form=form, where=where)
     if name in blocks.states:
         raise ModelError(
-            place,
+            where,
             expected=f"each state once, and {shown(name)} is in line {blocks.states[name].line}",
             found="it again",
         )
@@ -234,21 +300,21 @@ def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bo
 
 
 def _read_move(line: str, state: StateLine, blocks: StateBlocks, number: int) -> MoveLine:
-    place = blocks.place(number)
-    event, target, *rest = split_cells(line, _is_move, form=_ROW_FORM, place=place)
+    where = blocks.where(number)
+    event, target, *rest = split_cells(line, _is_move, form=_ROW_FORM, where=where)
     controllable, observable, chance, _ = _marks(rest)
-    blocks.events.say(event, controllable, observable, place=place)
+    blocks.events.say(event, controllable, observable, where=where)
     # names repeat: one string for each keeps large files small in memory
     return MoveLine(state.name, intern(event), intern(target), chance and intern(chance), number)
 
 
-def _read_event(line: str, blocks: StateBlocks, place: str) -> None:
-    event, *rest = split_cells(line, _is_event, form=_EVENT_FORM, place=place)
+def _read_event(line: str, blocks: StateBlocks, where: str) -> None:
+    event, *rest = split_cells(line, _is_event, form=_EVENT_FORM, where=where)
     if blocks.declared is None or event in blocks.declared:
-        raise ModelError(place, expected="each event once in the EVENTS block", found=f"{shown(event)} again")
+        raise ModelError(where, expected="each event once in the EVENTS block", found=f"{shown(event)} again")
     blocks.declared.add(event)
     controllable, observable, _, _ = _marks(rest)
-    blocks.events.say(event, controllable, observable, place=place)
+    blocks.events.say(event, controllable, observable, where=where)
 
 
 def _is_move(cells: list[str]) -> bool:

@@ -41,7 +41,7 @@ def read_stoc(path: str | Path, *, notes: list[str] | None = None) -> PartiallyO
     for move in moves:
         for name in (move.source, move.target):
             blocks.states.setdefault(name, StateLine(name, False, 0, "0", move.line))
-        blocks.events.say(move.event, None, "o", place="")
+        blocks.events.say(move.event, None, "o", where="")
     if notes is not None:
         wanted = f"{_stem(file)}.fsm"
         notes.append(
@@ -58,7 +58,7 @@ def _read_rows(file: Path) -> list[MoveLine]:
             if not line.strip() or (not moves and line.upper().split() == ["FROM", "TO", "EVENT", "P"]):
                 continue
             form = "four cells: FROM, TO, EVENT and a probability"
-            source, target, event, chance = split_cells(line, _is_row, form=form, place=f"{file}: line {number}")
+            source, target, event, chance = split_cells(line, _is_row, form=form, where=f"{file}: line {number}")
             moves.append(MoveLine(source, event, target, chance, number))
     if not moves:
         raise FileError(str(file), expected="a .stoc file with at least one row FROM TO EVENT P", found="none")
@@ -76,7 +76,7 @@ def _joined(file: Path, moves: list[MoveLine], sibling: Path, notes: list[str] |
     for move in frame.moves:
         if move.chance is not None:
             raise ModelError(
-                frame.place(move.line), expected=f"no probability, because {file.name} has them", found="one"
+                frame.where(move.line), expected=f"no probability, because {file.name} has them", found="one"
             )
         wanted[move.source, move.event, move.target] = move.line
     for move in moves:

@@ -16,7 +16,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError
-from symveil.io.late_readers import parquet_reader
 from symveil.io.models.places import placed, row_place
 from symveil.io.reading import csv_rows, suffix
 from symveil.models.automaton import TransitionSystem
@@ -34,10 +33,10 @@ class _Table:
     """The cells of the columns that matter, and how messages call each row."""
 
     columns: dict[str, list[object]]
-    places: list[str]
+    row_names: list[str]
 
     def names(self, role: str) -> list[str]:
-        return [_name(cell, place) for cell, place in zip(self.columns[role], self.places, strict=True)]
+        return [_name(cell, where) for cell, where in zip(self.columns[role], self.row_names, strict=True)]
 
 
 def read_transition_table(
@@ -51,10 +50,10 @@ def read_transition_table(
     file = Path(path)
     said = notes if notes is not None else []
     table = _read(file, said)
-    if not table.places:
+    if not table.row_names:
         raise FileError(str(file), expected="at least one row of transitions", found="none")
     sources, targets = table.names("from"), table.names("to")
-    with placed(lambda where: row_place(where, table.places.__getitem__, file=file)):
+    with placed(lambda where: row_place(where, table.row_names.__getitem__, file=file)):
         if "symbol" in table.columns:
             if initial is None:
                 said.append(f"the first row's state, {shown(sources[0])}, is taken as the initial state")
@@ -62,8 +61,8 @@ def read_transition_table(
             return TransitionSystem.from_transitions(rows, initial=sources[0] if initial is None else initial)
         chances: Sequence[Number]
         if "probability" in table.columns:
-            cells = zip(table.columns["probability"], table.places, strict=True)
-            chances = [_chance(cell, place) for cell, place in cells]
+            cells = zip(table.columns["probability"], table.row_names, strict=True)
+            chances = [_chance(cell, where) for cell, where in cells]
         else:
             said.append("no column of probabilities: every move from a state is taken as equally likely")
             degree = Counter(sources)
@@ -77,14 +76,17 @@ def _read(file: Path, notes: list[str]) -> _Table:
 
 
 def _read_parquet(file: Path, notes: list[str]) -> _Table:
-    reader = parquet_reader(file)
-    header = list(reader.column_names(file))
-    roles = _roles(header, file, notes)
-    cells = list(reader.read_columns(file, [header[index] for index in roles.values()]))
-    return _Table(
-        {role: [row[number] for row in cells] for number, role in enumerate(roles)},
-        [f"{file}: row {number}" for number in range(1, len(cells) + 1)],
-    )
+    from symveil.io.sequences.rows_parquet import ParquetRows, python_cells  # noqa: PLC0415 - pyarrow takes its time
+
+    source = ParquetRows(file)
+    roles = _roles(source.names, file, notes)
+    names = [source.names[index] for index in roles.values()]
+    columns: dict[str, list[object]] = {role: [] for role in roles}
+    with closing(source.batches(names, "")) as batches:
+        for batch in batches:
+            for number, role in enumerate(roles, start=1):  # the first column says which row it is
+                columns[role] += python_cells(batch.column(number))
+    return _Table(columns, [f"{file}: row {number}" for number in range(1, len(columns["from"]) + 1)])
 
 
 def _read_csv(file: Path, notes: list[str]) -> _Table:
@@ -122,18 +124,18 @@ def _roles(header: Sequence[str], file: Path, notes: list[str]) -> dict[str, int
     return roles
 
 
-def _name(cell: object, place: str) -> str:
+def _name(cell: object, where: str) -> str:
     if isinstance(cell, int) and not isinstance(cell, bool):
         return str(cell)
     if not isinstance(cell, str) or not cell:
         found = "none" if cell in (None, "") else f"a {type(cell).__name__}"
-        raise ModelError(place, expected="a name in every cell", found=found)
+        raise ModelError(where, expected="a name in every cell", found=found)
     return cell
 
 
-def _chance(cell: object, place: str) -> Number:
+def _chance(cell: object, where: str) -> Number:
     if isinstance(cell, str):
         return cell.strip()
     if isinstance(cell, int | float | Decimal):
         return cell
-    raise ModelError(place, expected="a probability", found="none" if cell is None else f"a {type(cell).__name__}")
+    raise ModelError(where, expected="a probability", found="none" if cell is None else f"a {type(cell).__name__}")

@@ -5,9 +5,10 @@ Messages give positions of columns, never names: a file without a header has a s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Self
 
 from symveil.errors import FileError, ParameterError
 
@@ -42,6 +43,11 @@ class ColumnOptions:
             if self.keep.count(name) > 1:
                 raise ParameterError("keep", expected="each column once", found=repr(name))
 
+    @classmethod
+    def from_names(cls, names: Mapping[str, str]) -> Self:
+        """The options that read an output again, from the columns that its manifest names."""
+        return cls(**{"identifier" if key == "id" else key: value for key, value in names.items()})  # type: ignore[arg-type]
+
     @property
     def is_long(self) -> bool | None:
         """Whether there is an event in each row; None: not said."""
@@ -51,60 +57,70 @@ class ColumnOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WideColumns:
+class _Columns:
+    person: str | None
+    keep: tuple[str, ...]
+
+    @property
+    def _own(self) -> tuple[str | None, ...]:
+        """The columns that make a record, in either form."""
+        raise NotImplementedError
+
+    def read(self) -> list[str]:
+        """The columns that are needed."""
+        return list(dict.fromkeys(name for name in (*self._own, self.person, *self.keep) if name is not None))
+
+    def written(self, names: Sequence[str]) -> list[str]:
+        """The columns that are written, in the file's order."""
+        return [name for name in names if name in {*self._own, *self.keep}]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WideColumns(_Columns):
     """One sequence in each row."""
 
     sequence: str
     identifier: str | None
-    person: str | None
-    keep: tuple[str, ...]
 
-    def read(self) -> list[str]:
-        """The columns that are needed."""
-        return _distinct(self.identifier, self.sequence, self.person, *self.keep)
-
-    def written(self, names: Sequence[str]) -> list[str]:
-        """The columns that are written, in the file's order."""
-        passing = {self.identifier, self.sequence, *self.keep}
-        return [name for name in names if name in passing]
+    @property
+    def _own(self) -> tuple[str | None, ...]:
+        return self.identifier, self.sequence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LongColumns:
+class LongColumns(_Columns):
     """One event in each row."""
 
     case: str
     symbol: str
     order: str | None
-    person: str | None
-    keep: tuple[str, ...]
 
-    def read(self) -> list[str]:
-        """The columns that are needed."""
-        return _distinct(self.case, self.order, self.symbol, self.person, *self.keep)
-
-    def written(self, names: Sequence[str]) -> list[str]:
-        """The columns that are written, in the file's order."""
-        passing = {self.case, self.order, self.symbol, *self.keep}
-        return [name for name in names if name in passing]
+    @property
+    def _own(self) -> tuple[str | None, ...]:
+        return self.case, self.order, self.symbol
 
 
 def choose_columns(
-    file: Path, options: ColumnOptions, names: Sequence[str], lists: Sequence[str] = ()
+    file: Path,
+    options: ColumnOptions,
+    names: Sequence[str],
+    lists: Sequence[str] = (),
+    *,
+    only_sequences: bool = False,
 ) -> WideColumns | LongColumns:
-    """The columns of a file with these `names`, of which `lists` hold lists.
+    """The columns of a file with these `names`, of which `lists` hold lists; with `only_sequences` without its ids.
 
     >>> choose_columns(Path("trips.csv"), ColumnOptions(), ["trip_id", "links"])
-    WideColumns(sequence='links', identifier='trip_id', person=None, keep=())
+    WideColumns(person=None, keep=(), sequence='links', identifier='trip_id')
     >>> choose_columns(Path("log.csv"), ColumnOptions(), ["case:concept:name", "concept:name", "cost"])
-    LongColumns(case='case:concept:name', symbol='concept:name', order=None, person=None, keep=())
+    LongColumns(person=None, keep=(), case='case:concept:name', symbol='concept:name', order=None)
     """
     _check_names(file, options, names)
     long = options.is_long
     if long is None:
         long = not lists and PROCESS_MINING["case"] in names and PROCESS_MINING["symbol"] in names
     if not long:
-        return _wide(file, options, names, lists)
+        return _wide(file, options, names, lists, only_sequences=only_sequences)
     case = options.case or _only(file, "case", names)
     symbol = options.symbol or _only(file, "symbol", names)
     order = options.order
@@ -129,29 +145,37 @@ def secret_lengths_in_long_form() -> ParameterError:
     )
 
 
-def _wide(file: Path, options: ColumnOptions, names: Sequence[str], lists: Sequence[str]) -> WideColumns:
+def _wide(
+    file: Path, options: ColumnOptions, names: Sequence[str], lists: Sequence[str], *, only_sequences: bool
+) -> WideColumns:
+    others = (options.sequence, options.person, *options.keep, *lists)
+    like_ids = [name for name in names if _is_like_id(name) and name not in others]
     identifier = options.identifier
-    if identifier is None:
-        like_ids = [name for name in names if _is_like_id(name) and name not in (options.sequence, *options.keep)]
-        like_ids = [name for name in like_ids if name != options.person]
-        if len(like_ids) == 1 and len(names) > 1:
-            identifier = like_ids[0]
+    if identifier is None and len(like_ids) == 1 and len(names) > 1:
+        identifier = like_ids[0]
     sequence = options.sequence
     if sequence is None:
         taken = {identifier, options.person, *options.keep}
         candidates = [name for name in (lists or names) if name not in taken]
+        if only_sequences and len(candidates) > 1:  # whatever of them is the id
+            candidates = [name for name in candidates if name not in like_ids]
         if len(candidates) != 1:
-            places = ", ".join(str(names.index(name) + 1) for name in candidates[:10])
+            positions = ", ".join(str(names.index(name) + 1) for name in candidates[:10])
             raise FileError(
                 str(file),
                 expected="one column that can hold the sequences",
-                found=f"{len(candidates)}{f' (columns {places})' if places else ''}; which one is it? Name it with "
-                "--sequence, or name --case and --symbol where each row is one event",
+                found=f"{len(candidates)}{f' (columns {positions})' if positions else ''}; which one is it? Name it "
+                "with --sequence, or name --case and --symbol where each row is one event",
             )
         sequence = candidates[0]
     if sequence in (identifier, options.person, *options.keep):
         raise ParameterError("sequence", expected="another column than --id, --person and --keep", found=repr(sequence))
-    return WideColumns(sequence=sequence, identifier=identifier, person=options.person, keep=options.keep)
+    return WideColumns(
+        sequence=sequence,
+        identifier=None if only_sequences else identifier,
+        person=options.person,
+        keep=options.keep,
+    )
 
 
 def _only(file: Path, role: str, names: Sequence[str]) -> str:
@@ -183,7 +207,3 @@ def _option(field: str) -> str:
 
 def _is_like_id(name: str) -> bool:
     return name.strip().lower() == "id" or name.strip().lower().endswith("_id")
-
-
-def _distinct(*names: str | None) -> list[str]:
-    return list(dict.fromkeys(name for name in names if name is not None))

@@ -21,14 +21,11 @@ import pyarrow.csv as arrow_csv
 
 from symveil.errors import FileError
 from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_delimiter, csv_rows, lines_of, not_utf8, open_bytes, rows_of
-from symveil.io.sequences.rows import WHAT
+from symveil.io.sequences.rows import WHAT, Row
 
 _BLOCK = 2 << 20
 _ROWS_AT_ONCE = 32_768
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-Row = tuple[int, list[str]]
-"""The number of a row's first line, and its cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +53,8 @@ class CsvBlocks:
         self._delimiter = csv_delimiter(path)
         self._line = 0  # how many lines have been passed
 
-    def read(self, places: list[int]) -> Generator[Block | Row]:
-        """The rows after the header: blocks with the columns in these places, or whole rows where `csv` read them."""
+    def read(self, indices: list[int]) -> Generator[Block | Row]:
+        """The rows after the header: blocks with the columns at these indices, or whole rows where `csv` read them."""
         with open_bytes(self._path, what=WHAT, most_times=self._most_times, opened=self._opened) as file:
             rest = self._after_header(file.read(_BLOCK))
             ended = rest is None
@@ -68,9 +65,9 @@ class CsvBlocks:
                 block, rest = block[:cut], block[cut:]
                 if not block and not ended:
                     break  # a line that is longer than a block
-                found = self._plain(block, places)
-                if found is not None:
-                    yield found
+                plain = self._plain(block, indices)
+                if plain is not None:
+                    yield plain
                 else:
                     rows = self._by_csv(block)
                     if rows is None:
@@ -97,11 +94,11 @@ class CsvBlocks:
         self._line = 1
         return rest
 
-    def _plain(self, block: bytes, places: list[int]) -> Block | None:
+    def _plain(self, block: bytes, indices: list[int]) -> Block | None:
         if not block or not self._is_plain(block):
             return None
-        names = [str(place) for place in range(len(self._header))]
-        wanted = [names[place] for place in places]
+        names = [str(index) for index in range(len(self._header))]
+        wanted = [names[index] for index in indices]
         try:
             cells = arrow_csv.read_csv(
                 pa.BufferReader(block),

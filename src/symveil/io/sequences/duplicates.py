@@ -51,11 +51,11 @@ class SeenNames:
         if not self._files:
             return _repeated(np.concatenate([np.empty(0, dtype=_ENTRY), *self._held]))
         self._spill()
-        found = []
+        repeated = []
         for file in self._files:
             file.seek(0)
-            found.append(_repeated(np.frombuffer(file.read(), dtype=_ENTRY)))
-        return min((place for place in found if place is not None), default=None)
+            repeated.append(_repeated(np.frombuffer(file.read(), dtype=_ENTRY)))
+        return min((each for each in repeated if each is not None), default=None)
 
     def close(self) -> None:
         """Forget everything."""

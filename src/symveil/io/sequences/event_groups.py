@@ -36,7 +36,9 @@ from symveil.io.sequences.records import (
     PLACE,
     SYMBOLS,
     as_text,
-    kept,
+    cuts,
+    in_one_piece,
+    keep_column,
     made_in_order,
     require_filled,
     require_named,
@@ -97,7 +99,7 @@ class Grouping:
             person = batch.column(columns.person)
             named(person, what="a person")
             arrays[PERSON] = as_text(person)
-        arrays |= {kept(index): batch.column(name) for index, name in enumerate(columns.keep)}
+        arrays |= {keep_column(index): batch.column(name) for index, name in enumerate(columns.keep)}
         arrays = {
             name: array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
             for name, array in arrays.items()
@@ -123,7 +125,7 @@ class Grouping:
         """All cases of these events, sorted by where they first appear."""
         events = events.combine_chunks()
         place = events[PLACE].to_numpy()
-        case = as_text(_whole(events, ID)).dictionary_encode().indices.to_numpy()
+        case = as_text(in_one_piece(events[ID])).dictionary_encode().indices.to_numpy()
         first = np.full(case.max() + 1, np.iinfo(np.int64).max)
         np.minimum.at(first, case, place)
         keys = [place, first[case]]
@@ -139,12 +141,14 @@ class Grouping:
             raise _RefusedCase((0, where), too_long(f"{self.file}: the case of {self.unit} {where}", self.longest))
         in_order = events.take(pa.array(sorted_rows))
         starts = pa.array(begins)
-        arrays: dict[str, Any] = {PLACE: pa.array(first_of_row[begins]), ID: _whole(in_order, ID).take(starts)}
+        arrays: dict[str, Any] = {PLACE: pa.array(first_of_row[begins]), ID: in_one_piece(in_order[ID]).take(starts)}
         if PERSON in in_order.column_names:
-            arrays[PERSON] = self._persons(_whole(in_order, PERSON), begins, lengths, arrays[PLACE])
+            arrays[PERSON] = self._persons(in_one_piece(in_order[PERSON]), begins, lengths, arrays[PLACE])
         for name in in_order.column_names:
             if name == SYMBOLS or name.startswith("keep."):
-                arrays[name] = pa.ListArray.from_arrays(pa.array(offsets, type=pa.int32()), _whole(in_order, name))
+                arrays[name] = pa.ListArray.from_arrays(
+                    pa.array(offsets, type=pa.int32()), in_one_piece(in_order[name])
+                )
         return pa.table(arrays)
 
     def _persons(self, persons: Any, begins: NDArray[np.int64], lengths: NDArray[np.int64], places: Any) -> Any:
@@ -308,17 +312,5 @@ def _sliced(
     records: pa.Table, *, events: int = _EVENTS_AT_ONCE, at_once: int = _RECORDS_AT_ONCE
 ) -> Iterator[pa.RecordBatch]:
     """Batches of at most so many records and, where records are short enough, events."""
-    ends = np.cumsum(pc.list_value_length(records[SYMBOLS]).to_numpy())
-    start = 0
-    while start < len(records):
-        before = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + events, side="right")))
-        stop = min(stop, start + at_once, len(records))
+    for start, stop in cuts(pc.list_value_length(records[SYMBOLS]).to_numpy(), events, at_once):
         yield from records.slice(start, stop - start).combine_chunks().to_batches()
-        start = stop
-
-
-def _whole(table: pa.Table, name: str) -> Any:
-    """A column in one piece."""
-    column = table[name].combine_chunks()
-    return column.chunk(0) if isinstance(column, pa.ChunkedArray) and column.num_chunks == 1 else column

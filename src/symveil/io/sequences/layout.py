@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from symveil.io.sequences.records import cuts, in_one_piece
 from symveil.io.sequences.rows import RowWriter
 
 ROWS_IN_BLOCK = 1 << 17
@@ -32,18 +33,8 @@ class RowBlocks(RowWriter):
     """Hands rows on in blocks that depend on the rows alone, however they arrive.
 
     A block is as many of the next rows as fit: `rows` of them, and `size` bytes where it has more than one row.
+    `writer` sees each block in one piece, with dictionaries made from that block, in the types of `schema`.
 
-    Parameters
-    ----------
-    writer : RowWriter
-        What writes a block. It sees each block in one piece, with dictionaries made from that block.
-    schema : pa.Schema
-        The columns in the types in which they are written.
-    rows, size : int
-        The most rows and bytes of a block.
-
-    Examples
-    --------
     >>> class Listed(RowWriter):
     ...     def write(self, batch): print(len(batch), end=" ")
     ...     def close(self): print("end")
@@ -92,41 +83,28 @@ class RowBlocks(RowWriter):
         if not self._rows:
             return
         table, sizes = pa.Table.from_batches(self._waiting, schema=self._plain), np.concatenate(self._sizes)
-        ends = np.cumsum(sizes)
-        start, count = 0, len(sizes)
-        while start < count:
-            before = int(ends[start - 1]) if start else 0
-            fitting = int(np.searchsorted(ends, before + self._most_bytes, side="right"))
-            stop = min(max(fitting, start + 1), start + self._most_rows)
-            if stop >= count and stop - start < self._most_rows and not everything:
+        done = 0
+        for start, stop in cuts(sizes, self._most_bytes, self._most_rows):
+            if stop == len(sizes) and stop - start < self._most_rows and not everything:
                 break  # whether the next row fits is not known yet
             self._write_block(table.slice(start, stop - start))
-            start = min(stop, count)
+            done = stop
         self._waiting, self._sizes, self._rows, self._bytes = [], [], 0, 0
-        for batch in table.slice(start).combine_chunks().to_batches():
-            self._keep(batch, sizes[start : start + len(batch)])
-            start += len(batch)
+        for batch in table.slice(done).combine_chunks().to_batches():
+            self._keep(batch, sizes[done : done + len(batch)])
+            done += len(batch)
 
     def _write_block(self, block: pa.Table) -> None:
         # one piece for each column: the pages of Parquet would show where pieces end
         arrays = [
-            _as(_in_one_piece(column), field.type) for column, field in zip(block.columns, self._schema, strict=True)
+            _as(in_one_piece(column), field.type) for column, field in zip(block.columns, self._schema, strict=True)
         ]
         self._writer.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
 
 class EvenBytes(io.RawIOBase):
-    """Hands bytes on in pieces of one size, however they arrive; `finish` hands on the rest.
+    """Hands bytes on to `out`, which it does not close, in pieces of one size; `finish` hands on the rest.
 
-    Parameters
-    ----------
-    out : BinaryIO
-        Where they go. It is not closed.
-    size : int
-        The size of a piece.
-
-    Examples
-    --------
     >>> class Listed(io.RawIOBase):
     ...     def write(self, data): print(bytes(data), end=" ")
     >>> for cut in ([b"abcdefg"], [b"a", b"", b"bcdef", b"g"]):
@@ -166,15 +144,8 @@ class EvenBytes(io.RawIOBase):
 
 
 def files_of(rows: int) -> int:
-    """Into how many files a cluster puts so many rows.
+    """Into how many files a cluster puts an input of so many rows: public, also where some of them are left out.
 
-    Parameters
-    ----------
-    rows : int
-        How many there are in the input: public, also where some of them are left out.
-
-    Examples
-    --------
     >>> files_of(0), files_of(ROWS_IN_FILE), files_of(10 * ROWS_IN_FILE + 1)
     (1, 1, 11)
     """
@@ -184,13 +155,6 @@ def files_of(rows: int) -> int:
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """The type with the same values and one way to store them: no dictionaries, and no views of text.
 
-    Parameters
-    ----------
-    kind : pa.DataType
-        Any type of a column.
-
-    Examples
-    --------
     >>> plain_type(pa.list_(pa.dictionary(pa.int8(), pa.string())))
     ListType(list<item: string>)
     """
@@ -209,13 +173,6 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 def row_sizes(column: Any) -> NDArray[np.int64]:
     """How many bytes each row of a column of a plain type takes: of its values, and not of how they are stored.
 
-    Parameters
-    ----------
-    column : pa.Array
-        A column of a type that `plain_type` gives.
-
-    Examples
-    --------
     >>> row_sizes(pa.array([["a", "bcd"], None, []])).tolist()
     [16, 4, 4]
     """
@@ -259,8 +216,3 @@ def _plain_field(field: pa.Field) -> pa.Field:
 
 def _as(column: Any, kind: pa.DataType) -> Any:
     return column if column.type == kind else column.cast(kind)
-
-
-def _in_one_piece(column: Any) -> Any:
-    joined = column.combine_chunks()
-    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) and joined.num_chunks == 1 else joined

@@ -65,14 +65,14 @@ def column_sizes(file: BinaryIO) -> Iterator[ColumnSize]:
         footer = _Compact(file.read(size)).structure(0)
         for number, group in enumerate(footer.get(_ROW_GROUPS, ()), start=1):
             for chunk in group.get(_COLUMNS, ()):
-                told = chunk[_META_DATA]
+                chunk_data = chunk[_META_DATA]
                 yield ColumnSize(
                     group=number,
-                    path=b".".join(told[_PATH]).decode(),
+                    path=b".".join(chunk_data[_PATH]).decode(),
                     rows=int(group[_ROWS]),
-                    values=int(told[_VALUES]),
-                    bytes=int(told[_BYTES]),
-                    packed_texts=told[_TYPE] == _BYTE_ARRAY and _DICTIONARY in told,
+                    values=int(chunk_data[_VALUES]),
+                    bytes=int(chunk_data[_BYTES]),
+                    packed_texts=chunk_data[_TYPE] == _BYTE_ARRAY and _DICTIONARY in chunk_data,
                 )
     except (LookupError, TypeError, AttributeError, struct.error):
         raise ValueError("a damaged footer") from None
@@ -87,13 +87,13 @@ class _Compact:
     def structure(self, depth: int) -> dict[int, Any]:
         if depth > _DEEPEST:
             raise ValueError("nested too deeply")
-        found: dict[int, Any] = {}
+        fields: dict[int, Any] = {}
         field = 0
         while head := self._byte():
             step, kind = head >> 4, head & 15
             field = field + step if step else self._whole()
-            found[field] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
-        return found
+            fields[field] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
+        return fields
 
     def _value(self, kind: int, depth: int) -> Any:  # noqa: PLR0911 - a line for each type
         if kind in _WHOLE:

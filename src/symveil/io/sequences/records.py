@@ -9,20 +9,24 @@ keep.0 …   any type       public columns that pass as they are (lists, one ite
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from symveil.errors import FileError, SymveilError
+from symveil.errors import FileError, ParameterError, SymveilError
 
 PLACE, ID, PERSON, SYMBOLS = "place", "id", "person", "symbols"
 NUMBER = "number"
 """Of each record: how many there are up to it, where it must be named by that."""
 
 Rows = TypeVar("Rows", bound=Sized)
+Item = TypeVar("Item")
 
 LONGEST = 1_000_000
 """The longest sequence that is believed to be one."""
@@ -31,9 +35,55 @@ ROWS_AT_ONCE = 65_536
 SYMBOLS_AT_ONCE = 1 << 21
 
 
-def kept(index: int) -> str:
+def keep_column(index: int) -> str:
     """The column of the i-th kept column."""
     return f"keep.{index}"
+
+
+def gathered(items: Generator[tuple[Item, int]], *, most: int, size: int) -> Generator[list[Item]]:
+    """Items, each with its size, in lists of at most `most` and about `size`.
+
+    Those before an item that is refused come before the refusal: something may be wrong with them too.
+    """
+    waiting: list[Item] = []
+    total = 0
+    refused: SymveilError | None = None
+    with closing(items):
+        try:
+            for item, own in items:
+                waiting.append(item)
+                total += own
+                if len(waiting) >= most or total >= size:
+                    yield waiting
+                    waiting, total = [], 0
+        except SymveilError as error:
+            refused = error
+    if waiting:
+        yield waiting
+    if refused is not None:
+        raise refused
+
+
+def cuts(sizes: NDArray[np.int64], size: int, most: int | None = None) -> Iterator[tuple[int, int]]:
+    """Slices of rows, as (start, stop), whose sizes add up to at most `size` or that are one row; `most` rows each.
+
+    >>> list(cuts(np.array([2, 2, 9, 1, 1, 1]), 4)), list(cuts(np.array([1, 1, 1]), 9, 2))
+    ([(0, 2), (2, 3), (3, 6)], [(0, 2), (2, 3)])
+    """
+    ends = np.cumsum(sizes)
+    start = 0
+    while start < len(ends):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + size, side="right")))
+        stop = stop if most is None else min(stop, start + most)
+        yield start, stop
+        start = stop
+
+
+def in_one_piece(column: Any) -> Any:
+    """A column of a table as one array."""
+    joined = column.combine_chunks()
+    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) and joined.num_chunks == 1 else joined
 
 
 def made_in_order(
@@ -44,17 +94,6 @@ def made_in_order(
     A batch is looked through column by column, so the fault that is met first need not be that of the first row. Which
     one is told must not depend on where batches end: that is decided by the sizes of other, secret sequences.
 
-    Parameters
-    ----------
-    batches : iterable
-        Batches of rows, of any kind that has a length.
-    make : callable
-        Makes records of a batch, or raises a SymveilError because of one of its rows.
-    cut : callable
-        Some rows of a batch: from, up to.
-
-    Examples
-    --------
     >>> def make(rows):
     ...     if "wrong" in rows:
     ...         raise FileError("a file", expected="no such row", found="one")
@@ -95,6 +134,13 @@ def check_lengths(batch: pa.RecordBatch, *, file: Path, unit: str, longest: int)
     if len(lengths) and (pc.max(lengths).as_py() or 0) > longest:
         place = batch.column(PLACE)[pc.index(pc.greater(lengths, longest), value=True).as_py()].as_py()
         raise too_long(f"{file}: {unit} {place}", longest)
+
+
+def check_sizes(**sizes: int) -> None:
+    """Refuse bounds that no file could keep."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise ParameterError(name, expected="a whole number, 1 or more", found=size)
 
 
 def too_long(where: str, longest: int) -> FileError:
@@ -156,3 +202,52 @@ def as_text(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     return column if pa.types.is_string(column.type) else column.cast(pa.string())
+
+
+# --- sequences as text -------------------------------------------------------------------------
+
+
+def split_column(texts: Any, separator: str | None) -> Any:
+    """Each text as a list of symbols: at runs of blanks where no separator is given. "" is the empty sequence.
+
+    >>> split_column(pa.array(["a  b a", "", "b"]), None).to_pylist()
+    [['a', 'b', 'a'], [], ['b']]
+    >>> split_column(pa.array(["a b|c", ""]), "|").to_pylist()
+    [['a b', 'c'], []]
+    """
+    if pa.types.is_dictionary(texts.type):
+        texts = texts.dictionary_decode()
+    pieces = pc.split_pattern(texts.cast(pa.string()), pattern=" " if separator is None else separator)
+    values, lengths = pieces.flatten(), pc.list_value_length(pieces).to_numpy(zero_copy_only=False).astype(np.int64)
+    if separator is None:
+        filled = pc.not_equal(values, "")
+    else:
+        # only a text that is empty as a whole has no symbols; an empty one between separators is a mistake
+        empty_text = np.repeat(pc.equal(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False), lengths)
+        filled = pa.array(~empty_text)
+    mask = filled.to_numpy(zero_copy_only=False)
+    if mask.all():
+        return pieces
+    row_of = np.repeat(np.arange(len(lengths)), lengths)
+    counts = np.bincount(row_of[mask], minlength=len(lengths))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), values.filter(filled))
+
+
+def first_empty_symbol(lists: Any) -> int | None:
+    """The first row with an empty symbol, or None."""
+    values = lists.flatten()
+    if not pa.types.is_string(values.type):
+        return None
+    place = pc.index(values, value="").as_py()
+    if place < 0:
+        return None
+    ends = np.cumsum(pc.list_value_length(lists).to_numpy(zero_copy_only=False))
+    return int(np.searchsorted(ends, place, side="right"))
+
+
+def join_column(lists: Any, separator: str | None) -> Any:
+    """The inverse of `split_column`."""
+    if not pa.types.is_string(lists.type.value_type):
+        lists = lists.cast(pa.list_(pa.string()))
+    return pc.binary_join(lists, " " if separator is None else separator)

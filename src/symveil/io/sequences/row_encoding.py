@@ -32,13 +32,6 @@ _FLOATS = {pa.float16(): np.uint16, pa.float32(): np.uint32, pa.float64(): np.ui
 def row_digests(batch: pa.RecordBatch) -> list[bytes]:
     """The SHA-256 of each row's encoding.
 
-    Parameters
-    ----------
-    batch : pa.RecordBatch
-        Some rows.
-
-    Examples
-    --------
     >>> one = pa.record_batch({"s": [["a", "b"]], "t": pa.array([None], pa.string())})
     >>> other = pa.record_batch({"s": [["a"]], "t": ["b"]})
     >>> row_digests(one) == row_digests(other)
@@ -48,15 +41,8 @@ def row_digests(batch: pa.RecordBatch) -> list[bytes]:
 
 
 def encoded_rows(batch: pa.RecordBatch) -> Iterator[bytes]:
-    """The encoding of each row.
+    """The encoding of each row, of any types but unions and intervals.
 
-    Parameters
-    ----------
-    batch : pa.RecordBatch
-        Some rows, of any types but unions and intervals.
-
-    Examples
-    --------
     >>> list(encoded_rows(pa.record_batch({"n": [7, None], "s": [["a", "bc"], []]})))
     [b'+1:7+2:+1:a+2:bc', b'-+0:']
     """

@@ -5,16 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 
-from symveil.io.reading import MOST_TIMES
+from symveil.io.reading import MOST_TIMES, share_read
 from symveil.models.alphabet import Alphabet
 
 WHAT = "file of sequences"
-_ROWS_AT_ONCE = 32_768
-_CHARACTERS_AT_ONCE = 8_000_000
+ROWS_GATHERED, TEXT_GATHERED = 32_768, 8_000_000
+"""So many rows, or characters, of Python cells become a batch."""
+
+Row = tuple[int, Sequence[Any]]
+"""The number of a row's first line, and its cells."""
 
 
 class RowSource(ABC):
@@ -22,6 +25,8 @@ class RowSource(ABC):
 
     unit: str
     """What messages call a place in it: line or row."""
+    passing: ClassVar[dict[bytes, bytes] | None] = None
+    """What marks a field whose cells pass as they are."""
 
     def __init__(self, file: Path, *, most_times: int = MOST_TIMES) -> None:
         self.file = file
@@ -59,12 +64,17 @@ class RowSource(ABC):
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """What writes rows of these columns in the same format."""
 
+    def plain(self, text: str) -> str:
+        """What a cell says: in JSON without the quotes around it."""
+        return text
+
+    def plain_column(self, texts: Any) -> Any:
+        """`plain` for every cell."""
+        return texts
+
     def done(self) -> float:
         """How much of the file has been read, from 0 to 1."""
-        size = self.file.stat().st_size
-        if self._raw is None or self._raw.closed or not size:
-            return 0.0
-        return min(1.0, self._raw.tell() / size)
+        return share_read(self.file, self._raw)
 
     def _opened(self, raw: BinaryIO) -> None:
         self._raw = raw
@@ -80,23 +90,3 @@ class RowWriter(ABC):
     @abstractmethod
     def close(self) -> None:
         """The end of the table."""
-
-
-class Gathered:
-    """Rows of Python cells that become batches when there are enough of them."""
-
-    def __init__(self) -> None:
-        self.places: list[int] = []
-        self.rows: list[Sequence[Any]] = []
-        self._characters = 0
-
-    def add(self, place: int, row: Sequence[Any], characters: int) -> bool:
-        """Take a row; whether it is time for a batch."""
-        self.places.append(place)
-        self.rows.append(row)
-        self._characters += characters
-        return len(self.rows) >= _ROWS_AT_ONCE or self._characters >= _CHARACTERS_AT_ONCE
-
-    def clear(self) -> None:
-        """Begin again."""
-        self.places, self.rows, self._characters = [], [], 0

@@ -6,18 +6,18 @@ import io
 import re
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from symveil.errors import FileError
 from symveil.io.formulas import Apostrophes, guarded, unguarded
 from symveil.io.reading import LONGEST_SEQUENCE_CELL, MOST_TIMES, csv_delimiter, csv_rows
 from symveil.io.sequences.csv_blocks import Block, CsvBlocks
-from symveil.io.sequences.records import PLACE
-from symveil.io.sequences.rows import WHAT, Gathered, RowSource, RowWriter
+from symveil.io.sequences.records import PLACE, gathered
+from symveil.io.sequences.rows import ROWS_GATHERED, TEXT_GATHERED, WHAT, Row, RowSource, RowWriter
 from symveil.numerics.once import computed_once
 
 _NOTHING = '""'
@@ -44,31 +44,21 @@ class CsvRows(RowSource):
     def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
         """The rows, as strings."""
         del symbols
-        with closing(self._batches(columns)) as found:
-            yield from map(_unguarded_batch, found) if self._apostrophes == "read" else found
+        with closing(self._batches(columns)) as rows:
+            yield from map(_unguarded_batch, rows) if self._apostrophes == "read" else rows
 
     def _batches(self, columns: Sequence[str]) -> Generator[pa.RecordBatch]:
-        places = [self.names.index(name) for name in columns]
-        gathered = Gathered()
-        refused: FileError | None = None
+        indices = [self.names.index(name) for name in columns]
         blocks = CsvBlocks(self.file, self.names, most_times=self._most_times, opened=self._opened)
-        with closing(blocks.read(places)) as found:
-            try:
-                for each in found:
-                    if isinstance(each, Block):
-                        if gathered.rows:
-                            yield _batch(gathered, columns, places)
-                            gathered.clear()
-                        yield from each.batches([PLACE, *columns])
-                    elif gathered.add(*each, sum(map(len, each[1]))):
-                        yield _batch(gathered, columns, places)
-                        gathered.clear()
-            except FileError as error:
-                refused = error
-        if gathered.rows:
-            yield _batch(gathered, columns, places)
-        if refused is not None:
-            raise refused  # after the rows before it, in which something may be wrong too
+        with closing(blocks.read(indices)) as parts:
+            for plain, run in groupby(parts, key=lambda each: isinstance(each, Block)):
+                if plain:
+                    for block in run:
+                        yield from cast("Block", block).batches([PLACE, *columns])
+                    continue
+                sized = ((cast("Row", row), sum(map(len, cast("Row", row)[1]))) for row in run)
+                for rows in gathered(sized, most=ROWS_GATHERED, size=TEXT_GATHERED):
+                    yield _batch(rows, columns, indices)
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A CSV writer with the same delimiter."""
@@ -76,14 +66,15 @@ class CsvRows(RowSource):
 
 
 def _unguarded_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    place, *cells = batch.columns
+    numbers, *cells = batch.columns
     plain = [pc.replace_substring_regex(column, pattern="\\A'", replacement="") for column in cells]
-    return pa.record_batch([place, *plain], names=batch.schema.names)
+    return pa.record_batch([numbers, *plain], names=batch.schema.names)
 
 
-def _batch(gathered: Gathered, columns: Sequence[str], places: list[int]) -> pa.RecordBatch:
-    cells = [pa.array([row[place] for row in gathered.rows], type=pa.string()) for place in places]
-    return pa.record_batch([pa.array(gathered.places, type=pa.int64()), *cells], names=[PLACE, *columns])
+def _batch(rows: Sequence[Row], columns: Sequence[str], indices: list[int]) -> pa.RecordBatch:
+    cells = [pa.array([cells[index] for _, cells in rows], type=pa.string()) for index in indices]
+    numbers = pa.array([number for number, _ in rows], type=pa.int64())
+    return pa.record_batch([numbers, *cells], names=[PLACE, *columns])
 
 
 def _guarded_column(column: Any) -> Any:

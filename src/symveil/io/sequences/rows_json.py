@@ -6,16 +6,16 @@ import io
 import json
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 
-from symveil.errors import FileError, SymveilError
-from symveil.io.json_text import Numeral
-from symveil.io.reading import read_lines
-from symveil.io.sequences.json_records import json_record, raw_json
-from symveil.io.sequences.records import PLACE
-from symveil.io.sequences.rows import WHAT, Gathered, RowSource, RowWriter
+from symveil.errors import FileError, ModelError, SymveilError
+from symveil.io.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
+from symveil.io.reading import MOST_TIMES, read_lines
+from symveil.io.sequences.records import PLACE, gathered
+from symveil.io.sequences.rows import ROWS_GATHERED, TEXT_GATHERED, WHAT, Row, RowSource, RowWriter
 from symveil.models.alphabet import Alphabet
 from symveil.numerics.once import computed_once
 
@@ -23,13 +23,58 @@ RAW = b"raw"
 """Marks a column, in its field's metadata, whose cells are JSON already."""
 
 _WIDEST_WHOLE = 19
-_RAW_FIELD = {RAW: b"json"}
+
+
+def json_record(text: str, where: str) -> dict[str, object]:
+    """The members of the object that a line spells; messages show nothing of it.
+
+    >>> json_record('{"who": "x", "where": ["a", "b"]}', "line 1")["where"]
+    ['a', 'b']
+    >>> json_record('["a"]', "line 2")
+    Traceback (most recent call last):
+    symveil.errors.FileError: line 2: expected a JSON object, found another value
+    """
+    refuse_deep_nesting(text, where=where)
+    record = parse_json(text, where=where)
+    if "\\ud" in text.lower():  # halves of characters, which make one only in pairs
+        try:
+            (raw_json(record) or "").encode()
+        except UnicodeEncodeError:
+            raise FileError(
+                where, expected="text of whole characters", found="half of one (a lone \\ud800 to \\udfff)"
+            ) from None
+    if not isinstance(record, Members):
+        raise FileError(where, expected="a JSON object", found="another value")
+    try:
+        return read_members(record, where=where, expected="an object")
+    except ModelError:  # its message names the key, which is the file's business
+        raise FileError(where, expected="each key once", found="one again") from None
+
+
+def raw_json(value: object) -> str | None:
+    """A parsed value as JSON again; null as nothing."""
+    if value is None:
+        return None
+    if isinstance(value, Numeral):
+        return value.text
+    if isinstance(value, Members):
+        pairs = (f"{json.dumps(key, ensure_ascii=False)}: {raw_json(item) or 'null'}" for key, item in value.pairs)
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(raw_json(item) or 'null' for item in value)}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 class JsonRows(RowSource):
     """A JSON object in each line. The keys of the first one are the columns."""
 
     unit = "line"
+    passing: ClassVar[dict[bytes, bytes] | None] = {RAW: b"json"}
+
+    def __init__(self, file: Path, *, most_times: int = MOST_TIMES, as_text: bool = False) -> None:
+        super().__init__(file, most_times=most_times)
+        self._as_text = as_text
+        """Whether whole numbers are read as text: for those who only read."""
 
     @computed_once
     def _first(self) -> dict[str, object]:
@@ -66,37 +111,41 @@ class JsonRows(RowSource):
                     value = json_record(text, f"{self.file}: line {number}").get(symbols) if text.strip() else []
                     for symbol in value if isinstance(value, list) else [value]:
                         return isinstance(symbol, Numeral)
-            except SymveilError:  # which the reading of all lines tells in its place
+            except SymveilError:  # which the reading of all lines tells in its where
                 return None
         return None
 
     def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
         """The rows; the column of symbols as strings or whole numbers, or lists of them."""
-        reader = _Symbols(columns.index(symbols), numbers=self._has_numbers(symbols))
-        gathered = Gathered()
-        refused: SymveilError | None = None
+        numbers = None if self._as_text else self._has_numbers(symbols)
+        reader = _Symbols(columns.index(symbols), numbers=numbers, as_text=self._as_text)
+        with closing(gathered(self._rows(columns, symbols, reader), most=ROWS_GATHERED, size=TEXT_GATHERED)) as groups:
+            for rows in groups:
+                yield reader.batch(rows, columns)
+
+    def _rows(self, columns: Sequence[str], symbols: str, reader: _Symbols) -> Generator[tuple[Row, int]]:
+        """Each line's number and cells, and its size."""
         with closing(
             read_lines(self.file, what=WHAT, most_times=self._most_times, opened=self._opened)
         ) as lines:  # fmt: skip
-            try:
-                for number, text in enumerate(lines, start=1):
-                    if not text.strip():
-                        continue
-                    place = f"{self.file}: line {number}"
-                    record = json_record(text, place)
-                    row = [
-                        reader.read(record.get(name), place) if name == symbols else raw_json(record.get(name))
-                        for name in columns
-                    ]
-                    if gathered.add(number, row, len(text)):
-                        yield reader.batch(gathered, columns)
-                        gathered.clear()
-            except SymveilError as error:
-                refused = error
-        if gathered.rows:
-            yield reader.batch(gathered, columns)
-        if refused is not None:
-            raise refused  # after the rows before it, in which something may be wrong too
+            for number, text in enumerate(lines, start=1):
+                if not text.strip():
+                    continue
+                where = f"{self.file}: line {number}"
+                record = json_record(text, where)
+                cells = [
+                    reader.read(record.get(name), where) if name == symbols else raw_json(record.get(name))
+                    for name in columns
+                ]
+                yield (number, cells), len(text)
+
+    def plain(self, text: str) -> str:
+        """What a JSON string or number says: how persons are known in a ledger."""
+        return str(json.loads(text)) if text.startswith('"') else text
+
+    def plain_column(self, texts: Any) -> Any:
+        """`plain` for every cell."""
+        return pa.array([self.plain(text) for text in texts.to_pylist()], type=pa.string())
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A writer of JSON Lines."""
@@ -106,41 +155,42 @@ class JsonRows(RowSource):
 class _Symbols:
     """Reads symbols, all of one kind: strings, or whole numbers; the first symbol of the file decides."""
 
-    def __init__(self, index: int, *, numbers: bool | None) -> None:
-        self._index = index
-        self._numbers = numbers
+    def __init__(self, index: int, *, numbers: bool | None, as_text: bool) -> None:
+        self._index, self._numbers, self._as_text = index, numbers, as_text
         self._lists: bool | None = None
 
-    def read(self, value: object, place: str) -> Any:
+    def read(self, value: object, where: str) -> Any:
         if self._lists is None:
             self._lists = isinstance(value, list)
         if self._lists:
             if not isinstance(value, list):
-                raise FileError(place, expected="a list of symbols", found="another value")
-            return [self._symbol(item, place, position) for position, item in enumerate(value, start=1)]
-        return self._symbol(value, place, None)
+                raise FileError(where, expected="a list of symbols", found="another value")
+            return [self._symbol(item, where, position) for position, item in enumerate(value, start=1)]
+        return self._symbol(value, where, None)
 
-    def _symbol(self, item: object, place: str, position: int | None) -> str | int:
-        where = "" if position is None else f", symbol {position}"
+    def _symbol(self, item: object, where: str, position: int | None) -> str | int:
+        if self._as_text and isinstance(item, Numeral) and item.text.lstrip("-").isdigit():
+            return item.text
+        at = "" if position is None else f", symbol {position}"
         number = isinstance(item, Numeral) and _is_whole(item.text)
         if not number and not isinstance(item, str):
-            raise FileError(place, expected="strings or whole numbers as symbols", found=f"another value{where}")
+            raise FileError(where, expected="strings or whole numbers as symbols", found=f"another value{at}")
         if self._numbers is None:
             self._numbers = number
         if self._numbers != number:
             kind = "whole numbers" if self._numbers else "strings"
-            raise FileError(place, expected=f"{kind} as symbols, as before", found=f"another value{where}")
+            raise FileError(where, expected=f"{kind} as symbols, as before", found=f"another value{at}")
         return int(item.text) if isinstance(item, Numeral) else str(item)
 
-    def batch(self, gathered: Gathered, columns: Sequence[str]) -> pa.RecordBatch:
+    def batch(self, rows: Sequence[Row], columns: Sequence[str]) -> pa.RecordBatch:
         kind = pa.int64() if self._numbers else pa.string()
-        arrays = [pa.array(gathered.places, type=pa.int64())]
+        arrays = [pa.array([number for number, _ in rows], type=pa.int64())]
         fields = [pa.field(PLACE, pa.int64())]
         for index, name in enumerate(columns):
             own = index == self._index
             column_type = (pa.list_(kind) if self._lists else kind) if own else pa.string()
-            arrays.append(pa.array([row[index] for row in gathered.rows], type=column_type))
-            fields.append(pa.field(name, column_type, metadata=None if own else _RAW_FIELD))
+            arrays.append(pa.array([cells[index] for _, cells in rows], type=column_type))
+            fields.append(pa.field(name, column_type, metadata=None if own else JsonRows.passing))
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
@@ -169,8 +219,3 @@ class _JsonWriter(RowWriter):
         """Everything is handed on; the file stays open."""
         self._text.flush()
         self._text.detach()
-
-
-def plain_text(raw: str) -> str:
-    """What a JSON string or number says, without quotes: how persons are known in a ledger."""
-    return str(json.loads(raw)) if raw.startswith('"') else raw

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from symveil.drawing.opening import open_regular
 from symveil.errors import FileError, SymveilError, reason
+from symveil.files.opening import open_regular
 from symveil.io.reading import MOST_TIMES, open_bytes
 from symveil.io.sequences.parquet_footer import ColumnSize, column_sizes
 from symveil.io.sequences.records import LONGEST, PLACE, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
@@ -155,6 +155,11 @@ def _without_views(column: Any) -> Any:
     if pa.types.is_string_view(kind):
         return column.cast(pa.string())
     return column
+
+
+def python_cells(column: pa.Array) -> list[object]:
+    """Cells as Python values, a short float as the decimal that it prints as: not that of the double next to it."""
+    return list((column.cast(pa.string()) if column.type == pa.float32() else column).to_pylist())
 
 
 class _ParquetWriter(RowWriter):

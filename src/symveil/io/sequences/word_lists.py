@@ -1,4 +1,4 @@
-"""Sequences in wide form: one in each row, as a list or as text that is split at a separator.
+"""The sequences of a file as Python tuples, one at a time.
 
 Sequences are secrets: messages give the file and the line or the row, never a symbol, and never
 the header either, because a file without one has a sequence in its place.
@@ -6,30 +6,52 @@ the header either, because a file without one has a sequence in its place.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import closing
+from collections.abc import Generator
 from pathlib import Path
 
-from symveil.errors import FileError, ParameterError
-from symveil.io.json_text import Numeral
-from symveil.io.late_readers import parquet_reader
-from symveil.io.reading import LONGEST_SEQUENCE_CELL, csv_rows, read_lines, suffix, wrong_suffix
-from symveil.io.sequences.json_records import json_record
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-_WHAT = "file of sequences"
-_CSV = (".csv", ".tsv")
-_JSON_LINES = (".jsonl", ".ndjson")
-_PARQUET = ".parquet"
+from symveil.errors import FileError
+from symveil.io.reading import MOST_TIMES
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.records import LONGEST, SYMBOLS, check_sizes, is_text
+from symveil.io.sequences.sequence_file import SequenceFile
+from symveil.io.sequences.sequence_files import open_sequences
 
 
 def read_sequences(
-    path: str | Path, *, sequence: str | None = None, separator: str | None = None, identifier: str | None = None
+    path: str | Path,
+    *,
+    sequence: str | None = None,
+    separator: str | None = None,
+    identifier: str | None = None,
+    case: str | None = None,
+    order: str | None = None,
+    symbol: str | None = None,
+    longest: int = LONGEST,
+    gzip_ratio: int = MOST_TIMES,
 ) -> Generator[tuple[str, ...]]:
-    """The sequences of a CSV, JSON Lines or Parquet file, one at a time; each format also gzipped.
+    """The sequences of a file, one at a time: CSV, JSON Lines, Parquet or XES, wide or long, each also gzipped.
 
-    `sequence` names their column; left out, it is the only list column, or the only column that is
-    not the record's `identifier` (without which a column called `id` or `…_id` is taken for it).
-    Text is split at `separator`: runs of blanks if none is given.
+    Parameters
+    ----------
+    path
+        The file; the end of its name says the format.
+    sequence
+        Wide form, a sequence in each row: their column. By default the only list column, or the only column that
+        is not the record's id.
+    separator
+        Wide form: where text is split; runs of blanks by default.
+    identifier
+        Wide form: the column of ids, which is not read. By default a column called `id` or `…_id` is one.
+    case, order, symbol
+        Long form, an event in each row: the columns of the case, of the events' order, and of the symbols.
+    longest
+        Refuse longer sequences.
+    gzip_ratio
+        Refuse gzip files that unpack to more times their size.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -38,109 +60,31 @@ def read_sequences(
     ...     list(read_sequences(file))
     [('a', 'b', 'a'), ('b',)]
     """
-    if separator == "":
-        raise ParameterError("separator", expected="at least one character", found="none")
-    file = Path(path)
-    chosen = _Choice(file, sequence, identifier)
-    kind = suffix(file)
-    if kind in _CSV:
-        return _from_csv(file, chosen, separator)
-    if kind in _JSON_LINES:
-        return _from_json_lines(file, chosen, separator)
-    if kind == _PARQUET:
-        return _from_parquet(file, chosen, separator)
-    raise wrong_suffix(file, (*_CSV, *_JSON_LINES, _PARQUET))
+    check_sizes(longest=longest, gzip_ratio=gzip_ratio)
+    columns = ColumnOptions(
+        sequence=sequence, separator=separator, identifier=identifier, case=case, order=order, symbol=symbol
+    )
+    return _tuples(open_sequences(path, columns, longest=longest, most_times=gzip_ratio, only_sequences=True))
 
 
-class _Choice:
-    """Which column holds the sequences."""
-
-    def __init__(self, file: Path, sequence: str | None, identifier: str | None) -> None:
-        self.file, self.sequence, self.identifier = file, sequence, identifier
-
-    def column(self, names: Sequence[str], lists: Sequence[str] = ()) -> str:
-        """The name of the column, of `names`; `lists` are those that hold lists."""
-        for option, wanted in (("--id", self.identifier), ("--sequence", self.sequence)):
-            if wanted is not None and names.count(wanted) != 1:
-                raise FileError(
-                    str(self.file),
-                    expected=f"one column {wanted!r} ({option})",
-                    found=f"{names.count(wanted) or 'none'} in {len(names)} columns",
-                )
-        if self.sequence is not None:
-            return self.sequence
-        if len(lists) == 1:
-            return lists[0]
-        others = [name for name in lists or names if name != self.identifier]
-        if self.identifier is None and len(others) > 1:
-            others = [name for name in others if not _is_like_id(name)]
-        if len(others) != 1:
-            raise FileError(
-                str(self.file),
-                expected="one column of sequences besides the id",
-                found=f"{len(others)}; name it with --sequence",
-            )
-        return others[0]
+def _tuples(file: SequenceFile) -> Generator[tuple[str, ...]]:
+    for batch in file.records():
+        lists = batch.column(SYMBOLS)
+        symbols = _texts(lists.flatten(), file.file)
+        start = 0
+        for end in np.cumsum(pc.list_value_length(lists).to_numpy(zero_copy_only=False)).tolist():
+            yield symbols[start:end]
+            start = end
 
 
-def _is_like_id(name: str) -> bool:
-    return name.strip().lower() == "id" or name.strip().lower().endswith("_id")
-
-
-def _from_csv(file: Path, chosen: _Choice, separator: str | None) -> Generator[tuple[str, ...]]:
-    with closing(csv_rows(file, what=_WHAT, longest_cell=LONGEST_SEQUENCE_CELL)) as rows:
-        header = next(rows)[1]
-        index = header.index(chosen.column(header))
-        for line, row in rows:
-            yield _split(row[index], separator, place=f"{file}: line {line}")
-
-
-def _from_json_lines(file: Path, chosen: _Choice, separator: str | None) -> Generator[tuple[str, ...]]:
-    column = None
-    with closing(read_lines(file, what=_WHAT)) as lines:
-        for line, text in enumerate(lines, start=1):
-            if not text.strip():
-                continue
-            place = f"{file}: line {line}"
-            record = json_record(text, place)
-            if column is None:
-                column = chosen.column(list(record), [key for key, value in record.items() if isinstance(value, list)])
-            value = record.get(column)
-            if isinstance(value, str):
-                yield _split(value, separator, place=place)
-            elif isinstance(value, list):
-                yield tuple(_symbol(item, position, place) for position, item in enumerate(value, start=1))
-            else:
-                raise FileError(place, expected="a list of symbols or a string", found="neither")
-
-
-def _from_parquet(file: Path, chosen: _Choice, separator: str | None) -> Generator[tuple[str, ...]]:
-    reader = parquet_reader(file)
-    lists = reader.list_columns(file)
-    column = chosen.column(reader.column_names(file), lists)
-    if column in lists:
-        yield from reader.read_lists(file, column)
-        return
-    with closing(reader.read_columns(file, [column])) as cells:
-        for number, (cell,) in enumerate(cells, start=1):
-            place = f"{file}: row {number}"
-            if not isinstance(cell, str):
-                raise FileError(place, expected="a list of symbols or a string", found="neither")
-            yield _split(cell, separator, place=place)
-
-
-def _split(text: str, separator: str | None, *, place: str) -> tuple[str, ...]:
-    if separator is None:
-        return tuple(symbol for symbol in text.split(" ") if symbol)
-    symbols = tuple(text.split(separator)) if text else ()
-    if "" in symbols:
-        raise FileError(place, expected="symbols between the separators", found=f"none, symbol {symbols.index('') + 1}")
-    return symbols
-
-
-def _symbol(item: object, position: int, place: str) -> str:
-    if isinstance(item, Numeral) and item.text.lstrip("-").isdigit():
-        return item.text
-    if not isinstance(item, str):
-        raise FileError(place, expected="strings or whole numbers as symbols", found=f"another, symbol {position}")
-    return item
+def _texts(symbols: pa.Array, file: Path) -> tuple[str, ...]:
+    """Symbols as strings: each distinct one is turned into a string once."""
+    if pa.types.is_dictionary(symbols.type):
+        symbols = symbols.dictionary_decode()
+    if not (pa.types.is_integer(symbols.type) or is_text(symbols.type)):
+        raise FileError(str(file), expected="lists of strings or of whole numbers", found=f"lists of {symbols.type}")
+    if symbols.null_count:
+        raise FileError(str(file), expected="a symbol in every place of a list", found="none in some place")
+    encoded = symbols.dictionary_encode()
+    names = [str(value) for value in encoded.dictionary.to_pylist()]
+    return tuple([names[code] for code in encoded.indices.to_numpy().tolist()])

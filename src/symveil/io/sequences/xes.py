@@ -20,10 +20,22 @@ import numpy as np
 import pyarrow as pa
 
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.io.reading import MOST_TIMES, open_bytes
+from symveil.io.reading import MOST_TIMES, open_bytes, share_read
 from symveil.io.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
 from symveil.io.sequences.event_order import EventOrder
-from symveil.io.sequences.records import ID, LONGEST, PERSON, PLACE, SYMBOLS, kept, made_in_order, too_long
+from symveil.io.sequences.records import (
+    ID,
+    LONGEST,
+    PERSON,
+    PLACE,
+    SYMBOLS,
+    gathered,
+    keep_column,
+    made_in_order,
+    too_long,
+)
+from symveil.io.sequences.rows import RowWriter
+from symveil.io.sequences.sequence_file import SequenceFile
 
 _CHUNK = 1 << 18
 _DEEPEST = 100
@@ -41,10 +53,12 @@ class _Trace:
     events: list[dict[str, str]] = field(default_factory=list)
 
 
-class XesReader:
-    """Reads the traces of a log, one batch of records at a time."""
+class XesFile(SequenceFile):
+    """A log, read one batch of traces at a time."""
 
+    form = "long"
     unit = "trace"
+    has_ids = True
 
     def __init__(
         self, file: Path, options: ColumnOptions, *, longest: int = LONGEST, most_times: int = MOST_TIMES
@@ -69,6 +83,10 @@ class XesReader:
         that may depend on its symbol, and whether there is one on a secret length.
         """
 
+    def names(self) -> dict[str, str]:
+        """Case and symbol. No order: what is written stands in its order, without the attribute that gave it."""
+        return {"case": self.columns.case, "symbol": self.columns.symbol}
+
     def check_lengths_may_change(self) -> None:
         """Traces may be empty, and keep their attributes; what belongs to an event has no place among other events."""
         for option, names in (("keep", self.columns.keep), ("person", (self.columns.person,))):
@@ -82,10 +100,7 @@ class XesReader:
 
     def done(self) -> float:
         """How much of the file has been read, from 0 to 1."""
-        size = self.file.stat().st_size
-        if self._raw is None or self._raw.closed or not size:
-            return 0.0
-        return min(1.0, self._raw.tell() / size)
+        return share_read(self.file, self._raw)
 
     def _opened(self, raw: BinaryIO) -> None:
         self._raw = raw
@@ -93,33 +108,19 @@ class XesReader:
     def records(self) -> Iterator[pa.RecordBatch]:
         """The traces, as records."""
         order = EventOrder(self.file, self.unit)
-        with closing(self._gathered()) as gathered:
+        numbered = ((each, len(each[1].events)) for each in enumerate(self._traces(), start=1))
+        with closing(gathered(numbered, most=_RECORDS_AT_ONCE, size=_EVENTS_AT_ONCE)) as groups:
             yield from made_in_order(
-                gathered,
+                groups,
                 lambda traces: self._batch(traces, order),
                 lambda traces, start, stop: traces[start:stop],
             )
         self._refuse_unseen()
 
-    def _gathered(self) -> Generator[list[tuple[int, _Trace]]]:
-        """The traces with their numbers, many at a time; also those before one that is refused."""
-        waiting: list[tuple[int, _Trace]] = []
-        events = 0
-        refused: SymveilError | None = None
-        with closing(self._traces()) as traces:
-            try:
-                for number, trace in enumerate(traces, start=1):
-                    waiting.append((number, trace))
-                    events += len(trace.events)
-                    if len(waiting) >= _RECORDS_AT_ONCE or events >= _EVENTS_AT_ONCE:
-                        yield waiting
-                        waiting, events = [], 0
-            except SymveilError as error:
-                refused = error
-        if waiting:
-            yield waiting
-        if refused is not None:
-            raise refused
+    def row_writer(self, out: BinaryIO, rows: pa.RecordBatch | None) -> RowWriter:
+        """Traces are written as they are; what kinds of values there are is known once the log was read."""
+        del rows
+        return _XesWriter(out, self)
 
     def _refuse_unseen(self) -> None:
         """An attribute to keep that no trace and no event has is a slip of the pen; known only at the end."""
@@ -151,10 +152,10 @@ class XesReader:
         for index, name in enumerate(columns.keep):
             if name.startswith(_CASE):
                 values: Any = [trace.values.get(name.removeprefix(_CASE)) for _, trace in traces]
-                arrays[kept(index)] = pa.array(values, type=pa.string())
+                arrays[keep_column(index)] = pa.array(values, type=pa.string())
             else:
                 values = [[event.get(name) for event in trace.events] for _, trace in traces]
-                arrays[kept(index)] = pa.array(values, type=pa.list_(pa.string()))
+                arrays[keep_column(index)] = pa.array(values, type=pa.list_(pa.string()))
         return pa.record_batch(
             [pa.array(array, type=pa.string()) if isinstance(array, list) else array for array in arrays.values()],
             names=list(arrays),
@@ -164,10 +165,10 @@ class XesReader:
         name = self.columns.person or ""
         if name.startswith(_CASE):
             return self._named(trace.values, name.removeprefix(_CASE), number, "a person")
-        found = {self._named(event, name, number, "a person") for event in trace.events}
-        if len(found) != 1:
-            raise self._error(number, "one person in a trace", "several" if found else "none")
-        return found.pop()
+        persons = {self._named(event, name, number, "a person") for event in trace.events}
+        if len(persons) != 1:
+            raise self._error(number, "one person in a trace", "several" if persons else "none")
+        return persons.pop()
 
     def _required(self, values: dict[str, str], key: str, number: int, what: str) -> str:
         if key not in values:
@@ -228,7 +229,7 @@ class XesReader:
 class _Handler:
     """Collects traces from expat's calls; holds no more than the traces of one chunk."""
 
-    def __init__(self, reader: XesReader, parser: expat.XMLParserType) -> None:
+    def __init__(self, reader: XesFile, parser: expat.XMLParserType) -> None:
         self._reader, self._parser = reader, parser
         self._of_traces, self._of_events = reader.wanted()
         self._path: list[str] = []
@@ -307,10 +308,10 @@ class _Handler:
         )  # fmt: skip
 
 
-class XesWriter:
+class _XesWriter(RowWriter):
     """Writes records as the traces of a log."""
 
-    def __init__(self, out: BinaryIO, reader: XesReader) -> None:
+    def __init__(self, out: BinaryIO, reader: XesFile) -> None:
         self._out = out
         self._columns, self._kinds = reader.columns, reader.kinds
         self._kind_of_symbols = reader.kind_of_symbols
@@ -321,7 +322,7 @@ class XesWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """Some more traces."""
         case = self._columns.case.removeprefix(_CASE)
-        keeps = [(name, batch.column(kept(index)).to_pylist()) for index, name in enumerate(self._columns.keep)]
+        keeps = [(name, batch.column(keep_column(index)).to_pylist()) for index, name in enumerate(self._columns.keep)]
         for row, (name, symbols) in enumerate(
             zip(batch.column(ID).to_pylist(), batch.column(SYMBOLS).to_pylist(), strict=True)
         ):

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 
 
 @compiled

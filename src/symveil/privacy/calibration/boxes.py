@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 

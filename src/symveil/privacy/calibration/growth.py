@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 from symveil.privacy.calibration.boxes import Boxes, ChainGraph, Floats
 
 Integers = NDArray[np.int64]

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from symveil.drawing.opening import open_regular
-from symveil.drawing.saving import save
 from symveil.errors import FileError
+from symveil.files.atomic import write_text
+from symveil.files.opening import open_regular
 from symveil.languages.runs import RunLanguage
 
 FORMAT = "symveil-calibration-2"
@@ -88,6 +88,6 @@ def keep(key: str, entry: Entry) -> None:
         return
     content = json.dumps({"format": FORMAT, "key": key, **entry}, indent=1) + "\n"
     try:
-        save(place / f"{key}.json", content.encode())
+        write_text(place / f"{key}.json", content)
     except FileError:
         return

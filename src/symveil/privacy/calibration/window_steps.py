@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

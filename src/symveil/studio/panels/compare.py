@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.compare import answer_compare
-from symveil.studio.worker import Task
 
 
 class ComparePanel(SubjectPanel):
@@ -15,6 +15,7 @@ class ComparePanel(SubjectPanel):
 
     name = "compare"
     title = "What does privacy cost?"
+    task = staticmethod(answer_compare)
     lead = "Expected error against ε for every mechanism: the papers' calibration against the tight one."
     defaults: ClassVar = {**SUBJECT_DEFAULTS, "epsilon": "3", "adjacency": "1", "which": "all"}
     public = frozenset({"source", "epsilon", "adjacency", "which"})
@@ -24,22 +25,14 @@ class ComparePanel(SubjectPanel):
         "adjacency": Scale.of("1", "10", "1"),
     }
 
-    def form(self) -> str:
+    def fields(self, form: Form) -> Iterator[str]:
         """What it is about, and where to look."""
-        form = Form(self.name, self.values)
-        return self.subject_fields(form) + "".join(
-            (
-                form.slider("epsilon", "Look at ε", self.scales["epsilon"]),
-                form.slider(
-                    "adjacency",
-                    "Hidden symbols b",
-                    self.scales["adjacency"],
-                    hint="Words that differ in up to b symbols are to look alike.",
-                ),
-                form.choice("which", "Curves", (("all", "all mechanisms"), ("few", "without the staircase"))),
-            )
+        yield from self.subject_fields(form)
+        yield form.slider("epsilon", "Look at ε", self.scales["epsilon"])
+        yield form.slider(
+            "adjacency",
+            "Hidden symbols b",
+            self.scales["adjacency"],
+            hint="Words that differ in up to b symbols are to look alike.",
         )
-
-    def task(self) -> Task:
-        """Some seconds on a model."""
-        return answer_compare
+        yield form.choice("which", "Curves", (("all", "all mechanisms"), ("few", "without the staircase")))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from symveil.errors import FileError, ModelError, ParameterError, SymveilError, WordError
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
 from symveil.studio.tasks.map import MOST_SAMPLES, answer_map
-from symveil.studio.worker import Task, Worker
 
 
 class MapPanel(Panel):
@@ -16,6 +16,8 @@ class MapPanel(Panel):
 
     name = "map"
     title = "Private trips on a map"
+    task = staticmethod(answer_map)
+    quick = True
     lead = "A trip before and after, drawn from coordinates: every private trip is one that could be driven."
     defaults: ClassVar = {
         "source": "network",
@@ -39,48 +41,28 @@ class MapPanel(Panel):
         "samples": Scale.of("1", str(MOST_SAMPLES), "1"),
     }
 
-    def form(self) -> str:
+    def fields(self, form: Form) -> Iterator[str]:
         """Which roads, which trip, how private."""
-        form = Form(self.name, self.values)
-        return "".join(
-            (
-                form.choice("source", "Roads", (("network", "the example roads (43 segments)"), ("file", "my own"))),
-                form.file(
-                    "model",
-                    "Model",
-                    hint="A Markov chain whose states are the roads (JSON or a table).",
-                    when="source=file",
-                ),
-                form.file(
-                    "coordinates",
-                    "Coordinates",
-                    hint="A CSV file: state, x1, y1, x2, y2, or state, x, y.",
-                    when="source=file",
-                ),
-                form.text("trip", "Trip", hint="Secret. Leave it empty to look at a typical trip.", secret=True),
-                form.text("separator", "Between roads", when="source=file"),
-                form.slider(
-                    "epsilon", "Privacy budget ε", self.scales["epsilon"], hint="Small: private. Large: accurate."
-                ),
-                form.slider("adjacency", "Hidden roads b", self.scales["adjacency"]),
-                form.slider("samples", "Private trips shown", self.scales["samples"]),
-            )
+        yield form.choice("source", "Roads", (("network", "the example roads (43 segments)"), ("file", "my own")))
+        yield form.file(
+            "model", "Model", hint="A Markov chain whose states are the roads (JSON or a table).", when="source=file"
         )
+        yield form.file(
+            "coordinates", "Coordinates", hint="A CSV file: state, x1, y1, x2, y2, or state, x, y.", when="source=file"
+        )
+        yield form.text("trip", "Trip", hint="Secret. Leave it empty to look at a typical trip.", secret=True)
+        yield form.text("separator", "Between roads", when="source=file")
+        yield form.slider(
+            "epsilon", "Privacy budget ε", self.scales["epsilon"], hint="Small: private. Large: accurate."
+        )
+        yield form.slider("adjacency", "Hidden roads b", self.scales["adjacency"])
+        yield form.slider("samples", "Private trips shown", self.scales["samples"])
 
-    def task(self) -> Task:
-        """Answered at once, like Release."""
-        return answer_map
-
-    @property
-    def worker(self) -> Worker:
-        """The quick one."""
-        return self.studio.quick
-
-    def _place_of(self, error: SymveilError) -> str | None:
+    def _field_for(self, error: SymveilError) -> str | None:
         if isinstance(error, WordError) or (isinstance(error, ParameterError) and error.name == "word"):
             return "trip"
         if isinstance(error, FileError) and self.values["coordinates"] and self.values["coordinates"] in error.path:
             return "coordinates"  # the path of a dropped file has its handle in it
         if isinstance(error, ModelError) and error.where in self.defaults:
             return error.where
-        return super()._place_of(error)
+        return super()._field_for(error)

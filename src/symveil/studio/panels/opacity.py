@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from symveil.errors import SymveilError
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
 from symveil.studio.tasks.opacity import answer_opacity, read_observed
-from symveil.studio.worker import Task, Worker
 
 
 class OpacityPanel(Panel):
@@ -18,6 +17,8 @@ class OpacityPanel(Panel):
 
     name = "opacity"
     title = "Opacity: what does an observer conclude?"
+    task = staticmethod(answer_opacity)
+    quick = True
     lead = "A system with secret states, seen from outside. Step through what it shows, and compare three ways to hide."
     defaults: ClassVar = {
         "source": "example-4",
@@ -34,64 +35,37 @@ class OpacityPanel(Panel):
     scales: ClassVar = {"epsilon": Scale.of("0.1", "10", "0.1"), "omega": Scale.of("1", "6", "1")}
     field_of: ClassVar[Mapping[str, str]] = {"system": "model", "secret": "model"}
 
-    def form(self) -> str:
+    def fields(self, form: Form) -> Iterator[str]:
         """Which system, which notion, how the policies are set."""
-        form = Form(self.name, self.values)
-        return "".join(
+        yield form.choice(
+            "source",
+            "System",
             (
-                form.choice(
-                    "source",
-                    "System",
-                    (
-                        ("example-4", "Zhao 2025, Example 4"),
-                        ("medical", "Zhao 2025, medical visits"),
-                        ("example-3", "Zhao 2025, Example 3"),
-                        ("file", "my own"),
-                    ),
-                ),
-                form.file(
-                    "model",
-                    "System file",
-                    hint="JSON, .fsm, .stoc or .pfa. It stays on this machine.",
-                    when="source=file",
-                ),
-                form.choice(
-                    "k",
-                    "Steps back k",
-                    (
-                        *((str(k), "0: now" if k == 0 else str(k)) for k in range(6)),
-                        ("infinite", "as far as one likes"),
-                    ),
-                    hint="How long a secret must stay secret.",
-                ),
-                form.choice(
-                    "notion",
-                    "Notion",
-                    (
-                        ("weak", "weak: the state"),
-                        ("strong", "strong: the whole time"),
-                        ("initial", "initial: the start"),
-                    ),
-                ),
-                form.slider(
-                    "epsilon",
-                    "ε of the policy private",
-                    self.scales["epsilon"],
-                    hint="Small: private. Large: accurate.",
-                ),
-                form.slider("omega", "Distance ω", self.scales["omega"], hint="Of what safe and substitution show."),
-                form.text("length", "At most so many events", hint="Needed where a system has loops.", public=True),
-            )
+                ("example-4", "Zhao 2025, Example 4"),
+                ("medical", "Zhao 2025, medical visits"),
+                ("example-3", "Zhao 2025, Example 3"),
+                ("file", "my own"),
+            ),
         )
-
-    def task(self) -> Task:
-        """Quick on systems that can be drawn."""
-        return answer_opacity
-
-    @property
-    def worker(self) -> Worker:
-        """The quick one: stepping should not wait for curves."""
-        return self.studio.quick
+        yield form.file(
+            "model", "System file", hint="JSON, .fsm, .stoc or .pfa. It stays on this machine.", when="source=file"
+        )
+        yield form.choice(
+            "k",
+            "Steps back k",
+            (*((str(k), "0: now" if k == 0 else str(k)) for k in range(6)), ("infinite", "as far as one likes")),
+            hint="How long a secret must stay secret.",
+        )
+        yield form.choice(
+            "notion",
+            "Notion",
+            (("weak", "weak: the state"), ("strong", "strong: the whole time"), ("initial", "initial: the start")),
+        )
+        yield form.slider(
+            "epsilon", "ε of the policy private", self.scales["epsilon"], hint="Small: private. Large: accurate."
+        )
+        yield form.slider("omega", "Distance ω", self.scales["omega"], hint="Of what safe and substitution show.")
+        yield form.text("length", "At most so many events", hint="Needed where a system has loops.", public=True)
 
     def change(self, values: Mapping[str, str]) -> None:
         """Another system starts a new observation."""
@@ -99,8 +73,8 @@ class OpacityPanel(Panel):
             self.values["observed"] = ""
         super().change({name: value for name, value in values.items() if name != "observed"})
 
-    def _place_of(self, error: SymveilError) -> str | None:
-        field = super()._place_of(error)
+    def _field_for(self, error: SymveilError) -> str | None:
+        field = super()._field_for(error)
         return None if field == "observed" else field  # it is no field of the form
 
     def act(self, action: str, value: str) -> None:

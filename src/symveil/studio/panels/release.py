@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from nicegui import background_tasks
@@ -12,7 +13,7 @@ from symveil.numerics.rationals import exact
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.release import answer_release, prepare_release
-from symveil.studio.worker import BrokenError, StoppedError, Task, Worker
+from symveil.studio.worker import BrokenError, StoppedError
 
 EPSILON = Scale.of("0.1", "10", "0.1")
 
@@ -32,6 +33,8 @@ class ReleasePanel(SubjectPanel):
 
     name = "release"
     title = "Release a private word"
+    task = staticmethod(answer_release)
+    quick = True
     lead = "A word goes in; a nearby word comes out, drawn so that neighbouring words are hard to tell apart."
     defaults: ClassVar = {
         **SUBJECT_DEFAULTS,
@@ -48,50 +51,37 @@ class ReleasePanel(SubjectPanel):
 
     _prepared: tuple[str, ...] = ()
 
-    def form(self) -> str:
+    def fields(self, form: Form) -> Iterator[str]:
         """What it is about, how private, by which mechanism."""
-        form = Form(self.name, self.values)
-        return self.subject_fields(form) + "".join(
-            (
-                form.slider(
-                    "epsilon", "Privacy budget ε", self.scales["epsilon"], hint="Small: private. Large: accurate."
-                ),
-                form.slider(
-                    "adjacency",
-                    "Hidden symbols b",
-                    self.scales["adjacency"],
-                    hint="Words that differ in up to b symbols are to look alike.",
-                ),
-                form.choice("mechanism", "Mechanism", MECHANISMS),
-                form.text(
-                    "max_length",
-                    "Longest word",
-                    hint="A public bound: no word has more symbols.",
-                    when=f"mechanism={_OF_SECRET_LENGTHS}".replace(f"{AUTO}|", ""),
-                    public=True,
-                ),
-                form.choice(
-                    "calibration",
-                    "Calibration",
-                    (("tight", "tight: spends the whole budget"), ("classic", "classic: the papers' factor 2")),
-                ),
-                form.choice(
-                    "distance",
-                    "Automaton at distance",
-                    (("auto", "the likeliest"), *((str(each), str(each)) for each in range(1, 13))),
-                    when=f"mechanism={_OF_ONE_LENGTH}",
-                ),
-            )
+        yield from self.subject_fields(form)
+        yield form.slider(
+            "epsilon", "Privacy budget ε", self.scales["epsilon"], hint="Small: private. Large: accurate."
         )
-
-    def task(self) -> Task:
-        """Answered at once."""
-        return answer_release
-
-    @property
-    def worker(self) -> Worker:
-        """The quick one."""
-        return self.studio.quick
+        yield form.slider(
+            "adjacency",
+            "Hidden symbols b",
+            self.scales["adjacency"],
+            hint="Words that differ in up to b symbols are to look alike.",
+        )
+        yield form.choice("mechanism", "Mechanism", MECHANISMS)
+        yield form.text(
+            "max_length",
+            "Longest word",
+            hint="A public bound: no word has more symbols.",
+            when=f"mechanism={_OF_SECRET_LENGTHS}".replace(f"{AUTO}|", ""),
+            public=True,
+        )
+        yield form.choice(
+            "calibration",
+            "Calibration",
+            (("tight", "tight: spends the whole budget"), ("classic", "classic: the papers' factor 2")),
+        )
+        yield form.choice(
+            "distance",
+            "Automaton at distance",
+            (("auto", "the likeliest"), *((str(each), str(each)) for each in range(1, 13))),
+            when=f"mechanism={_OF_ONE_LENGTH}",
+        )
 
     def answered(self) -> None:
         """Prove the other values of the slider meanwhile, so that moving it finds them ready."""

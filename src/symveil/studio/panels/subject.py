@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from symveil.errors import ParameterError, SymveilError, WordError
 from symveil.studio.forms import Form
 from symveil.studio.panel import Panel
@@ -21,55 +23,48 @@ class SubjectPanel(Panel):
 
     files = frozenset({"model"})
 
-    def subject_fields(self, form: Form) -> str:
+    def subject_fields(self, form: Form) -> Iterator[str]:
         """The fields."""
-        return "".join(
+        yield form.choice(
+            "source",
+            "About",
             (
-                form.choice(
-                    "source",
-                    "About",
-                    (
-                        ("alphabet", "a word over an alphabet"),
-                        ("network", "a trip on the example roads (43 segments)"),
-                        ("file", "a trip of my own model"),
-                    ),
-                ),
-                form.text(
-                    "alphabet",
-                    "Alphabet",
-                    hint="Characters, or a list with commas. It is public.",
-                    when="source=alphabet",
-                ),
-                form.text(
-                    "word",
-                    "Word",
-                    hint="Secret: it stays on this machine, and out of links.",
-                    when="source=alphabet",
-                    secret=True,
-                ),
-                form.file(
-                    "model",
-                    "Model",
-                    hint="JSON, GraphML, DOT or a transition table. It stays on this machine.",
-                    when="source=file",
-                ),
-                form.text(
-                    "trip",
-                    "Trip",
-                    hint="Secret. Leave it empty to look at a typical trip of the public model.",
-                    when="source=network|file",
-                    secret=True,
-                ),
-                form.text(
-                    "separator",
-                    "Between symbols",
-                    hint="Leave it empty where each character is a symbol.",
-                    when="source=alphabet|file",
-                ),
-            )
+                ("alphabet", "a word over an alphabet"),
+                ("network", "a trip on the example roads (43 segments)"),
+                ("file", "a trip of my own model"),
+            ),
+        )
+        yield form.text(
+            "alphabet", "Alphabet", hint="Characters, or a list with commas. It is public.", when="source=alphabet"
+        )
+        yield form.text(
+            "word",
+            "Word",
+            hint="Secret: it stays on this machine, and out of links.",
+            when="source=alphabet",
+            secret=True,
+        )
+        yield form.file(
+            "model",
+            "Model",
+            hint="JSON, GraphML, DOT or a transition table. It stays on this machine.",
+            when="source=file",
+        )
+        yield form.text(
+            "trip",
+            "Trip",
+            hint="Secret. Leave it empty to look at a typical trip of the public model.",
+            when="source=network|file",
+            secret=True,
+        )
+        yield form.text(
+            "separator",
+            "Between symbols",
+            hint="Leave it empty where each character is a symbol.",
+            when="source=alphabet|file",
         )
 
-    def _place_of(self, error: SymveilError) -> str | None:
+    def _field_for(self, error: SymveilError) -> str | None:
         if isinstance(error, WordError) or (isinstance(error, ParameterError) and error.name == "word"):
             return "word" if self.values["source"] == "alphabet" else "trip"
-        return super()._place_of(error)
+        return super()._field_for(error)

@@ -10,11 +10,11 @@ from symveil.drawing.curves import Curve
 from symveil.drawing.svg_plots import curves_svg
 from symveil.errors import ParameterError
 from symveil.io.page import table
+from symveil.numerics.progress import Steps
 from symveil.privacy.parameters import read_epsilon
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import Subject, read_subject, read_whole
 from symveil.studio.tasks.words import factor
-from symveil.studio.worker import Progress
 from symveil.workflows.curves import EPSILONS, ErrorCurve, error_curves
 
 PAPERS = {
@@ -23,13 +23,13 @@ PAPERS = {
 }
 
 
-def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
+def answer_compare(values: Mapping[str, str], steps: Steps) -> Answer:
     """The Compare panel."""
     subject = read_subject(values)
     adjacency = read_whole("adjacency", values["adjacency"])
     if values["which"] not in ("all", "few"):
         raise ParameterError("which", expected="all or few", found=values["which"])
-    curves = _curves(subject, adjacency, progress)
+    curves = _curves(subject, adjacency, steps)
     shown = [curve for curve in curves if values["which"] == "all" or "staircase" not in curve.mechanism]
     here = _nearest(read_epsilon(values["epsilon"]))
     return Answer(
@@ -60,18 +60,13 @@ _kept: dict[tuple[object, ...], tuple[ErrorCurve, ...]] = {}
 """The last curves: another place to look at does not change them."""
 
 
-def _curves(subject: Subject, adjacency: int, progress: Progress) -> tuple[ErrorCurve, ...]:
+def _curves(subject: Subject, adjacency: int, steps: Steps) -> tuple[ErrorCurve, ...]:
     word = None if subject.language.homogeneous else subject.word
     key = (subject.language, word, adjacency)
     if key not in _kept:
-        found = error_curves(
-            subject.language,
-            word=word,
-            adjacency=adjacency,
-            progress=lambda done, of: progress(done, of, "Computing the curves"),
-        )
+        curves = error_curves(subject.language, word=word, adjacency=adjacency, progress=steps("Computing the curves"))
         _kept.clear()
-        _kept[key] = found
+        _kept[key] = curves
     return _kept[key]
 
 
@@ -133,13 +128,13 @@ def _picture(subject: Subject, curves: list[ErrorCurve], epsilon: float) -> Sect
         mark=epsilon,
         mark_label=f"ε = {epsilon:g}",
     )
-    told = (
+    explained = (
         "Dashed: the papers' calibration, with its factor 2. Solid: symveil's, at the same guarantee. "
         "All values are exact expectations, none is a simulation."
     )
     return Section(
         heading="Expected error against ε",
-        body=f"<p>{told}</p>",
+        body=f"<p>{explained}</p>",
         svg=svg,
         picture="expected-error",
         wide=True,

@@ -9,9 +9,9 @@ from pathlib import Path
 from symveil.io.page import table
 from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.units import shown_unit
+from symveil.numerics.progress import Steps
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer, Section, facts, large
-from symveil.studio.worker import Progress
 from symveil.workflows.budgets import (
     ledger_accounts,
     ledger_history,
@@ -23,12 +23,12 @@ from symveil.workflows.budgets import (
 MOST_PERSONS, MOST_ENTRIES = 100, 50
 
 
-def answer_ledger(values: Mapping[str, str], progress: Progress) -> Answer:
+def answer_ledger(values: Mapping[str, str], steps: Steps) -> Answer:
     """The Ledger panel; `address` is the ledger that the studio was started with."""
     ledger = values["ledger"] or values["address"]
     if not ledger:
         return _none()
-    progress(0, 0, "Reading the ledger")
+    steps("Reading the ledger")
     totals = ledger_status(ledger)
     person = values["person"].strip()
     accounts = [person_status(ledger, person)] if person else ledger_accounts(ledger, most=MOST_PERSONS)

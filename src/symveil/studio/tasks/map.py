@@ -10,12 +10,12 @@ from symveil.errors import ModelError
 from symveil.examples.road_network import network_coordinates
 from symveil.io.models.coordinates import read_coordinates
 from symveil.io.page import table
+from symveil.numerics.progress import Steps
 from symveil.numerics.rationals import spelled
 from symveil.studio.answer import Answer, Section, large
 from symveil.studio.tasks.release import PROVING
 from symveil.studio.tasks.subject import File, model_in, read_mechanism, read_subject, read_whole, source_file
 from symveil.studio.tasks.words import promise, shown_epsilon
-from symveil.studio.worker import Progress
 from symveil.workflows.trips import ReleasedTrip, released_trips, require_coordinates
 
 MOST_SAMPLES = 6
@@ -23,14 +23,14 @@ _NOTICE = "the true trip is left out; how many roads were changed is known from 
 _WHOLE_MAP = 150  # roads that can still be told apart on one picture
 
 
-def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
+def answer_map(values: Mapping[str, str], steps: Steps) -> Answer:
     """The Map panel."""
     subject = read_subject(values)
     file = source_file(values)
     model = model_in(file)[0]
     roads = _roads(file, values["coordinates"])
     mechanism = read_mechanism(values, subject)
-    progress(0, 0, PROVING)
+    steps(PROVING)
     count = max(1, min(MOST_SAMPLES, read_whole("samples", values["samples"])))
     released, ignorant = released_trips(model, subject.word, mechanism, count=count)
     law = mechanism.distances(subject.word)
@@ -105,25 +105,25 @@ def _sample(
     roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip, number: int, around: set[str]
 ) -> Section:
     private = tuple(map(str, released.roads))
-    told = f"{released.changed} of {len(trip)} roads changed (dashed); " + (
+    explained = f"{released.changed} of {len(trip)} roads changed (dashed); " + (
         "every turn exists." if released.feasible else f"{released.broken_turns} turns do not exist."
     )
     return Section(
         heading=f"Private trip {number}",
-        body=f'<p class="quiet">{told}</p>',
+        body=f'<p class="quiet">{explained}</p>',
         svg=road_map_svg(roads, private, title=f"private trip {number}", original=trip, around=around),
         picture=f"private-trip-{number}",
     )
 
 
 def _ignorant(roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip) -> Section:
-    told = (
+    explained = (
         f"The same ε, each road changed on its own, as if any could follow any: {released.broken_turns} of {len(trip)} "
         "turns do not exist, and everybody sees that something was changed."
     )
     return Section(
         heading="Without the map",
-        body=f'<p class="quiet">{told}</p>',
+        body=f'<p class="quiet">{explained}</p>',
         svg=road_map_svg(roads, tuple(map(str, released.roads)), title="without the map", original=trip),
         picture="without-the-map",
     )

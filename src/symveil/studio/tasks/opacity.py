@@ -9,21 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from symveil.drawing.svg import to_svg
 from symveil.enforcement.enforce import POLICIES, enforce_policy, observations_of
 from symveil.enforcement.enforcement import Enforcement
-from symveil.errors import ModelError, ParameterError, SymveilError, TooLargeError
+from symveil.errors import ParameterError, SymveilError, TooLargeError
 from symveil.examples.paper_systems import example_3, example_4, medical
 from symveil.io.page import table
 from symveil.languages.observation import Observed
 from symveil.models.stochastic_system import StochasticSystem
+from symveil.numerics.progress import Steps
 from symveil.studio.answer import Answer, Section, large
-from symveil.studio.tasks.subject import read_whole
+from symveil.studio.tasks.subject import File, example_or_file, loaded, read_whole
 from symveil.studio.tasks.words import shown_epsilon
-from symveil.studio.worker import Progress
 from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.verify import OpacityVerdict
@@ -33,17 +32,14 @@ from symveil.workflows.opacity import OpacityReport, judge_opacity, load_system
 EXAMPLES = {"medical": medical, "example-3": example_3, "example-4": example_4}
 _MOST_STRINGS, _MOST_SUBSTITUTES = 6, 3
 
-Source = tuple[str, int]
-"""An example or a file, and when that was written: a file that was written again is read again."""
-
 PolicyDocument = dict[str, Any]
 """The JSON form of what a policy achieves."""
 
 
-def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
+def answer_opacity(values: Mapping[str, str], steps: Steps) -> Answer:
     """The Opacity panel. Everything is kept for the next answer that needs it: moving ε builds nothing but rates."""
-    progress(0, 0, "Exploring what an observer can conclude")
-    source = _source(values)
+    steps("Exploring what an observer can conclude")
+    source = example_or_file(values, EXAMPLES, "a system")
     observed, notes = _loaded(source)
     report = _report(source, values["k"], values["notion"])
     observation = read_observed(values["observed"])
@@ -87,45 +83,31 @@ def read_observed(text: str) -> tuple[str, ...]:
     return tuple(events)
 
 
-def _source(values: Mapping[str, str]) -> Source:
-    source = values["source"]
-    if source in EXAMPLES:
-        return source, 0
-    if source != "file":
-        raise ParameterError("source", expected=f"file or one of {', '.join(EXAMPLES)}", found=source)
-    if not values["model"]:
-        raise ModelError("model", expected="a system: drop a file here", found="none yet")
-    return values["model"], Path(values["model"]).stat().st_mtime_ns
-
-
 @lru_cache(maxsize=8)
-def _loaded(source: Source) -> tuple[Observed, tuple[str, ...]]:
+def _loaded(source: File) -> tuple[Observed, tuple[str, ...]]:
     name, _ = source
-    if name in EXAMPLES:
-        return Observed(EXAMPLES[name]()), ()
-    notes: list[str] = []
-    system = load_system(name, notes=notes)
-    return Observed(system), tuple(note.replace(name, Path(name).name) for note in notes)
+    system, notes = (EXAMPLES[name](), ()) if name in EXAMPLES else loaded(name, load_system)
+    return Observed(system), notes
 
 
 @lru_cache(maxsize=32)
-def _report(source: Source, k: str, notion: str) -> OpacityReport:
+def _report(source: File, k: str, notion: str) -> OpacityReport:
     return judge_opacity(_loaded(source)[0], k, notion=notion)
 
 
 @lru_cache(maxsize=8)
-def _runs(source: Source, k: str, length: int | None) -> RunObservations:
+def _runs(source: File, k: str, length: int | None) -> RunObservations:
     return observations_of(_loaded(source)[0], k, length=length)
 
 
 @lru_cache(maxsize=8)
-def _private(source: Source, k: str, length: int | None) -> Enforcement:
+def _private(source: File, k: str, length: int | None) -> Enforcement:
     """With any ε: `with_epsilon` shares all that does not depend on it."""
     return enforce_policy(_runs(source, k, length), policy="private", epsilon=1)
 
 
 @lru_cache(maxsize=32)
-def _replacing(source: Source, k: str, length: int | None, policy: str, omega: int) -> PolicyDocument:
+def _replacing(source: File, k: str, length: int | None, policy: str, omega: int) -> PolicyDocument:
     """A policy without an ε."""
     return enforcement_document(enforce_policy(_runs(source, k, length), policy=policy, omega=omega))
 
@@ -228,7 +210,7 @@ def _looking_back(observed: Observed, observation: tuple[str, ...], k: str, secr
 # --- the policies ----------------------------------------------------------------------------------
 
 
-def _policies(source: Source, values: Mapping[str, str]) -> dict[str, PolicyDocument | str]:
+def _policies(source: File, values: Mapping[str, str]) -> dict[str, PolicyDocument | str]:
     """What each policy achieves, or why it cannot be used here."""
     if not isinstance(_loaded(source)[0].system, StochasticSystem):
         return dict.fromkeys(POLICIES, "this system has no probabilities: it can be verified, not enforced")

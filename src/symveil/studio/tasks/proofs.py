@@ -7,39 +7,36 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
-from pathlib import Path
 
-from symveil.errors import ModelError, ParameterError
+from symveil.errors import ParameterError
 from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.io.models.model_files import load_labelled_chain
 from symveil.io.page import table
 from symveil.models.labelled_chain import LabelledChain, Pair
+from symveil.numerics.progress import Steps
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer, Section, facts, large
+from symveil.studio.tasks.subject import File, example_or_file, loaded
 from symveil.studio.tasks.words import factor
-from symveil.studio.worker import Progress
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, said, shown, shown_bound
 from symveil.verification.verify_privacy import verify_privacy
-from symveil.workflows.verify import PrivacyCurve, privacy_curve
+from symveil.workflows.verify import PrivacyCurve, privacy_curve_up_to
 
 EXAMPLES = {"pin": pin_checker, "response": randomised_response}
-POINTS = 25
 _MOST_ROWS = 40
 
-File = tuple[str, int]
 
-
-def answer_proofs(values: Mapping[str, str], progress: Progress) -> Answer:
+def answer_proofs(values: Mapping[str, str], steps: Steps) -> Answer:
     """The Proofs panel."""
-    file = _file(values)
+    file = example_or_file(values, EXAMPLES, "a labelled chain")
     chain, notes = _chain(file)
     pairs = _pairs(values["pairs"])
     epsilon = exact(values["epsilon"], name="epsilon")
     delta = values["delta"] or None
-    progress(0, 0, "Proving")
+    steps("Proving")
     point = {"epsilon": epsilon} if epsilon > 0 else {"alpha": Fraction(1)}
     verdict = verify_privacy(chain, **point, pairs=pairs, delta=delta)  # type: ignore[arg-type]
-    curve = _curve(file, pairs, values["upto"], progress)
+    curve = _curve(file, pairs, values["upto"], steps)
     worst = max(verdict.pairs, key=lambda pair: (pair.lv.upper, pair.lv.lower))
     return Answer(
         title="symveil: the privacy of a labelled chain",
@@ -65,25 +62,10 @@ def answer_proofs(values: Mapping[str, str], progress: Progress) -> Answer:
     )
 
 
-def _file(values: Mapping[str, str]) -> File:
-    source = values["source"]
-    if source in EXAMPLES:
-        return source, 0
-    if source != "file":
-        raise ParameterError("source", expected=f"file or one of {', '.join(EXAMPLES)}", found=source)
-    if not values["model"]:
-        raise ModelError("model", expected="a labelled chain: drop a file here", found="none yet")
-    return values["model"], Path(values["model"]).stat().st_mtime_ns
-
-
 @lru_cache(maxsize=8)
 def _chain(file: File) -> tuple[LabelledChain, tuple[str, ...]]:
     name, _ = file
-    if name in EXAMPLES:
-        return EXAMPLES[name](), ()
-    notes: list[str] = []
-    chain = load_labelled_chain(name, notes=notes)
-    return chain, tuple(note.replace(name, Path(name).name) for note in notes)
+    return (EXAMPLES[name](), ()) if name in EXAMPLES else loaded(name, load_labelled_chain)
 
 
 def _pairs(text: str) -> tuple[Pair, ...] | None:
@@ -102,24 +84,17 @@ def _pairs(text: str) -> tuple[Pair, ...] | None:
 _kept: dict[tuple[object, ...], PrivacyCurve] = {}
 
 
-def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, progress: Progress) -> PrivacyCurve:
+def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, steps: Steps) -> PrivacyCurve:
     """δ(ε) on a grid, kept: another place to look at does not change it."""
     key = (file, pairs, upto)
     if key not in _kept:
         limit = exact(upto, name="upto")
         if not 0 < limit <= 20:
             raise ParameterError("upto", expected="a number above 0, at most 20", found=upto)
-        last = float(limit)
-        # rational α, so that small chains have exact answers
-        alphas = sorted({Fraction(round(1000 * math.exp(last * step / (POINTS - 1))), 1000) for step in range(POINTS)})
-        found = privacy_curve(
-            _chain(file)[0],
-            alphas=alphas,
-            pairs=pairs,
-            progress=lambda done, of: progress(done, of, "Proving δ at each ε"),
-        )
+        alpha = Fraction(round(1000 * math.exp(limit)), 1000)  # short, so that small chains have exact answers
+        curve = privacy_curve_up_to(_chain(file)[0], alpha, pairs=pairs, progress=steps("Proving δ at each ε"))
         _kept.clear()
-        _kept[key] = found
+        _kept[key] = curve
     return _kept[key]
 
 
@@ -129,13 +104,13 @@ def _verdict(verdict: PrivacyVerdict, worst: PairVerdict, epsilon: float, notes:
     badge = ""
     if verdict.asked is not None:
         badge = {True: "holds", False: "violated", None: "undecided"}[verdict.holds]
-    told = (
+    explained = (
         f"At ε = {epsilon:g} (odds change by a factor of at most {factor(epsilon)}) the promise fails "
         f"with probability at most δ. The hardest pair to hide is <b>{html.escape(worst.source)}</b> against "
         f"<b>{html.escape(worst.target)}</b>. "
         + ("The value is exact." if delta.exact else "Both ends are proved; the true δ lies between them.")
     )
-    body = large(html.escape(number), told, badge=badge)
+    body = large(html.escape(number), explained, badge=badge)
     if verdict.asked is not None:
         body += f"<p>At most {html.escape(str(verdict.asked))}, as asked: <b>{said(verdict.holds)}</b>.</p>"
     body += "".join(f'<p class="warning">{html.escape(note)}</p>' for note in notes)
@@ -144,8 +119,8 @@ def _verdict(verdict: PrivacyVerdict, worst: PairVerdict, epsilon: float, notes:
 
 def _plot(curve: PrivacyCurve, epsilon: float) -> Section:
     svg = curve.to_svg(mark=epsilon)
-    told = "The true δ lies in the band; the distances ld and bd are upper bounds that are cheaper to prove."
-    return Section(heading="δ against ε", body=f"<p>{told}</p>", svg=svg, picture="delta", wide=True, large=True)
+    explained = "The true δ lies in the band; the distances ld and bd are upper bounds that are cheaper to prove."
+    return Section(heading="δ against ε", body=f"<p>{explained}</p>", svg=svg, picture="delta", wide=True, large=True)
 
 
 def _pair_table(verdict: PrivacyVerdict, worst: PairVerdict) -> Section:

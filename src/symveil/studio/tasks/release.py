@@ -15,15 +15,15 @@ from symveil.languages.language import Metric
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.numerics.integers import decimal
+from symveil.numerics.progress import Steps
 from symveil.numerics.rationals import spelled
 from symveil.privacy.law import DistanceLaw
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import Subject, read_mechanism, read_subject, read_whole
 from symveil.studio.tasks.trellis import MOST_STATES, grid_svg, trellis_svg
 from symveil.studio.tasks.words import counted, marked_edits, marked_word, promise, shown_epsilon
-from symveil.studio.worker import Progress
 from symveil.workflows.explain import Explanation, explain_word
-from symveil.workflows.release import Release, release_word
+from symveil.workflows.release import WordRelease, release_word
 
 SHOWN_WORDS = 10
 PROVING = "Proving the guarantee; the first time on a machine this takes up to a minute"
@@ -31,12 +31,12 @@ _EDITS_DRAWN = 1
 _LONG_WORD = 30  # characters: a longer word gets the whole width
 
 
-def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
+def answer_release(values: Mapping[str, str], steps: Steps) -> Answer:
     """The Release panel."""
     subject = read_subject(values)
     mechanism = read_mechanism(values, subject)
     if not mechanism.language.homogeneous:
-        progress(0, 0, PROVING)
+        steps(PROVING)
     explanation = explain_word(subject.word, mechanism)
     released = release_word(subject.word, mechanism, count=SHOWN_WORDS)
     law = explanation.law
@@ -65,9 +65,15 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     )
 
 
-def prepare_release(values: Mapping[str, str], progress: Progress) -> float:
+def warm_up(values: Mapping[str, str], steps: Steps) -> None:
+    """Import the workflows before anybody asks; with values also compile the loops that prove guarantees."""
+    if values:
+        answer_release(values, steps)
+
+
+def prepare_release(values: Mapping[str, str], steps: Steps) -> float:
     """Prove the guarantee for one more ε, so that the slider finds it ready; how many seconds that took."""
-    del progress
+    del steps
     began = time.monotonic()
     read_mechanism(values, read_subject(values)).guarantee  # noqa: B018 - kept where the other worker finds it
     return time.monotonic() - began
@@ -121,13 +127,13 @@ def _law(law: DistanceLaw) -> Section:
     )
 
 
-def _facts_and_words(explanation: Explanation, subject: Subject, released: Release) -> tuple[Section, Section]:
+def _facts_and_words(explanation: Explanation, subject: Subject, released: WordRelease) -> tuple[Section, Section]:
     """Short words stand beside the law and the facts, long ones below both."""
     numbers, words = _facts(explanation, subject), _words(subject, released, explanation.mechanism.metric)
     return (numbers, words) if words.wide else (words, numbers)
 
 
-def _words(subject: Subject, released: Release, metric: Metric) -> Section:
+def _words(subject: Subject, released: WordRelease, metric: Metric) -> Section:
     separator = subject.shown_separator
     if metric == "hamming":
         heading = ("private version (changed symbols underlined)", "changed")
@@ -180,13 +186,13 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
         distance = min(possible, key=lambda each: abs(each - distance))
     svg = trellis_svg(language, codes, distance)
     if svg is not None:
-        told = (
+        explained = (
             f"All words at distance {distance}, state by state. <b>V</b> counts the ways to finish from a state; "
             "following <b>μ</b> draws each word with the same probability."
         )
         return Section(
             heading="The automaton it is drawn from",
-            body=f"<p>{told}</p>",
+            body=f"<p>{explained}</p>",
             svg=svg,
             picture="automaton",
             wide=True,
@@ -209,13 +215,13 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
             body=f"<p>It has {size}: too many to draw. Try a shorter word.</p>",
             wide=True,
         )
-    told = (
+    explained = (
         f"The automaton has {size}: summed up here over the states of the model, {what}. Each cell: how likely the "
         "draw passes there, and how likely the next symbol is changed."
     )
     return Section(
         heading="The automaton it is drawn from, summed up",
-        body=f"<p>{told}</p>",
+        body=f"<p>{explained}</p>",
         svg=grid,
         picture="automaton",
         wide=True,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from symveil.errors import InputError, ModelError, ParameterError
 from symveil.examples.road_network import TRIP, road_network
@@ -21,8 +22,10 @@ from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Word, decode
 from symveil.privacy.protection import typical_words
 
+Loaded = TypeVar("Loaded")
+
 File = tuple[str, int]
-"""A path and when it was written: a file that was written again is read again."""
+"""A path and when it was written: a file that was written again is read again. Or the name of an example, and 0."""
 
 NO_FILE: File = ("", 0)
 """The example roads."""
@@ -73,14 +76,25 @@ def read_subject(values: Mapping[str, str]) -> Subject:
 
 def source_file(values: Mapping[str, str]) -> File:
     """Where the model comes from."""
+    return NO_FILE if values["source"] == "network" else example_or_file(values, ("alphabet", "network"), "a model")
+
+
+def example_or_file(values: Mapping[str, str], examples: Collection[str], what: str) -> File:
+    """An example by its name, or the file that was dropped."""
     source = values["source"]
-    if source == "network":
-        return NO_FILE
+    if source != "file" and source not in examples:
+        raise ParameterError("source", expected=f"file or one of {', '.join(examples)}", found=source)
     if source != "file":
-        raise ParameterError("source", expected="alphabet, network or file", found=source)
+        return source, 0
     if not values["model"]:
-        raise ModelError("model", expected="a model: drop a file here", found="none yet")
+        raise ModelError("model", expected=f"{what}: drop a file here", found="none yet")
     return values["model"], Path(values["model"]).stat().st_mtime_ns
+
+
+def loaded(path: str, load: Callable[..., Loaded]) -> tuple[Loaded, tuple[str, ...]]:
+    """What a file holds and what there is to say about it, without the folder that a dropped file happens to lie in."""
+    notes: list[str] = []
+    return load(path, notes=notes), tuple(note.replace(path, Path(path).name) for note in notes)
 
 
 def _free_subject(alphabet: str, text: str, separator: str) -> Subject:
@@ -106,10 +120,7 @@ def model_in(file: File) -> tuple[AnyModel, tuple[str, ...]]:
     """The model of a file, kept: reading it again and again would hold up the slider."""
     if file == NO_FILE:
         return road_network(), ()
-    path, _ = file
-    notes: list[str] = []
-    model = load_model(path, notes=notes)
-    return model, tuple(note.replace(path, Path(path).name) for note in notes)
+    return loaded(file[0], load_model)
 
 
 @lru_cache(maxsize=16)

@@ -25,13 +25,9 @@ _SEEN = 5e-4
 Language = FreeLanguage | RunLanguage
 
 
+@lru_cache(maxsize=64)
 def trellis_svg(language: Language, codes: tuple[int, ...], distance: int) -> str | None:
     """The automaton of the words at one distance, with V and μ; None where it has too many states."""
-    return _trellis_svg(language, codes, distance)
-
-
-@lru_cache(maxsize=64)
-def _trellis_svg(language: Language, codes: tuple[int, ...], distance: int) -> str | None:
     row = np.array(codes, dtype=np.int32)
     if not isinstance(language, RunLanguage):
         automaton = hamming_automaton(
@@ -58,14 +54,14 @@ def grid_svg(language: Language, codes: tuple[int, ...], law: NDArray[np.float64
     rows = range(min(highest, _MOST_ROWS - 1) + 1)
     cells = [
         Cell(
-            column=place,
+            column=index,
             row=errors,
             heat=float(through[position, errors]),
             value=_share(through[position, errors]),
             annotation="" if position == length else _share(errs[position, errors]),
-            told=_told(position, errors, through[position, errors], errs[position, errors], length),
+            hint=_hint(position, errors, through[position, errors], errs[position, errors], length),
         )
-        for place, position in enumerate(columns.tolist())
+        for index, position in enumerate(columns.tolist())
         for errors in rows
         if errors <= position and through[position, errors] >= _SEEN
     ]
@@ -88,6 +84,6 @@ def _share(value: float) -> str:
     return f"{percent:.1f}%" if percent < 9.95 else f"{percent:.0f}%"
 
 
-def _told(position: int, errors: int, through: float, errs: float, length: int) -> str:
+def _hint(position: int, errors: int, through: float, errs: float, length: int) -> str:
     told = f"after {position} symbols, {errors} changed: probability {through:.4g}"
     return told if position == length else f"{told}; the next one is changed with probability {errs:.4g}"

@@ -9,7 +9,7 @@ May not live here: where chains come from (models, io, mechanisms), curves and c
     bisimulation exact lumping: which states no observer can ever tell apart
     kernel       the pairs at distance 0, exactly
     exact        policy iteration in rationals, and the solution of a policy's linear system
-    sweeps       the loops over all pairs, compiled; also kernel_loops; loaded by `late`
+    sweeps       the loops over all pairs, compiled; also kernel_loops, search_loops; loaded by `compiled_loops`
     flows        policy iteration in floats: a flow for each pair
     certificate  an upper bound proved by one sweep
     symmetric    bd, the symmetric predecessor

@@ -187,11 +187,11 @@ class Bracketing:
             values = search.exact_values()
         if values is not None:
             lower, upper = values
-        found = Bracket(lower=fraction(lower), upper=fraction(min(upper, fmpq(1))), nodes=len(search.nodes))
+        bracket = Bracket(lower=fraction(lower), upper=fraction(min(upper, fmpq(1))), nodes=len(search.nodes))
         if rounded is None or values is not None:
-            return found
+            return bracket
         return Bracket(
-            lower=max(found.lower, rounded.lower), upper=min(found.upper, rounded.upper), nodes=rounded.nodes
+            lower=max(bracket.lower, rounded.lower), upper=min(bracket.upper, rounded.upper), nodes=rounded.nodes
         )
 
     # --- nodes ---------------------------------------------------------------------------------
@@ -200,9 +200,9 @@ class Bracketing:
         """(p; r) by the label that is seen now: a word begins with the label of its first state."""
         label = self._table.label
         parts: dict[int, tuple[Sparse, Sparse]] = {}
-        for place, measure in enumerate((mass, other)):
+        for side, measure in enumerate((mass, other)):
             for state, amount in measure.items():
-                parts.setdefault(int(label[state]), ({}, {}))[place][state] = amount
+                parts.setdefault(int(label[state]), ({}, {}))[side][state] = amount
         return list(parts.values())
 
     def step(self, measure: Sparse) -> Sparse:
@@ -286,8 +286,8 @@ class _Search:
     def _give(self, shares: list[_Share], weight: fmpq) -> None:
         for share in shares:
             self._put(share.node, share.share * weight)
-            for place, mass in enumerate(share.dropped):
-                self._dropped[place] += share.share * weight * mass
+            for side, mass in enumerate(share.dropped):
+                self._dropped[side] += share.share * weight * mass
 
     def _put(self, node: _Node, weight: fmpq) -> None:
         self.lower += weight * node.lower
@@ -334,19 +334,19 @@ class _Search:
     def exact_values(self) -> tuple[fmpq, fmpq] | None:
         """Both ends by linear systems over all nodes: equal, where α is known exactly."""
         nodes = [node for node in self.nodes.values() if not node.closed]
-        place = {id(node): number for number, node in enumerate(nodes)}
+        index = {id(node): number for number, node in enumerate(nodes)}
         rows, columns = [], []
         for number, node in enumerate(nodes):
             for child in node.children or ():
                 if not child.node.closed:
                     rows.append(number)
-                    columns.append(place[id(child.node)])
+                    columns.append(index[id(child.node)])
         graph = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(nodes), len(nodes)))
         count, component = connected_components(graph, directed=True, connection="strong")
         leaves = np.zeros(count, dtype=np.bool_)  # components that are left with positive probability
         for number, node in enumerate(nodes):
             for child in node.children or ():
-                if child.node.closed or component[place[id(child.node)]] != component[number]:
+                if child.node.closed or component[index[id(child.node)]] != component[number]:
                     leaves[component[number]] = True
         passing = [node for number, node in enumerate(nodes) if leaves[component[number]]]
         if len(passing) > _LARGEST_CLOSING:
@@ -365,21 +365,21 @@ class _Search:
             mine, theirs = _total(node.mass), _total(node.other)
             return max(mine - alpha * theirs, fmpq(0))
 
-        place = {id(node): number for number, node in enumerate(passing)}
+        index = {id(node): number for number, node in enumerate(passing)}
         size = len(passing)
         matrix, constant = fmpq_mat(size, size), fmpq_mat(size, 1)
         for number, node in enumerate(passing):
             matrix[number, number] += fmpq(1)
             for child in node.children or ():
-                if id(child.node) in place:
-                    matrix[number, place[id(child.node)]] -= child.share
+                if id(child.node) in index:
+                    matrix[number, index[id(child.node)]] -= child.share
                 else:
                     constant[number, 0] += child.share * settled(child.node)
         solution = matrix.solve(constant) if size else constant
         total = fmpq(0)
         for start in self._start:
-            inner = id(start.node) in place
-            total += start.share * (solution[place[id(start.node)], 0] if inner else settled(start.node))
+            inner = id(start.node) in index
+            total += start.share * (solution[index[id(start.node)], 0] if inner else settled(start.node))
         return total
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from symveil.errors import SymveilError
+from symveil.verification.distances.compiled_loops import sweeps
 from symveil.verification.distances.flows import Flows, evaluate, in_threads, parts_of
-from symveil.verification.distances.late import sweeps
 from symveil.verification.distances.tables import ChainTable, Floats, Integers
 
 # With a large α a rounding error at a full sink weighs α times as much as one at a source. So a little less is
@@ -82,17 +82,11 @@ def _settling(flows: Flows, distance: Floats, *, mirrored: bool) -> Floats:
         patience[part.pairs[:, 0], part.pairs[:, 1]] = value
         patience[part.pairs[:, 1], part.pairs[:, 0]] = value
         other = np.where(chosen == forward, backward, forward)
-        worse = _one_step(steps, patience)[other] > value + 2 * _GOOD_ENOUGH
+        worse = steps.cost(patience)[other] > value + 2 * _GOOD_ENOUGH
         if not worse.any():
             break
         chosen = np.where(worse, other, chosen)
     return patience
-
-
-def _one_step(flows: Flows, patience: Floats) -> Floats:
-    """A h + 1 for every row."""
-    sums = np.concatenate([[0.0], np.cumsum(flows.amount * patience.reshape(-1)[flows.arc])])
-    return np.asarray(sums[flows.start[1:]] - sums[flows.start[:-1]] + 1.0)
 
 
 def _rows(flows: Flows, rows: Integers) -> Flows:

@@ -86,16 +86,16 @@ def skewed_distances(
     distance = np.where(kernel, 0.0, 1.0)
     reached = iterate(table, float(alpha), pairs_left, distance, relays=relays, progress=progress)
     certificate = certify(table, float(alpha), reached.distance, reached.flows)
-    found = None
+    exact = None
     wanted = exactness == "auto" and worth_exact(table, len(pairs_left), alpha)
     if wanted and largest_component(reached.flows, table.size) <= _LARGEST_SYSTEM:
-        found = _exact_from(table, ratio, kernel, pairs_left, reached.distance, relays=relays)
+        exact = _exact_from(table, ratio, kernel, pairs_left, reached.distance, relays=relays)
     return Distances(
         table=table,
         alpha=alpha,
         kernel=kernel,
-        upper=certificate.distance if found is None else np.minimum(certificate.distance, rounded_up(found)),
-        exact=found,
+        upper=certificate.distance if exact is None else np.minimum(certificate.distance, rounded_up(exact)),
+        exact=exact,
         certificate=certificate,
     )
 

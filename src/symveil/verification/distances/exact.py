@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
+from symveil.languages.strong_components import strong_components
 from symveil.verification.distances.lifting import lift
 from symveil.verification.distances.simplex import UNSHIPPED
 from symveil.verification.distances.tables import ChainTable, exact_matrix
@@ -109,51 +108,17 @@ def evaluate(policy: Mapping[Pair, Shipment], distance: NDArray[Any], *, largest
     of them has more than `largest` unknowns.
     """
     pairs = list(policy)
-    place = {pair: number for number, pair in enumerate(pairs)}
-    rows, columns = [], []
-    for number, pair in enumerate(pairs):
-        for i, j, _ in policy[pair].arcs:
-            if (i, j) in place:
-                rows.append(number)
-                columns.append(place[i, j])
-    graph = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(pairs), len(pairs)))
-    count, component = connected_components(graph, directed=True, connection="strong")
-    groups: list[list[int]] = [[] for _ in range(count)]
-    for number, code in enumerate(component.tolist()):
-        groups[code].append(number)
+    index = {pair: number for number, pair in enumerate(pairs)}
+    groups = strong_components([[index[arc[:2]] for arc in policy[pair].arcs if arc[:2] in index] for pair in pairs])
     if largest is not None and max(map(len, groups), default=0) > largest:
         return False
-    # scipy numbers components in an order in which every arc leads to an earlier or the same one
-    for group in _callees_first(groups, rows, columns, component):
+    for group in groups:  # each comes after those that its values depend on
         _solve_component([pairs[number] for number in group], policy, distance)
     return True
 
 
-def _callees_first(
-    groups: list[list[int]], rows: list[int], columns: list[int], component: NDArray[np.int32]
-) -> Iterable[list[int]]:
-    """Components so that each comes after those that its values depend on."""
-    needs: list[set[int]] = [set() for _ in groups]
-    for row, column in zip(rows, columns, strict=True):
-        if component[row] != component[column]:
-            needs[component[row]].add(int(component[column]))
-    waiting = [len(need) for need in needs]
-    users: list[list[int]] = [[] for _ in groups]
-    for code, need in enumerate(needs):
-        for other in need:
-            users[other].append(code)
-    ready = [code for code, count in enumerate(waiting) if count == 0]
-    while ready:
-        code = ready.pop()
-        yield groups[code]
-        for user in users[code]:
-            waiting[user] -= 1
-            if waiting[user] == 0:
-                ready.append(user)
-
-
 def _solve_component(pairs: list[Pair], policy: Mapping[Pair, Shipment], distance: NDArray[Any]) -> None:
-    place = {pair: number for number, pair in enumerate(pairs)}
+    index = {pair: number for number, pair in enumerate(pairs)}
     if len(pairs) == 1 and not any(arc[:2] == pairs[0] for arc in policy[pairs[0]].arcs):
         distance[pairs[0]] = policy[pairs[0]].cost(distance)
         return
@@ -163,8 +128,8 @@ def _solve_component(pairs: list[Pair], policy: Mapping[Pair, Shipment], distanc
         known = policy[pair].unshipped
         matrix[number, number] = _ONE
         for i, j, amount in policy[pair].arcs:
-            if (i, j) in place:
-                matrix[number, place[i, j]] -= amount
+            if (i, j) in index:
+                matrix[number, index[i, j]] -= amount
             else:
                 known += amount * distance[i, j]
         constant[number, 0] = known

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from symveil.numerics.progress import Progress
-from symveil.verification.distances.late import linear_loops, sweeps
+from symveil.verification.distances.compiled_loops import linear_loops, sweeps
 from symveil.verification.distances.tables import ChainTable, Floats, Integers
 
 _TOLERANCE = 1e-13  # of reduced costs
@@ -42,6 +42,22 @@ class Flows:
     arc: Integers
     amount: Floats
     constant: Floats
+
+    @classmethod
+    def empty(cls, pairs: Integers, constant: Floats) -> Flows:
+        """Flows that ship nothing, at these costs."""
+        return cls(
+            pairs=np.ascontiguousarray(pairs),
+            start=np.zeros(len(pairs) + 1, dtype=np.int64),
+            arc=np.empty(0, dtype=np.int64),
+            amount=np.empty(0),
+            constant=constant,
+        )
+
+    def cost(self, distance: Floats) -> Floats:
+        """A d + c for every row."""
+        sums = np.concatenate([[0.0], np.cumsum(self.amount * distance.reshape(-1)[self.arc])])
+        return np.asarray(self.constant + sums[self.start[1:]] - sums[self.start[:-1]])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -100,14 +116,7 @@ def _write(distance: Floats, pairs: Integers, value: Floats, *, mirrored: bool) 
 def _ship_nothing(table: ChainTable, alpha: float, pairs: Integers) -> Flows:
     """Flows that leave everything where it is: d is the one-step skewed total variation."""
     constant = sweeps().unshipped(table.first, table.successor, table.chance, table.label, alpha, pairs)
-    empty = np.empty(0, dtype=np.int64)
-    return Flows(
-        pairs=pairs,
-        start=np.zeros(len(pairs) + 1, dtype=np.int64),
-        arc=empty,
-        amount=np.empty(0),
-        constant=constant,
-    )
+    return Flows.empty(pairs, constant)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

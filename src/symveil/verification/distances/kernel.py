@@ -19,8 +19,8 @@ from scipy.sparse import csr_array
 
 from symveil.numerics.conversions import nearest_float
 from symveil.verification.distances.bisimulation import bisimulation
+from symveil.verification.distances.compiled_loops import kernel_loops
 from symveil.verification.distances.exact import ExactLifting, Pair
-from symveil.verification.distances.late import kernel_loops
 from symveil.verification.distances.simplex import UNSHIPPED, solve
 from symveil.verification.distances.tables import ChainTable, exact_matrix
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 from symveil.verification.distances.sweeps import UNIT, merge, solve
 
 # as in sweeps.py
-COMPILED_FROM = "93caa7c6cdddd3fa"
+COMPILED_FROM = "85eba1f59f840460"
 
 
 @compiled
@@ -32,9 +32,9 @@ def hop_counts(inside):
         while waiting:
             hop += 1
             fresh[:] = np.uint64(0)
-            for place in range(waiting):
+            for index in range(waiting):
                 for word in range(words):
-                    fresh[word] |= rows[frontier[place], word]
+                    fresh[word] |= rows[frontier[index], word]
             waiting = 0
             for word in range(words):
                 left = fresh[word] & ~seen[word]
@@ -59,8 +59,8 @@ def kernel_round(first, successor, chance, label, alpha, pairs, inside, hops, po
     last power is used: too small, which is fine for a proof that a pair goes, and is not used otherwise.
     """
     size, widest = len(label), 0
-    for place in range(size):
-        widest = max(widest, first[place + 1] - first[place])
+    for index in range(size):
+        widest = max(widest, first[index + 1] - first[index])
     wide = 2 * widest
     state, need, scale = np.empty(wide, np.int64), np.empty(wide), np.empty(wide)
     nodes, own, own_scale = np.empty(wide, np.int64), np.empty(wide), np.empty(wide)
@@ -74,10 +74,10 @@ def kernel_round(first, successor, chance, label, alpha, pairs, inside, hops, po
         while done < merged and answer[k] >= 0:
             code = label[state[done]]
             members, supply = 0, False
-            for place in range(done, merged):
-                if label[state[place]] == code:
-                    here, much, large = state[place], need[place], scale[place]
-                    state[place], need[place], scale[place] = state[done], need[done], scale[done]
+            for index in range(done, merged):
+                if label[state[index]] == code:
+                    here, much, large = state[index], need[index], scale[index]
+                    state[index], need[index], scale[index] = state[done], need[done], scale[done]
                     state[done], need[done], scale[done] = here, much, large
                     done += 1
                     nodes[members] = here

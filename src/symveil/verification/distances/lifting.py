@@ -22,29 +22,10 @@ from symveil.verification.distances.simplex import solve
 
 
 def lift(
-    count: int,
-    nodes: Any,
-    need: Any,
-    distance: Any,
-    alpha: Any,
-    first: Any,
-    relays: Any,
-    spread: Any,
-    zero: Any,
-    one: Any,
-    tolerance: Any,
-    cost: Any,
-    gain: Any,
-    tail: Any,
-    head: Any,
-    inverse: Any,
-    amount: Any,
-    price: Any,
-    column: Any,
-    height: Any,
-    parent: Any,
-    queue: Any,
-) -> int:
+    count: int, nodes: Any, need: Any, distance: Any, alpha: Any, first: Any, relays: Any, spread: Any, zero: Any,
+    one: Any, tolerance: Any, cost: Any, gain: Any, tail: Any, head: Any, inverse: Any, amount: Any, price: Any,
+    column: Any, height: Any, parent: Any, queue: Any,
+) -> int:  # fmt: skip
     """Solve for one label. `nodes[:count]` are its states with `need`; relays are appended to them.
 
     Returns how many nodes there are at the end, or minus that where the solver gave up or room for
@@ -71,8 +52,8 @@ def lift(
         for i in range(count):
             y = nodes[i]
             if price[i] > lowest:
-                for place in range(first[y], first[y + 1]):
-                    x = relays[place]
+                for index in range(first[y], first[y + 1]):
+                    x = relays[index]
                     rest = price[i] - distance[y, x]
                     if not rest > alpha * lowest:
                         break
@@ -95,8 +76,8 @@ def lift(
                 before_it = parent[y]
                 if height[before_it] * (alpha - one) >= alpha * spread[before_it, y] - distance[before_it, y]:
                     continue  # whatever lies behind y is reached from before it, directly, no lower
-                for place in range(first[y], first[y + 1]):
-                    x = relays[place]
+                for index in range(first[y], first[y + 1]):
+                    x = relays[index]
                     rest = height[y] - distance[y, x]
                     if not rest > alpha * lowest:
                         break

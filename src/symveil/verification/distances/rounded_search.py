@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from symveil.numerics.conversions import float_at_least, float_at_most
 from symveil.numerics.progress import Progress
-from symveil.verification.distances.late import search_loops
+from symveil.verification.distances.compiled_loops import search_loops
 from symveil.verification.distances.tables import TINY, ChainTable, Floats, Integers
 from symveil.verification.distances.upper_bounds import CompiledBound
 
@@ -91,16 +91,16 @@ class RoundedSearch:
                 store.grow(len(self._label))
             elif progress:
                 progress(min(int(store.count[loops.WORK]), nodes), nodes)
-        found = int(store.count[loops.NODES])
-        lower, upper, more, less = loops.ends(store.figure, found, self._alpha_above)
+        count = int(store.count[loops.NODES])
+        lower, upper, more, less = loops.ends(store.figure, count, self._alpha_above)
         is_over = store.gaps[1] <= 0.0
         shows = more + self._alpha_above * less > SHOWING * (upper - lower)
-        if is_over or shows or found <= _SHORT:
+        if is_over or shows or count <= _SHORT:
             return None
-        is_waiting = store.gaps[len(store.gaps) // 2 :][:found] > 0.0
-        unread = is_waiting & (store.place[:found, loops.LAST_CHILD] < 0)
+        is_waiting = store.gaps[len(store.gaps) // 2 :][:count] > 0.0
+        unread = is_waiting & (store.span[:count, loops.LAST_CHILD] < 0)
         return RoundedEnds(
-            lower=Fraction(lower), upper=min(Fraction(upper), Fraction(1)), nodes=found, all_read=not unread.any()
+            lower=Fraction(lower), upper=min(Fraction(upper), Fraction(1)), nodes=count, all_read=not unread.any()
         )
 
     def _start(self, source: int, target: int) -> _Store:
@@ -113,7 +113,7 @@ class RoundedSearch:
         mass, other = halves.T.copy()
         judged = loops.judge(states, mass, other, self._classes, np.zeros((len(self._label), 2)), *self._bounds)
         store.figure[0] = (2.0, *judged)
-        store.place[0] = (0, 2, 0, 0, -1, -1)
+        store.span[0] = (0, 2, 0, 0, -1, -1)
         store.count[[loops.NODES, loops.ENTRIES, loops.WORK]] = 1, 2, 1
         lower, upper = judged[:2]
         store.estimate[:2] = 2 * lower, 2 * upper
@@ -127,7 +127,7 @@ class _Store:
     def __init__(self, size: int) -> None:
         room = _ROOM + size
         self.figure: Floats = np.zeros((room, 5))
-        self.place: Integers = np.zeros((room, 6), dtype=np.int64)
+        self.span: Integers = np.zeros((room, 6), dtype=np.int64)
         self.state: Integers = np.zeros(4 * room, dtype=np.int64)
         self.entry: Floats = np.zeros((4 * room, 2))
         self.child: Integers = np.zeros(2 * room, dtype=np.int64)
@@ -140,7 +140,7 @@ class _Store:
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """As `advance` takes them."""
         return (
-            self.figure, self.place, self.state, self.entry, self.child, self.share, self.bucket, self.gaps,
+            self.figure, self.span, self.state, self.entry, self.child, self.share, self.bucket, self.gaps,
             self.count, self.estimate,
         )  # fmt: skip
 
@@ -150,14 +150,14 @@ class _Store:
         self.state, self.entry = (_grown(array, entries + size) for array in (self.state, self.entry))
         self.child, self.share = (_grown(array, shares + size) for array in (self.child, self.share))
         if nodes + size > len(self.figure):
-            self.figure, self.place = (_grown(array, nodes + size) for array in (self.figure, self.place))
+            self.figure, self.span = (_grown(array, nodes + size) for array in (self.figure, self.span))
             self._index(self.gaps[len(self.gaps) // 2 :][:nodes])
 
     def _index(self, gaps: Floats) -> None:
         """The buckets of the nodes and the tree of their gaps, for the room there is now."""
         leaves = 1 << (len(self.figure) - 1).bit_length()
         self.bucket: Integers = np.full(4 * leaves, -1, dtype=np.int64)
-        search_loops().rehash(self.place, int(self.count[0]), self.bucket)
+        search_loops().rehash(self.span, int(self.count[0]), self.bucket)
         self.gaps: Floats = np.zeros(2 * leaves)
         self.gaps[leaves : leaves + len(gaps)] = gaps
         level = leaves

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 from symveil.verification.distances.sweeps import UNIT, flow_cost
 
 # numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
-COMPILED_FROM = "93caa7c6cdddd3fa"
+COMPILED_FROM = "85eba1f59f840460"
 
-# columns of `figure` and `place`, which have a row for each node
+# columns of `figure` and `span`, which have a row for each node
 WEIGHT, LOWER, UPPER, MINE, THEIRS = 0, 1, 2, 3, 4
 START, END, DEPTH, CHILDREN, LAST_CHILD, HASH = 0, 1, 2, 3, 4, 5
-# places of `count`
+# entries of `count`
 NODES, ENTRIES, SHARES, WORK, VISITS = 0, 1, 2, 3, 4
 # what `advance` came back for
 DONE, ROOM, PAUSE = 0, 1, 2
@@ -80,10 +80,10 @@ def widest(gaps):
 
 
 @compiled
-def rehash(place, nodes, bucket):
-    """Put all nodes but the first, which no word comes back to before it is found anew, into an empty table."""
+def rehash(span, nodes, bucket):
+    """Put all nodes but the first, which no word comes back to before it is met a second time, into an empty table."""
     for v in range(1, nodes):
-        at = place[v, HASH] & (len(bucket) - 1)
+        at = span[v, HASH] & (len(bucket) - 1)
         while bucket[at] >= 0:
             at = (at + 1) & (len(bucket) - 1)
         bucket[at] = v
@@ -132,10 +132,10 @@ def judge(states, mass, other, class_of, by_class, distance, alpha, alpha_above,
 
 
 @compiled
-def is_same(place, state, entry, v, states, mass, other, depth):
+def is_same(span, state, entry, v, states, mass, other, depth):
     """How much of (mass; other) is a multiple of node v, from below; 0 if too little."""
-    begin = place[v, START]
-    if place[v, END] - begin != len(states) or place[v, DEPTH] != depth:
+    begin = span[v, START]
+    if span[v, END] - begin != len(states) or span[v, DEPTH] != depth:
         return 0.0
     factor = 2.0
     for k in range(len(states)):
@@ -154,7 +154,7 @@ def is_same(place, state, entry, v, states, mass, other, depth):
 def advance(
     first, successor, chance, label, rank, by_rank, comes_from, class_of, distance, alpha, alpha_above,
     relay_first, relays, spread, less,
-    figure, place, state, entry, child, share, bucket, gaps, count, estimate,
+    figure, span, state, entry, child, share, bucket, gaps, count, estimate,
     goal, asked_below, asked_above, horizon, budget, most_visits, pause,
 ):  # fmt: skip
     """Extend the node with the largest gap until the bracket is good enough, or nothing is open, or a limit is reached.
@@ -183,10 +183,10 @@ def advance(
             return PAUSE
         count[VISITS] += 1
         v = widest(gaps)
-        if place[v, LAST_CHILD] < 0:
+        if span[v, LAST_CHILD] < 0:
             # --- one transition, rounded down ---
             many = 0
-            for k in range(place[v, START], place[v, END]):
+            for k in range(span[v, START], span[v, END]):
                 for arc in range(first[state[k]], first[state[k] + 1]):
                     x = successor[arc]
                     if not is_touched[x]:
@@ -196,8 +196,8 @@ def advance(
                     ahead[x, 0] += entry[k, 0] * chance[arc]
                     ahead[x, 1] += entry[k, 1] * chance[arc]
             touched[:many].sort()
-            depth = place[v, DEPTH] + 1 if horizon >= 0 else 0
-            place[v, CHILDREN] = count[SHARES]
+            depth = span[v, DEPTH] + 1 if horizon >= 0 else 0
+            span[v, CHILDREN] = count[SHARES]
             done = 0
             while done < many:
                 # --- the states of one label: scaled, rounded down ---
@@ -235,9 +235,9 @@ def advance(
                 at = key & (len(bucket) - 1)
                 factor = 0.0
                 while bucket[at] >= 0:
-                    if place[bucket[at], HASH] == key:
+                    if span[bucket[at], HASH] == key:
                         factor = is_same(
-                            place, state, entry, bucket[at], states[:members], mass[:members], other[:members], depth
+                            span, state, entry, bucket[at], states[:members], mass[:members], other[:members], depth
                         )
                         if factor > 0.0:
                             break
@@ -252,8 +252,8 @@ def advance(
                     state[begin : begin + members] = states[:members]
                     entry[begin : begin + members, 0] = mass[:members]
                     entry[begin : begin + members, 1] = other[:members]
-                    place[new, START], place[new, END] = begin, begin + members
-                    place[new, DEPTH], place[new, HASH], place[new, LAST_CHILD] = depth, key, -1
+                    span[new, START], span[new, END] = begin, begin + members
+                    span[new, DEPTH], span[new, HASH], span[new, LAST_CHILD] = depth, key, -1
                     figure[new, WEIGHT] = 0.0
                     (figure[new, LOWER], figure[new, UPPER], figure[new, MINE], figure[new, THEIRS]) = judge(
                         states[:members], mass[:members], other[:members], class_of, by_class, distance, alpha,
@@ -263,11 +263,11 @@ def advance(
                 child[count[SHARES]] = bucket[at]
                 share[count[SHARES]] = total * factor * (1.0 - 2.0 * UNIT)
                 count[SHARES] += 1
-            place[v, LAST_CHILD] = count[SHARES]
+            span[v, LAST_CHILD] = count[SHARES]
         # --- the weight moves on; what comes straight back goes round for ever: a geometric series ---
         set_gap(gaps, v, 0.0)
         back = 0.0
-        for k in range(place[v, CHILDREN], place[v, LAST_CHILD]):
+        for k in range(span[v, CHILDREN], span[v, LAST_CHILD]):
             if child[k] == v:
                 back += share[k] * (1.0 - 2.0 * UNIT)
         if back >= _STUCK:
@@ -278,7 +278,7 @@ def advance(
         estimate[1] -= weight * figure[v, UPPER]
         if back > 0.0:
             weight = weight / (1.0 - back) * (1.0 - 4.0 * UNIT)
-        for k in range(place[v, CHILDREN], place[v, LAST_CHILD]):
+        for k in range(span[v, CHILDREN], span[v, LAST_CHILD]):
             u = child[k]
             if u == v:
                 continue
@@ -289,5 +289,5 @@ def advance(
             estimate[0] += given * figure[u, LOWER]
             estimate[1] += given * figure[u, UPPER]
             gap = figure[u, UPPER] - figure[u, LOWER]
-            if gap > _CLOSED and not 0 <= horizon <= place[u, DEPTH]:
+            if gap > _CLOSED and not 0 <= horizon <= span[u, DEPTH]:
                 set_gap(gaps, u, figure[u, WEIGHT] * gap)

@@ -25,20 +25,9 @@ _PATIENCE = 60  # pivots per node before Bland's rule, which cannot cycle, takes
 
 
 def solve(
-    size: int,
-    cost: Any,
-    gain: Any,
-    need: Any,
-    zero: Any,
-    one: Any,
-    tolerance: Any,
-    tail: Any,
-    head: Any,
-    inverse: Any,
-    amount: Any,
-    price: Any,
-    column: Any,
-) -> bool:
+    size: int, cost: Any, gain: Any, need: Any, zero: Any, one: Any, tolerance: Any, tail: Any, head: Any,
+    inverse: Any, amount: Any, price: Any, column: Any,
+) -> bool:  # fmt: skip
     """Fill in the basis (`tail`, `head`), its `amount`s and the dual `price`s; False if it gave up (floats only)."""
     for row in range(size):
         tail[row] = row

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 from symveil.verification.distances import lifting, simplex
 
 # `solve` and `lift` stay ordinary functions, which exact rationals use, and become compilable here
@@ -17,7 +17,7 @@ solve = register_jitable(simplex.solve)
 lift = register_jitable(lifting.lift)
 
 # numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
-COMPILED_FROM = "1dc30d1170b74a32"
+COMPILED_FROM = "676b91ab65e7f42d"
 
 UNSHIPPED = simplex.UNSHIPPED
 UNIT = 2.0**-52
@@ -74,13 +74,13 @@ def merge(first, successor, chance, alpha, source, target, state, need, scale):
 def unshipped(first, successor, chance, label, alpha, pairs):
     """What each pair costs when nothing is shipped: Σ (μ_i − αμ'_i)⁺."""
     widest = 0
-    for place in range(len(label)):
-        widest = max(widest, first[place + 1] - first[place])
+    for index in range(len(label)):
+        widest = max(widest, first[index + 1] - first[index])
     state, need, scale = np.empty(2 * widest, np.int64), np.empty(2 * widest), np.empty(2 * widest)
     total = np.zeros(len(pairs))
     for k in range(len(pairs)):
-        for place in range(merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)):
-            total[k] += max(need[place], 0.0)
+        for index in range(merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)):
+            total[k] += max(need[index], 0.0)
     return total
 
 
@@ -95,8 +95,8 @@ def improve(
     """
     count = len(pairs)
     widest = 0
-    for place in range(len(label)):
-        widest = max(widest, first[place + 1] - first[place])
+    for index in range(len(label)):
+        widest = max(widest, first[index + 1] - first[index])
     wide = 2 * widest
     room = wide + _MORE_NODES
     state, need, scale = np.empty(wide, np.int64), np.empty(wide), np.empty(wide)
@@ -121,10 +121,10 @@ def improve(
             # the states of one label, moved to the front of what is left
             code = label[state[done]]
             members, supply = 0, False
-            for place in range(done, merged):
-                if label[state[place]] == code:
-                    here, much = state[place], need[place]
-                    state[place], need[place] = state[done], need[done]
+            for index in range(done, merged):
+                if label[state[index]] == code:
+                    here, much = state[index], need[index]
+                    state[index], need[index] = state[done], need[done]
                     state[done], need[done] = here, much
                     done += 1
                     if much != 0.0:
@@ -169,9 +169,9 @@ def improve(
                 more_columns[:written] = columns[:written]
                 more_amounts[:written] = amounts[:written]
                 columns, amounts = more_columns, more_amounts
-            for place in range(old_start[k], old_start[k + 1]):
-                columns[written] = old_column[place]
-                amounts[written] = old_amount[place]
+            for index in range(old_start[k], old_start[k + 1]):
+                columns[written] = old_column[index]
+                amounts[written] = old_amount[index]
                 written += 1
             constants[k] = old_constant[k]
         start[k + 1] = written
@@ -188,8 +188,8 @@ def shortfall(first, successor, chance, label, alpha, distance, pairs, start, co
     result ≤ 0 at every pair is a proof that Γ(d) ≤ d there.
     """
     size, widest = len(label), 0
-    for place in range(size):
-        widest = max(widest, first[place + 1] - first[place])
+    for index in range(size):
+        widest = max(widest, first[index + 1] - first[index])
     state, need, scale = np.empty(2 * widest, np.int64), np.empty(2 * widest), np.empty(2 * widest)
     balance, weight = np.zeros(size), np.zeros(size)
     touched, is_touched = np.empty(size, np.int64), np.zeros(size, np.bool_)
@@ -200,30 +200,30 @@ def shortfall(first, successor, chance, label, alpha, distance, pairs, start, co
             continue
         merged = merge(first, successor, chance, alpha, pairs[k, 0], pairs[k, 1], state, need, scale)
         many = 0
-        for place in range(merged):
-            x = state[place]
-            balance[x] = need[place]
-            weight[x] = scale[place]
+        for index in range(merged):
+            x = state[index]
+            balance[x] = need[index]
+            weight[x] = scale[index]
             touched[many] = x
             is_touched[x] = True
             many += 1
         total = 0.0
-        for place in range(start[k], start[k + 1]):
-            i, j = column[place] // size, column[place] % size
+        for index in range(start[k], start[k + 1]):
+            i, j = column[index] // size, column[index] % size
             for x in (i, j):
                 if not is_touched[x]:
                     touched[many] = x
                     is_touched[x] = True
                     many += 1
-            total += amount[place] * distance[i, j]
-            brought = alpha * amount[place]
-            balance[i] -= amount[place]
-            weight[i] += amount[place]
+            total += amount[index] * distance[i, j]
+            brought = alpha * amount[index]
+            balance[i] -= amount[index]
+            weight[i] += amount[index]
             balance[j] += brought
             weight[j] += brought
         terms = start[k + 1] - start[k] + 8.0
-        for place in range(many):
-            x = touched[place]
+        for index in range(many):
+            x = touched[index]
             lacking = balance[x] + terms * UNIT * weight[x]
             if lacking > 0.0:
                 total += lacking
@@ -270,6 +270,6 @@ def flow_cost(states, need, scale, distance, alpha, relay_first, relays, spread,
             weight[tail[row]] += shipped
             balance[head[row]] += brought
             weight[head[row]] += brought
-    for place in range(solved):
-        total += max(0.0, balance[place] + terms * UNIT * weight[place])
+    for index in range(solved):
+        total += max(0.0, balance[index] + terms * UNIT * weight[index])
     return total * (1.0 + (terms + solved) * UNIT)

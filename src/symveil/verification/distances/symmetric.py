@@ -35,9 +35,9 @@ def symmetric_distances(table: ChainTable, alpha: Fraction, *, progress: Progres
     every = table.same_label_pairs
     pairs = every[every[:, 0] < every[:, 1]]
     if is_small(table, alpha):
-        found = _small(table, alpha, [(s, t) for s, t in pairs.tolist()])
-        if found is not None:
-            return found
+        exact = _small(table, alpha, [(s, t) for s, t in pairs.tolist()])
+        if exact is not None:
+            return exact
     return _large(table, alpha, pairs, progress)
 
 
@@ -71,7 +71,7 @@ def _large(table: ChainTable, alpha: Fraction, pairs: Integers, progress: Progre
         start = np.where(kernel, 0.0, 1.0)
         reached = iterate(table, rounded, left, start, mirrored=True, progress=progress)
         flows = _cheapest(table, rounded, chosen[:, ::-1], reached.distance)
-        larger = _cost(flows, reached.distance) > reached.distance[chosen[:, 0], chosen[:, 1]] + _LARGER
+        larger = flows.cost(reached.distance) > reached.distance[chosen[:, 0], chosen[:, 1]] + _LARGER
         if not larger.any():
             break
         chosen[larger] = chosen[larger][:, ::-1]
@@ -92,17 +92,5 @@ def _both_in_kernel(table: ChainTable, alpha: fmpq, pairs: Integers) -> np.ndarr
 
 def _cheapest(table: ChainTable, alpha: float, pairs: Integers, distance: Floats) -> Flows:
     """A cheapest flow for each of these ordered pairs under `distance`."""
-    count = len(pairs)
-    nothing = Flows(
-        pairs=np.ascontiguousarray(pairs),
-        start=np.zeros(count + 1, dtype=np.int64),
-        arc=np.empty(0, dtype=np.int64),
-        amount=np.empty(0),
-        constant=np.full(count, np.inf),
-    )
-    return improved_flows(table, alpha, nothing, np.full(count, np.inf), distance)[0]
-
-
-def _cost(flows: Flows, distance: Floats) -> Floats:
-    sums = np.concatenate([[0.0], np.cumsum(flows.amount * distance.reshape(-1)[flows.arc])])
-    return np.asarray(flows.constant + sums[flows.start[1:]] - sums[flows.start[:-1]])
+    costs = np.full(len(pairs), np.inf)
+    return improved_flows(table, alpha, Flows.empty(pairs, costs), costs, distance)[0]

@@ -82,8 +82,8 @@ class ChainTable:
 
     def row(self, state: int) -> list[tuple[int, fmpq]]:
         """The successors of a state with their exact probabilities."""
-        places = range(int(self.first[state]), int(self.first[state + 1]))
-        return [(int(self.successor[place]), self.exact_chance[place]) for place in places]
+        arcs = range(int(self.first[state]), int(self.first[state + 1]))
+        return [(int(self.successor[arc]), self.exact_chance[arc]) for arc in arcs]
 
     def exact_needs(self, alpha: fmpq, source: int, target: int) -> dict[int, dict[int, fmpq]]:
         """μ_i − αμ'_i at every state where it is not 0, by label."""

@@ -7,10 +7,10 @@ from flint import fmpq
 
 from symveil.numerics.conversions import dyadic, nearest_float, rational
 from symveil.verification.distances.certificate import LESS, STEEP
+from symveil.verification.distances.compiled_loops import sweeps
 from symveil.verification.distances.distances import Distances
 from symveil.verification.distances.exact import ExactLifting
 from symveil.verification.distances.flows import find_relays
-from symveil.verification.distances.late import sweeps
 from symveil.verification.distances.tables import TINY, Sparse, needs_by_label
 
 _LONGEST = 400  # bits: beyond, a rounded distance is quicker to work with and nearly as good
@@ -56,8 +56,8 @@ class CompiledBound:
         self.alpha = float(distances.alpha)
         self._exact_alpha = rational(distances.alpha)
         self.less = LESS if self.alpha >= STEEP else 1.0
-        found = find_relays(self._table, self.alpha, self.distance, relays=relays)
-        self.relays = (found.first, found.state, found.spread)
+        detours = find_relays(self._table, self.alpha, self.distance, relays=relays)
+        self.relays = (detours.first, detours.state, detours.spread)
 
     def __call__(self, mass: Sparse, other: Sparse) -> fmpq:
         """The cost of a nearly cheapest flow."""
@@ -79,7 +79,7 @@ class CompiledBound:
         return total
 
 
-def upper_bound(distances: Distances, *, relays: bool = True) -> ExactBound | CompiledBound:
+def lifting_bound(distances: Distances, *, relays: bool = True) -> ExactBound | CompiledBound:
     """What suits the chain."""
     if distances.certificate is None:
         return ExactBound(distances, relays=relays)

@@ -16,7 +16,7 @@ from symveil.errors import TooLargeError
 from symveil.numerics.conversions import ball, fraction, precision, rational, upper_bound
 from symveil.verification.opacity.certified_floats import Enclosure, follow_in_floats, solve_in_floats
 from symveil.verification.opacity.exploration import NOWHERE, SINK
-from symveil.verification.opacity.violation_chain import ViolationChain, lumped
+from symveil.verification.opacity.violation_chain import ViolationChain
 
 # A dense rational system of this size, with probabilities of few bits, takes about a quarter of a second …
 MOST_EXACT_UNKNOWNS = 500
@@ -39,21 +39,21 @@ def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) ->
         return _certain(chain.start)
     if exact is False:
         enclosed = solve_in_floats(chain)
-        small = None if enclosed.is_close else lumped(chain, at_most=_MOST_BALLS)
+        small = None if enclosed.is_close else chain.lumped(at_most=_MOST_BALLS)
         return enclosed if small is None else _solve_in_balls(small)
     most = MOST_UNKNOWNS_ON_REQUEST if exact else _most_quick_unknowns(chain)
     # lumping makes a chain some ten times smaller: a much larger one is not worth the attempt
-    small = lumped(chain, at_most=most) if exact or chain.size <= _LARGEST_LUMPED * most else None
+    small = chain.lumped(at_most=most) if exact or chain.size <= _LARGEST_LUMPED * most else None
     if exact and small is None:
         raise TooLargeError(
             f"exact: expected at most {MOST_UNKNOWNS_ON_REQUEST} unknowns of the linear system, found more; leave the "
-            "choice to symveil and take the bounds it proves",
+            "choice to symveil and take the bounds it proves"
         )
     if small is None:
         enclosed = solve_in_floats(chain)
         if enclosed.is_close:
             return enclosed
-        small = lumped(chain, at_most=_MOST_PATIENT_UNKNOWNS)
+        small = chain.lumped(at_most=_MOST_PATIENT_UNKNOWNS)
         if small is None:
             return enclosed
     value = _solve_exactly(small)

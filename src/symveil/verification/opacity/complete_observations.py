@@ -12,7 +12,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from symveil.languages.observation import Progress
+from symveil.languages.observation import ExplorationProgress
 from symveil.models.word import Codes
 from symveil.verification.opacity.observation_law import ObservationLaw, mass
 
@@ -28,7 +28,7 @@ class ObservationTable:
 
 
 def complete_observations(
-    law: ObservationLaw, *, longest: int | None, progress: Progress | None = None
+    law: ObservationLaw, *, longest: int | None, progress: ExplorationProgress | None = None
 ) -> dict[int, ObservationTable]:
     """The whole observations of runs, or their first `longest` events, by their length."""
     instants = [law.instant({node: fmpq(1)}) for node in law.nodes]

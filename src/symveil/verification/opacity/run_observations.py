@@ -11,7 +11,7 @@ import numpy as np
 from flint import fmpq
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.observation import Observed, Progress
+from symveil.languages.observation import ExplorationProgress, Observed
 from symveil.languages.strong_components import strong_components
 from symveil.numerics.once import computed_once
 from symveil.verification.opacity.complete_observations import ObservationTable, complete_observations
@@ -52,7 +52,7 @@ class _Prefix:
 class RunObservations:
     """The observations that runs of one system show, up to the horizon of `safe`; each list is made once."""
 
-    def __init__(self, safe: SafeObservations, *, progress: Progress | None = None) -> None:
+    def __init__(self, safe: SafeObservations, *, progress: ExplorationProgress | None = None) -> None:
         self.safe, self.law = safe, ObservationLaw(safe.observed)
         self._progress = progress
 

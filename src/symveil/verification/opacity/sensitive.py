@@ -37,9 +37,16 @@ class SensitiveString:
 def sensitive_strings(
     system: StochasticSystem, k: int | float | str = 0, *, length: int | None = None
 ) -> tuple[SensitiveString, ...]:
-    """The sensitive strings of at most `length` events, which may be left out where observations are bounded.
+    """The observations that give a secret away, each with the probability that a run shows it.
 
-    A string that reaches `length` is cut there.
+    Parameters
+    ----------
+    system
+        A stochastic system with secret states.
+    k
+        How many observations back a secret must stay hidden: 0, 1, 2 … or "infinite".
+    length
+        The largest number of observed events; needed where the system has loops. A longer string is cut there.
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(

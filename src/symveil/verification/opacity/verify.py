@@ -6,7 +6,7 @@ import html
 from collections import deque
 from dataclasses import dataclass, field
 
-from symveil.languages.observation import ExplorationLimit, Observed, Progress
+from symveil.languages.observation import ExplorationLimit, ExplorationProgress, Observed
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, State, estimator
 from symveil.verification.opacity.notions import Question, read_question
@@ -63,9 +63,22 @@ def verify_opacity(
     *,
     notion: str = "weak",
     most_states: int | None = None,
-    progress: Progress | None = None,
+    progress: ExplorationProgress | None = None,
 ) -> OpacityVerdict:
-    """Verify current-state (k = 0), k-step or "infinite"-step opacity, weak or strong, or initial-state opacity.
+    """Verify current-state, k-step or infinite-step opacity, weak or strong, or initial-state opacity.
+
+    Parameters
+    ----------
+    system
+        A stochastic or a logical system with secret states.
+    k
+        How many observations back a secret must stay hidden: 0 (now), 1, 2 … or "infinite".
+    notion
+        "weak", "strong" or "initial".
+    most_states
+        Give up beyond so many states of the estimator; by default as many as fit into about 2 GB.
+    progress
+        Called now and then with the number of states explored.
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(

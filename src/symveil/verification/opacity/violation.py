@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.observation import ExplorationLimit, Observed, Progress
+from symveil.languages.observation import ExplorationLimit, ExplorationProgress, Observed
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numerics.rationals import Number
 from symveil.verification.opacity.absorption import reaching_probability, reaching_probability_within
@@ -74,12 +75,26 @@ def violation_probability(
     within: int | None = None,
     exact: bool | None = None,
     most_states: int | None = None,
-    progress: Progress | None = None,
+    progress: ExplorationProgress | None = None,
 ) -> ViolationProbability:
-    """The probability that a run's observation ever violates opacity, or does so `within` so many events of the run.
+    """The probability that a run's observation violates opacity: exact, loops included, or between two proved bounds.
 
-    Exact, loops included; where the linear system is too large for rationals, two proved bounds
-    (`exact=True` insists on rationals, `exact=False` never uses them).
+    Parameters
+    ----------
+    system
+        A stochastic system with secret states.
+    k
+        How many observations back a secret must stay hidden: 0 (now), 1, 2 … or "infinite".
+    notion
+        "weak", "strong" or "initial".
+    within
+        Only violations in the first so many events of a run; by default all.
+    exact
+        True insists on rationals, False never uses them; by default where the linear system is small enough.
+    most_states
+        Give up beyond so many states of the estimator; by default as many as fit into about 2 GB.
+    progress
+        Called now and then with the number of states explored.
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(
@@ -172,3 +187,26 @@ def _by_small_ks(
         if least is not None and infinite is not None and infinite.upper - least.lower <= widest:
             return Enclosure(least.lower, infinite.upper)
     return None
+
+
+def shown_within(observed: Observed, witness: tuple[str, ...], within: int) -> bool:
+    """Whether a run can show `witness` in so many events, unobservable ones included."""
+    system = observed.stochastic
+    moves: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for source, event, target in system.moves:
+        moves[source].append((event, target))
+    reached = {(system.initial, 0)}
+    for _ in range(within + 1):
+        if any(shown == len(witness) for _, shown in reached):
+            return True
+        following = set(reached)
+        for state, shown in reached:
+            for event, target in moves[state]:
+                if event not in observed.event_number:
+                    following.add((target, shown))
+                elif shown < len(witness) and event == witness[shown]:
+                    following.add((target, shown + 1))
+        if following == reached:
+            return False
+        reached = following
+    return False

@@ -45,6 +45,59 @@ class ViolationChain:
         ):
             yield source, target, self.chances[chance]
 
+    def lumped(self, *, at_most: int | None = None) -> ViolationChain | None:
+        """The same chain with states of the same future made one; None where more than `at_most` would be left.
+
+        Partition refinement: two states are distinguished when one has a move, of some probability, into a
+        class that the other has not. (Sums of several moves into one class are not compared: finer than
+        need be, and right.)
+        """
+        if self.size * self.size * len(self.chances) >= 1 << 62:
+            return None  # the keys below would not fit
+        columns = self._columns()
+        label = np.zeros(self.size, dtype=np.int64)
+        count = 1
+        while True:
+            refined = label
+            for chance, target in columns:
+                successor = np.where(target >= 0, label[np.maximum(target, 0)] + 2, target + 2)
+                key = (refined * (count + 2) + successor) * (len(self.chances) + 1) + chance
+                distinct, refined = np.unique(key, return_inverse=True)
+                refined = refined.reshape(-1)
+            if at_most is not None and len(distinct) > at_most:
+                return None
+            if len(distinct) == count:
+                break
+            label, count = refined, len(distinct)
+        member = np.full(count, NOWHERE)
+        member[label[::-1]] = np.arange(self.size)[::-1]
+        is_kept = member[label[self.source]] == self.source
+        target = self.target[is_kept]
+        return ViolationChain(
+            start=int(label[self.start]),
+            size=count,
+            source=label[self.source[is_kept]],
+            target=np.where(target == SINK, SINK, label[np.maximum(target, 0)]),
+            chance=self.chance[is_kept],
+            chances=self.chances,
+        )
+
+    def _columns(self) -> list[tuple[Numbers, Numbers]]:
+        """The moves as columns (chance, target): the i-th move of every state, in the order of their chances."""
+        order = np.lexsort((self.chance, self.source))
+        source = self.source[order]
+        first = np.searchsorted(source, np.arange(self.size))
+        rank = np.arange(len(order)) - first[source]
+        columns = []
+        for number in range(int(rank.max(initial=-1)) + 1):
+            of_rank = rank == number
+            chance = np.full(self.size, len(self.chances))
+            target = np.full(self.size, NOWHERE)
+            chance[source[of_rank]] = self.chance[order][of_rank]
+            target[source[of_rank]] = self.target[order][of_rank]
+            columns.append((chance, target))
+        return columns
+
 
 def violation_chain(
     observed: Observed, machine: Estimator, limit: ExplorationLimit, *, within: int | None = None
@@ -175,58 +228,3 @@ def _live_only(table: Numbers) -> Numbers:
     """The table without the ways to estimates after which no violation is possible any more."""
     live = can_reach_sink(list(table.T), len(table))
     return np.where((table >= 0) & ~live[np.maximum(table, 0)], NOWHERE, table)
-
-
-def lumped(chain: ViolationChain, *, at_most: int | None = None) -> ViolationChain | None:
-    """The same chain with states of the same future made one; None where more than `at_most` would be left.
-
-    Partition refinement: two states are distinguished when one has a move, of some probability, into a
-    class that the other has not. (Sums of several moves into one class are not compared: finer than
-    need be, and right.)
-    """
-    if chain.size * chain.size * len(chain.chances) >= 1 << 62:
-        return None  # the keys below would not fit
-    columns = _columns(chain)
-    label = np.zeros(chain.size, dtype=np.int64)
-    count = 1
-    while True:
-        refined = label
-        for chance, target in columns:
-            successor = np.where(target >= 0, label[np.maximum(target, 0)] + 2, target + 2)
-            key = (refined * (count + 2) + successor) * (len(chain.chances) + 1) + chance
-            distinct, refined = np.unique(key, return_inverse=True)
-            refined = refined.reshape(-1)
-        if at_most is not None and len(distinct) > at_most:
-            return None
-        if len(distinct) == count:
-            break
-        label, count = refined, len(distinct)
-    member = np.full(count, NOWHERE)
-    member[label[::-1]] = np.arange(chain.size)[::-1]
-    is_kept = member[label[chain.source]] == chain.source
-    target = chain.target[is_kept]
-    return ViolationChain(
-        start=int(label[chain.start]),
-        size=count,
-        source=label[chain.source[is_kept]],
-        target=np.where(target == SINK, SINK, label[np.maximum(target, 0)]),
-        chance=chain.chance[is_kept],
-        chances=chain.chances,
-    )
-
-
-def _columns(chain: ViolationChain) -> list[tuple[Numbers, Numbers]]:
-    """The moves as columns (chance, target): the i-th move of every state, in the order of their chances."""
-    order = np.lexsort((chain.chance, chain.source))
-    source = chain.source[order]
-    first = np.searchsorted(source, np.arange(chain.size))
-    rank = np.arange(len(order)) - first[source]
-    columns = []
-    for number in range(int(rank.max(initial=-1)) + 1):
-        of_rank = rank == number
-        chance = np.full(chain.size, len(chain.chances))
-        target = np.full(chain.size, NOWHERE)
-        chance[source[of_rank]] = chain.chance[order][of_rank]
-        target[source[of_rank]] = chain.target[order][of_rank]
-        columns.append((chance, target))
-    return columns

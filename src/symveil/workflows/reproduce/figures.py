@@ -11,7 +11,7 @@ from symveil.drawing.svg import to_svg
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.examples import paper_systems
 from symveil.examples.road_network import TRIP, network_language
-from symveil.io.files import write_text
+from symveil.files.atomic import write_text
 from symveil.languages.free import words
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
@@ -27,6 +27,8 @@ from symveil.workflows.reproduce import (
     zhao2025,
 )
 from symveil.workflows.verify import privacy_curve
+
+FIGURE_5_EPSILONS = tuple(Fraction(step, 2) for step in range(1, 21))
 
 
 def draw_figures(folder: Path, suffix: str, paper: str | None = None) -> Iterator[Path]:
@@ -102,7 +104,7 @@ def _benvenuti2026(folder: Path, suffix: str) -> Iterator[Path]:
 def _figure_5(path: Path) -> Path:
     """B26 Fig. 5 on the generated network: exact expectations, samples, and the certified calibration."""
     language = network_language()
-    points = [benvenuti2026.experiment(language, Fraction(step, 2)) for step in range(1, 21)]
+    points = [benvenuti2026.experiment(language, epsilon) for epsilon in FIGURE_5_EPSILONS]
     epsilons = [float(point.epsilon) for point in points]
     tight = [Exponential(language, epsilon=point.epsilon).distances(TRIP).expected_error for point in points]
     draw_curves(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from symveil.errors import ParameterError
+from symveil.numerics.progress import Steps
 from symveil.workflows.reproduce import (
     benvenuti2026,
     chistikov2019,
@@ -21,7 +20,7 @@ PAPERS = {
 }
 
 
-def reproduce(paper: str | None = None, *, progress: Callable[[str], None] | None = None) -> Reproduction:
+def reproduce(paper: str | None = None, *, progress: Steps | None = None) -> Reproduction:
     """The rows of one paper, or of all; `progress` is told which one is next.
 
     >>> reproduction = reproduce("jones2019")

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 from symveil.privacy.calibration.costs.nodes import box_row, smallest_passing
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
-COMPILED_FROM = "58aaf2afc6a52832"
+COMPILED_FROM = "24f71eb71fc771dd"
 
 
 @compiled

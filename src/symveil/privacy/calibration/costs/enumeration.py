@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
 from symveil.privacy.guarantee import How

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from symveil.languages.kernels import compiled
+from symveil.languages.compiling import compiled
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
-COMPILED_FROM = "b6f7b49766b0a74f"
+COMPILED_FROM = "4b68535dc0b3f8ce"
 
 _SMALLEST, _LARGEST = 2.0**-400, 2.0**400
 

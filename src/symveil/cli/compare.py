@@ -1,0 +1,86 @@
+"""`symveil compare`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from symveil.cli.command import command
+from symveil.cli.output import print_json, print_notes, print_table, require_suffix
+from symveil.cli.single_options import event_options, json_option, out_option, wide_form_options
+from symveil.cli.values import PATH, WHOLE_NUMBER
+from symveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from symveil.workflows.compare import Comparison
+
+_SIZES = re.compile(r"(\d{1,3})(?:\.\.(\d{1,3}))?")
+
+
+@command("compare", example="symveil compare trips.csv private.csv --out report.html")
+@click.argument("true", metavar="TRUE", type=PATH)
+@click.argument("private", metavar="PRIVATE", type=PATH)
+@out_option("The report, as HTML", required=False)
+@click.option("--places", metavar="FILE", type=PATH, help="Where symbols lie: CSV with symbol, x, y.")
+@click.option(
+    "--zones", metavar="G|FILE", help="Zones: a grid such as 6 or 6x4 over the places, or CSV with symbol, zone."
+)
+@click.option("--top", metavar="N", type=WHOLE_NUMBER, default=100, show_default=True, help="How many patterns count.")
+@click.option("--patterns", metavar="K|K..L", default="2..5", show_default=True, help="Symbols in a pattern.")
+@wide_form_options
+@event_options
+@json_option
+def compare_command(
+    true: Path,
+    private: Path,
+    out: Path | None,
+    places: Path | None,
+    zones: str | None,
+    top: int,
+    patterns: str,
+    as_json: bool,
+    **columns: str | None,
+) -> None:
+    """Compare a private file with the true one, for the holder only.
+
+    The result depends on the secret sequences and is not private: do not publish it. Both files are read as privatize
+    reads them; they may differ in form. A private file is read as the manifest beside it says, if there is one.
+    """
+    from symveil.files.atomic import write_text
+    from symveil.workflows.compare import HOLDER_ONLY, compare
+    from symveil.workflows.compare_report import comparison_page
+
+    require_suffix("out", out, (".html", ".htm"))
+    found = compare(true, private, places=places, zones=zones, top=top, patterns=_sizes(patterns), **columns)
+    if out is not None:
+        write_text(out, comparison_page(found))
+    if as_json:
+        print_json(found.document())
+    else:
+        _print(found)
+    notes = [f"{name} is left out: {why}" for name, why in found.left_out.items()]
+    print_notes(notes, warnings=[HOLDER_ONLY])
+
+
+def _sizes(text: str) -> tuple[int, int]:
+    found = _SIZES.fullmatch(text)
+    if found is None:
+        raise ParameterError("patterns", expected="a number of symbols, or two such as 2..5", found=repr(text))
+    return int(found[1]), int(found[2] or found[1])
+
+
+def _print(found: Comparison) -> None:
+    from symveil.workflows.compare_report import METRICS
+
+    print_table(
+        f"For the holder only: {len(found.true.words):,} true sequences, {len(found.private.words):,} private ones",
+        ("metric", "value", "best", "of"),
+        [
+            (name, f"{found.metrics[name]:.4g}", each.best, each.meaning)
+            for name, each in METRICS.items()
+            if name in found.metrics
+        ],
+    )

@@ -1,0 +1,98 @@
+"""`symveil estimate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from symveil.cli.command import command
+from symveil.cli.output import print_json, print_notes, print_table, require_different, require_suffix
+from symveil.cli.single_options import json_option, out_option
+from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
+from symveil.errors import ParameterError
+
+_SHOWN = 50
+
+
+@command("estimate", example="symveil estimate private.csv --statistic ngrams:2")
+@click.argument("private", metavar="PRIVATE", type=PATH)
+@click.option(
+    "--statistic",
+    metavar="S",
+    required=True,
+    help="One of visits, first, last, positions, ngrams:K, transitions, od, lengths, presence, directly-follows.",
+)
+@click.option("--manifest", metavar="FILE", type=PATH, help="The manifest, if it does not lie beside the private file.")
+@click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
+@click.option(
+    "--target",
+    type=OneOf(("file", "population")),
+    default="file",
+    show_default=True,
+    help="These sequences, or as many of the population that they are a sample of.",
+)
+@click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
+@click.option("--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover.")
+@click.option(
+    "--top", metavar="N", type=WHOLE_NUMBER, help="So many of the largest rows; by default 50 in a table, all in JSON."
+)
+@out_option("All rows, as .csv, .parquet or .json", required=False)
+@click.option("--plot", metavar="FILE", type=PATH, help="A picture (.svg): bars with intervals, or a map of pairs.")
+@json_option
+def estimate_command(
+    private: Path,
+    statistic: str,
+    manifest: Path | None,
+    model: Path | None,
+    target: str,
+    cluster: str | None,
+    confidence: str,
+    top: int | None,
+    out: Path | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Estimate statistics of the true sequences from a PRIVATE file.
+
+    The manifest beside it tells the law of the noise, which is undone: estimates with intervals, each and all at once.
+    It costs no privacy, since nothing but the private file and its manifest is read.
+    """
+    from symveil.io.estimates import SUFFIXES, write_estimate
+    from symveil.workflows.estimate import estimate
+
+    require_suffix("out", out, SUFFIXES)
+    require_suffix("plot", plot, (".svg",))
+    require_different(out=out, plot=plot)
+    if top is not None and top < 1:
+        raise ParameterError("top", expected="a whole number, 1 or more", found=top)
+    try:
+        level = float(confidence)
+    except ValueError:
+        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence) from None
+    found = estimate(
+        private, statistic, manifest=manifest, model=model, target=target, cluster=cluster, confidence=level
+    )
+    write_estimate(found, out=out, plot=plot)
+    if as_json:
+        print_json(found.document(top))
+        return
+    shown = min(len(found), _SHOWN if top is None else top)
+    rows = []
+    for index in range(shown):
+        row = found.row(index)
+        place = [str(row[found.leading])] if found.leading else []
+        numbers = [_spelled(row[name]) for name in _COLUMNS]
+        rows.append([" → ".join(row["symbols"]), *place, *numbers])
+    columns = ["symbols", *([found.leading] if found.leading else []), *(name.replace("_", " ") for name in _COLUMNS)]
+    print_table(f"{found.statistic}: {shown} of {len(found)} rows, {found.method}", columns, rows)
+    print_notes(found.assumptions)
+
+
+_COLUMNS = ("released", "estimate", "standard_error", "low", "high", "low_all", "high_all", "consistent")
+
+
+def _spelled(value: float | None) -> str:
+    if value is None:
+        return "not known"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

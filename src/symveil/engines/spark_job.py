@@ -1,0 +1,280 @@
+"""Spark's job: a Parquet folder or a table in, the same out, charged by the driver before any task draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DateType,
+    NumericType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from symveil.engines.batch import OnUnknown, ReleasePlan
+from symveil.engines.job import Ask, Job, Written
+from symveil.engines.spark import check_frame, digest_of_frame, laid_out, release_frame, rows_digest
+from symveil.engines.spark_session import (
+    SPARK_ERRORS,
+    TABLE,
+    FolderOutput,
+    TableOutput,
+    frame_at,
+    plain_errors,
+    session,
+)
+from symveil.errors import FileError
+from symveil.io.sequences.columns import ColumnOptions, WideColumns, choose_columns, secret_lengths_in_long_form
+from symveil.io.symbols import check_separable
+from symveil.mechanisms.mechanism import Mechanism
+
+_NAMES_AT_ONCE = 50_000
+_PERSON, _ROWS = "symveil_person", "symveil_rows"
+_SORTABLE = (NumericType, DateType, TimestampType, TimestampNTZType)
+"""The types of columns that put events in order."""
+_NAMES = (StringType, BooleanType, *_SORTABLE)
+"""The types of columns that can name a record or a person."""
+
+
+class SparkJob(Job):
+    """Rows of a cluster. An id column is required: rows have no number there."""
+
+    unit = "row"
+    has_ids = True
+
+    def __init__(
+        self,
+        source: Path,
+        target: Path,
+        columns: ColumnOptions,
+        mechanism: Mechanism,
+        *,
+        on_unknown: OnUnknown,
+        master: str | None,
+    ) -> None:
+        self._session = session(master)
+        self._source, self._target = str(source), str(target)
+        self._mechanism, self._on_unknown = mechanism, on_unknown
+        self._separator = columns.separator
+        self._input = frame_at(self._session, self._source)
+        self._without_order = self._input.limit(0)
+        lists = [field.name for field in self._input.schema.fields if isinstance(field.dataType, ArrayType)]
+        self._columns = choose_columns(source, columns, self._input.columns, lists)
+        self._long = not isinstance(self._columns, WideColumns)
+        if isinstance(self._columns, WideColumns):
+            self._read_rows(self._columns, lists)
+            names = {"sequence": self._sequence, "id": self._id}
+            names |= {} if self._separator is None else {"separator": self._separator}
+        else:
+            self._read_events(self._columns.case, self._columns.symbol, self._columns.order)
+            names = {"case": self._id, "symbol": self._sequence, "order": self._order}
+        if self._target == self._source:
+            raise FileError(self._target, expected="another place than the input", found="the same")
+        kind = TableOutput if self._target.startswith(TABLE) else FolderOutput
+        self._output: TableOutput | FolderOutput = kind(self._session, self._target)
+        self.facts = {
+            "file": target.name,
+            "format": self._output.format,
+            "form": "long" if self._long else "wide",
+            "columns": names,
+        }
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def _read_rows(self, columns: WideColumns, lists: list[str]) -> None:
+        """A sequence in each row."""
+        self._require_names(columns.identifier, columns.person)
+        if columns.identifier is None:
+            raise FileError(self._source, expected="a column of ids (--id) with --engine spark", found="none")
+        self._id, self._sequence = columns.identifier, columns.sequence
+        if columns.sequence not in lists:
+            check_separable(self._mechanism.alphabet, self._separator or " ")
+        person = F.col(_quoted(columns.person or self._id)).cast("string").alias(_PERSON)
+        self._records = self._input.select(*map(_quoted, columns.written(self._input.columns)), person)
+
+    def _read_events(self, case: str, symbol: str, order_name: str | None) -> None:
+        """An event in each row: grouped by case, and sorted."""
+        columns = self._columns
+        self._require_names(case, columns.person)
+        if self._mechanism.metric == "levenshtein":
+            raise secret_lengths_in_long_form()
+        if order_name is None or columns.keep:
+            raise FileError(
+                self._source,
+                expected="--order and no --keep for events on Spark, where rows have no order of their own",
+                found="--keep" if columns.keep else "no --order",
+            )
+        self._id, self._sequence, self._order = case, symbol, order_name
+        kind = self._input.schema[order_name].dataType
+        name, order = str(kind.typeName()), F.col(_quoted(order_name))
+        if not isinstance(kind, _SORTABLE):
+            # text would be sorted by its letters, "10" before "9"
+            raise FileError(
+                self._source, expected="numbers, dates or timestamps in the order column on Spark",
+                found=f"a column of {name}; convert it first",
+            )  # fmt: skip
+        missing = order.isNull() | F.isnan(order) if name in ("float", "double") else order.isNull()
+        self._without_order = self._input.where(missing)
+        person = F.col(_quoted(columns.person or case)).cast("string")
+        # a case of several persons, or partly of nobody's, is nobody's: it is refused with those that have none
+        one_person = (F.count(person) == F.count("*")) & (F.min(person) == F.max(person))
+        event = F.struct(order.alias("o"), F.col(_quoted(symbol)).alias("s"))
+        self._records = (
+            self._input.groupBy(_quoted(case))
+            .agg(F.sort_array(F.collect_list(event)).alias("e"), F.when(one_person, F.min(person)).alias(_PERSON))
+            .select(_quoted(case), F.col("e.s").alias(symbol), _PERSON)
+        )
+
+    def _require_names(self, *names: str | None) -> None:
+        for name in names:
+            if name is not None and not isinstance(self._input.schema[name].dataType, _NAMES):
+                raise FileError(
+                    self._source, expected="text, numbers or dates as ids and persons",
+                    found=f"a column of {self._input.schema[name].dataType.typeName()}",
+                )  # fmt: skip
+
+    # --- before anybody is charged -------------------------------------------------------------
+
+    def plan(self, release_id: str, key: bytes) -> ReleasePlan:
+        """How this release is drawn."""
+        return ReleasePlan(
+            mechanism=self._mechanism,
+            release_id=release_id,
+            release_key=key,
+            sequence=self._sequence,
+            identifier=self._id,
+            on_unknown=self._on_unknown,
+            unit=f"{self._source}: a row",
+            has_rows_in_order=False,
+        )
+
+    def fingerprint(self) -> bytes:
+        """All rows as a digest, whatever their order: a changed input is noticed. The ledger's stamp is keyed."""
+        with plain_errors():
+            return digest_of_frame(self._records)
+
+    def survey(self, plan: ReleasePlan, ask: Ask) -> None:
+        """Every row once: what is wrong with it, whether its id is its own, and whose it is."""
+        with plain_errors():
+            self._refuse_repeated()
+            self._refuse_first(plan)
+            names: list[str] = []
+            counts: list[int] = []
+            for row in self._records.groupBy(_PERSON).count().toLocalIterator():
+                if not row[0]:
+                    raise FileError(
+                        self._source,
+                        expected="one person in every case" if self._long else "a person in every row",
+                        found="none or several in some case" if self._long else "none in some row",
+                    )
+                names.append(row[0])
+                counts.append(row[1])
+                if len(names) == _NAMES_AT_ONCE:
+                    ask(names, counts)
+                    names, counts = [], []
+            ask(names, counts)
+
+    def _refuse_first(self, plan: ReleasePlan) -> None:
+        """Refuse what would be refused while drawing. Which task meets it first does not show."""
+        name = F.col(_quoted(self._id))
+        if self._records.where(name.isNull() | (name.cast("string") == "")).limit(1).collect():
+            raise FileError(self._source, expected="an id in every row", found="none in some row")
+        if self._without_order.limit(1).collect():
+            raise FileError(self._source, expected="a place in the order for every event", found="none for some")
+        check_frame(self._records.drop(_PERSON), plan, separator=self._separator)
+
+    def _refuse_repeated(self) -> None:
+        counted = self._records.groupBy(_quoted(self._id)).agg(F.count("*").alias(_ROWS))
+        if counted.where(F.col(_ROWS) > 1).limit(1).collect():
+            raise FileError(self._source, expected="each id once", found="one again")
+
+    # --- the output ----------------------------------------------------------------------------
+
+    @contextmanager
+    def output(self, tag: str) -> Iterator[None]:
+        """A folder of the owner's beside the target, or a table with another name."""
+        with plain_errors(), self._output.begun(tag):
+            yield
+
+    def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
+        """Everything through the core; where a task fails, all rows are looked through for the fault to report."""
+        try:
+            frame, digest = self._output.save(self._released(plan, left_out))
+        except SPARK_ERRORS:
+            self._refuse_first(plan)
+            raise
+        lengths = {int(row[0]): int(row[1]) for row in self._sizes(frame).groupBy("n").count().collect()}
+        drawn = rows_digest(frame)  # files are cut and named anew by every run; the rows are the same
+        return Written(
+            digest=digest or drawn,
+            sequences=self._records.count(),
+            released=sum(lengths.values()),
+            over_budget=self._of_persons(left_out, how="left_semi").count() if left_out else 0,
+            symbols=sum(length * count for length, count in lengths.items()),
+            lengths=np.array(sorted(lengths), dtype=np.int64),
+            drawn=drawn,
+        )
+
+    def _of_persons(self, names: list[str], *, how: str) -> Any:
+        persons = self._session.createDataFrame([(name,) for name in names], f"{_PERSON} string")
+        return self._records.join(persons, on=_PERSON, how=how)
+
+    def _released(self, plan: ReleasePlan, left_out: list[str]) -> Any:
+        """The private rows, lazily."""
+        self._refuse_repeated()
+        records = self._of_persons(left_out, how="left_anti") if left_out else self._records
+        private = release_frame(records.drop(_PERSON), plan, separator=self._separator)
+        private = laid_out(private, _quoted(self._id), self._input.count())
+        if not self._long:
+            return private
+        case, symbol = _quoted(self._id), _quoted(self._sequence)
+        return private.select(case, F.posexplode(symbol).alias("p", "s")).select(
+            case, (F.col("p") + 1).cast("long").alias(self._order), F.col("s").alias(self._sequence)
+        )
+
+    def _sizes(self, frame: Any) -> Any:
+        """How long each released sequence is, as the column `n`."""
+        if self._long:
+            return frame.groupBy(_quoted(self._id)).agg(F.count("*").alias("n"))
+        sequence = F.col(_quoted(self._sequence))
+        if isinstance(frame.schema[self._sequence].dataType, ArrayType):
+            return frame.select(F.size(sequence).alias("n"))
+        pieces = F.size(F.split(sequence, _literal(self._separator or " "), -1))
+        return frame.select(F.when(F.length(sequence) == 0, 0).otherwise(pieces).alias("n"))
+
+    def publish(self) -> None:
+        """Rename the folder or the table."""
+        self._output.publish()
+
+    def agrees_with(self, counts: dict[str, int]) -> bool:
+        """As many records, and none in the output that the input does not have."""
+        name = self._target if self._target.startswith(TABLE) else str(Path(self._target).absolute())
+        made = frame_at(self._session, name)
+        own, known = (frame.select(F.col(_quoted(self._id)).alias(_ROWS)) for frame in (made, self._records))
+        strangers = own.join(known, on=_ROWS, how="left_anti")
+        return self._records.count() == counts["sequences"] and not strangers.limit(1).collect()
+
+    def digest_in_place(self) -> str | None:
+        """The digest of the folder, or of the table's rows."""
+        return self._output.digest()
+
+    def explained(self) -> AbstractContextManager[None]:
+        """What Spark says is wrong, as one line."""
+        return plain_errors()
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _literal(separator: str) -> str:
+    """A separator as the regular expression that Spark's split takes."""
+    return "".join(f"\\{letter}" if not letter.isalnum() and letter != " " else letter for letter in separator)

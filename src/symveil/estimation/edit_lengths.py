@@ -1,0 +1,134 @@
+"""How many true words have each length, behind an edit channel: exactly unbiased, for short words.
+
+The released length ℓ of a word of n symbols has E[x^ℓ] = G(x)·s(x)^n, s(x) = G(x)·(δ + (1−δ)x). Written as a function
+of s, the coefficient of s^k in x(s)^ℓ/G(x(s)) is therefore a function of ℓ whose expectation is [n = k]: exactly
+unbiased, since x(s) is the inverse of s around x₀, where s is 0. Its variance grows with k, so only the first lengths
+are told.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from flint import arb, arb_series, ctx
+from numpy.typing import NDArray
+
+from symveil.errors import InputError
+from symveil.estimation.batches import Batch
+from symveil.estimation.groups import FEWEST, group_variance, refusal_of_few
+from symveil.estimation.intervals import factors
+from symveil.estimation.presence import USEFUL
+from symveil.estimation.substitution_tables import Target
+from symveil.estimation.table import EstimatedTable, Variances
+from symveil.numerics.conversions import ball, nearest_float, precision
+from symveil.privacy.calibration.edit_channel_loss import ChannelParameters, inserted_above
+
+Floats = NDArray[np.float64]
+_MOST_LENGTHS = 24
+_BITS = 512
+_NEGLIGIBLE = 2.0**-400
+
+
+def length_indicators(parameters: ChannelParameters, longest: int, lengths: int = _MOST_LENGTHS) -> Floats:
+    """A row for each released length ℓ = 0 … longest, a column for each true length k: what estimates [n = k].
+
+    Parameters
+    ----------
+    parameters
+        The channel, with δ below 1/2.
+    longest
+        The longest released word.
+    lengths
+        How many true lengths, from 0 on.
+    """
+    with precision(_BITS):
+        cap, ctx.cap = ctx.cap, lengths + 1
+        try:
+            inverse, over = _inverse(parameters, lengths)
+            rows = []
+            power = arb_series([1])
+            for _ in range(longest + 1):
+                product = power * over
+                rows.append([nearest_float(product[k]) for k in range(lengths)])
+                power *= inverse
+        finally:
+            ctx.cap = cap
+    return np.array(rows)
+
+
+def _inverse(parameters: ChannelParameters, lengths: int) -> tuple[arb_series, arb_series]:
+    """x(s) and 1/G(x(s)) as series in s."""
+    delta = ball(parameters.deletion)
+    root = -delta / (1 - delta)
+    total = inserted_above(parameters, 0, 1)[1]
+    rho, q = ball(parameters.ratio), ball(parameters.power)
+    coefficients = [arb(0)] * (lengths + 1)  # of G around x₀
+    weight, t = arb(1), 0
+    while True:
+        own = weight * (-q * arb(t + 1).log()).exp() / total
+        binomial, power = arb(1), root**t if t else arb(1)
+        largest = arb(0)
+        for j in range(min(t, lengths) + 1):
+            term = own * binomial * power
+            coefficients[j] += term
+            largest = max(largest, abs(term), key=lambda each: float(each.mid()))
+            binomial = binomial * (t - j) / (j + 1)
+            power = power / root
+        if t > lengths and largest < _NEGLIGIBLE:
+            break
+        weight, t = weight * rho, t + 1
+    around = arb_series(coefficients)
+    away = (arb_series([0, 1]) * around * (1 - delta)).reversion()  # x − x₀ as a series in s
+    shifted = arb_series([away[k + 1] for k in range(lengths)]) * (1 - delta)
+    return arb_series([root]) + away, shifted
+
+
+class EditLengths:
+    """The table of true lengths."""
+
+    def __init__(self, parameters: ChannelParameters, *, target: Target, groups: int) -> None:
+        self._parameters, self._target, self._groups = parameters, target, max(groups, 1)
+        self._counts = np.zeros((self._groups, 1))
+
+    def add(self, batch: Batch) -> None:
+        """Some more words."""
+        longest = max(int(batch.lengths.max(initial=0)) + 1, self._counts.shape[1])
+        grown = np.zeros((self._groups, longest))
+        grown[:, : self._counts.shape[1]] = self._counts
+        grown += np.bincount(batch.groups * longest + batch.lengths, minlength=grown.size).reshape(grown.shape)
+        self._counts = grown
+
+    def finish(self, confidence: float) -> EstimatedTable:
+        """The table, with the lengths whose interval is of some use."""
+        indicators = length_indicators(self._parameters, self._counts.shape[1] - 1)
+        sums, words = self._counts @ indicators, float(self._counts.sum())
+        estimate = sums.sum(axis=0)
+        squares = self._counts.sum(axis=0) @ indicators**2
+        if self._target == "population":
+            if self._groups < FEWEST:
+                raise refusal_of_few(int(words), "sequences or clusters", cells=len(estimate))
+            sizes = self._counts.sum(axis=1).astype(np.int64)
+            variances = Variances(values=group_variance(list(sums), sizes), freedom=self._groups - 1)
+        else:
+            closed = squares - estimate
+            variances = Variances(values=np.where(closed > 0, closed, squares), freedom=None)
+        half = factors(confidence, cells=1, freedom=None)[0] * np.sqrt(np.maximum(squares, 0.0))
+        listed = np.cumsum(half > USEFUL * words) == 0
+        if not listed.any():
+            raise InputError(
+                "estimate: expected a release whose lengths say something about the true ones, found intervals wider "
+                "than a tenth of the sequences for every length"
+            )
+        released = np.zeros(len(estimate))
+        shown = self._counts.sum(axis=0)[: len(estimate)]
+        released[: len(shown)] = shown
+        told = int(listed.sum())
+        return EstimatedTable(
+            released=released,
+            estimate=estimate,
+            variances=variances,
+            consistent=np.clip(estimate, 0.0, words),
+            most=words,
+            listed=listed,
+            leading="length",
+            notes=(f"lengths of {told} and more are left out: their intervals would be of no use",),
+        )

@@ -1,0 +1,222 @@
+"""Tables of the true words behind an edit channel: exactly unbiased, in one pass (docs/theory/estimation.md).
+
+Inserted symbols are uniform and independent of everything, so they vanish from products of mean-zero functions. What is
+left are true symbols, with a number of symbols between them whose generating function is known (`edit_noise`): weights
+that are powers of x₀ leave exactly the pairs that were neighbours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import InputError
+from symveil.estimation.batches import Batch
+from symveil.estimation.edit_noise import EditNoise
+from symveil.estimation.groups import FEWEST, group_variance, refusal_of_few
+from symveil.estimation.intervals import projected
+from symveil.estimation.statistics import Statistic
+from symveil.estimation.substitution_tables import Target, transition_table
+from symveil.estimation.table import EstimatedTable, Variances
+
+Floats = NDArray[np.float64]
+_DENSE = 1 << 21
+
+
+class EditTables:
+    """visits, first, last, pairs, transitions or od behind an edit channel.
+
+    Parameters
+    ----------
+    statistic
+        What is counted.
+    noise
+        The channel.
+    target
+        "file" or "population".
+    groups
+        How many random groups words are in; at least one.
+    """
+
+    def __init__(self, statistic: Statistic, noise: EditNoise, *, target: Target, groups: int) -> None:
+        if statistic.kind in ("positions", "presence") or statistic.order > 2:
+            raise InputError(
+                "estimate: expected visits, first, last, ngrams:1, ngrams:2, transitions, od or lengths behind an edit "
+                f"channel, found {statistic.name}"
+            )
+        self._statistic, self._noise, self._target, self._groups = statistic, noise, target, max(groups, 1)
+        self._order = statistic.order
+        self._shape = (noise.symbols,) * self._order
+        self._sums = np.zeros((self._groups, *self._shape))
+        self._released = np.zeros(self._shape)
+        self._squares = np.zeros(self._shape)
+        self._sizes = np.zeros(self._groups, dtype=np.int64)
+
+    def add(self, batch: Batch) -> None:
+        """Some more words."""
+        self._sizes += np.bincount(batch.groups, minlength=self._groups)
+        if self._statistic.kind in ("first", "last"):
+            step = max(1, _DENSE // self._noise.symbols)
+            for start in range(0, len(batch.lengths), step):
+                wanted = np.zeros(len(batch.lengths), dtype=np.bool_)
+                wanted[start : start + step] = True
+                self._add_ends(batch.only(wanted))
+        elif self._order == 1:
+            self._add_visits(batch)
+        elif self._statistic.kind == "od":
+            self._add_od(batch)
+        else:
+            self._add_pairs(batch)
+
+    # --- sums over words -----------------------------------------------------------------------
+
+    def _by_group(self, batch: Batch, values: NDArray[Any]) -> Floats:
+        """Numbers that words have, summed by group."""
+        return np.bincount(batch.groups, weights=values, minlength=self._groups).astype(np.float64)
+
+    def _symbols(self, batch: Batch, weights: Floats) -> Floats:
+        """Numbers that symbols have, summed by group and symbol."""
+        m = self._noise.symbols
+        cells = batch.groups[batch.word] * m + batch.codes
+        sums = np.bincount(cells, weights=weights, minlength=self._groups * m)
+        return np.asarray(sums.reshape(self._groups, m), dtype=np.float64)
+
+    def _centred(self, batch: Batch, weights: Floats) -> Floats:
+        """Σ weight·f_a over symbols."""
+        own = self._symbols(batch, weights)
+        return np.asarray(own - own.sum(axis=1, keepdims=True) / self._noise.symbols)
+
+    def _length(self, batch: Batch) -> Floats:
+        """n̂, by group."""
+        noise = self._noise
+        return self._by_group(batch, (batch.lengths - noise.inserted) / (1 - noise.deletion + noise.inserted))
+
+    def _empty(self, batch: Batch) -> Floats:
+        """[n = 0]^, by word."""
+        return np.asarray(_powers(self._noise.root, batch.lengths) / self._noise.gap)
+
+    def _single(self, batch: Batch) -> Floats:
+        """[n = 1]^, by word."""
+        noise, length = self._noise, batch.lengths
+        first = length * _powers(noise.root, np.maximum(length - 1, 0))
+        return np.asarray((first - noise.slope * self._empty(batch)) / (noise.gap**2 * (1 - noise.deletion)))
+
+    def _at_end(self, batch: Batch, kind: str) -> Floats:
+        """The power of x₀ for each symbol by how far it is from the first or the last one."""
+        away = batch.position if kind == "first" else batch.lengths[batch.word] - 1 - batch.position
+        return _powers(self._noise.root, away)
+
+    def _ends(self, batch: Batch, kind: str) -> Floats:
+        """f_a of the first or the last symbol, by group."""
+        return self._centred(batch, self._at_end(batch, kind)) / (self._noise.kept * self._noise.gap)
+
+    # --- statistics ----------------------------------------------------------------------------
+
+    def _add_visits(self, batch: Batch) -> None:
+        noise, m = self._noise, self._noise.symbols
+        ones = np.ones(len(batch.codes))
+        self._released += np.bincount(batch.codes, minlength=m)
+        self._sums += self._centred(batch, ones) / noise.kept + self._length(batch)[:, None] / m
+
+    def _add_ends(self, batch: Batch) -> None:
+        noise, m, kind = self._noise, self._noise.symbols, self._statistic.kind
+        words = len(batch.lengths)
+        own = np.bincount(batch.word * m + batch.codes, weights=self._at_end(batch, kind), minlength=words * m)
+        own = own.reshape(words, m)
+        own = (own - own.sum(axis=1, keepdims=True) / m) / (noise.kept * noise.gap)
+        own += ((1 - self._empty(batch)) / m)[:, None]
+        np.add.at(self._sums, batch.groups, own)
+        self._squares += (own**2).sum(axis=0)
+        some = batch.lengths > 0
+        at = batch.starts[some] + (0 if kind == "first" else batch.lengths[some] - 1)
+        self._released += np.bincount(batch.codes[at], minlength=m)
+
+    def _add_pairs(self, batch: Batch) -> None:
+        noise, m, root = self._noise, self._noise.symbols, self._noise.root
+        length, word = batch.lengths, batch.word
+        pairs = np.zeros((self._groups, m, m))
+        codes = batch.codes.astype(np.int64)
+        for gap in range(1, min(noise.farthest, int(length.max(initial=0))) + 1):
+            at = np.flatnonzero(batch.position + gap < length[word])
+            cells = (batch.groups[word[at]] * m + codes[at]) * m + codes[at + gap]
+            counts = np.bincount(cells, minlength=pairs.size).reshape(pairs.shape)
+            if gap == 1:
+                self._released += counts.sum(axis=0)
+            pairs += counts * root ** (gap - 1)
+        after = length[word] - 1 - batch.position
+        to_right = (1 - _powers(root, after)) / (1 - root)  # Σ over all later symbols
+        to_left = (1 - _powers(root, batch.position)) / (1 - root)
+        own = pairs - self._symbols(batch, to_right)[:, :, None] / m - self._symbols(batch, to_left)[:, None, :] / m
+        own += self._by_group(batch, np.bincount(word, weights=to_left, minlength=len(length)))[:, None, None] / m**2
+        own /= noise.kept**2 * noise.gap
+        symbols = self._centred(batch, np.ones(len(codes))) / noise.kept
+        own += (symbols - self._ends(batch, "last"))[:, :, None] / m
+        own += (symbols - self._ends(batch, "first"))[:, None, :] / m
+        rest = self._length(batch) + self._by_group(batch, self._empty(batch) - 1)
+        self._sums += own + rest[:, None, None] / m**2
+
+    def _add_od(self, batch: Batch) -> None:
+        noise, m, root = self._noise, self._noise.symbols, self._noise.root
+        length, word, starts = batch.lengths, batch.word, batch.starts
+        codes = batch.codes.astype(np.int64)
+        pairs = np.zeros((self._groups, m, m))
+        longest = int(length.max(initial=0))
+        for both in range(min(noise.farthest, max(longest - 1, 0))):
+            words = np.flatnonzero(length >= both + 2)
+            for before in range(both + 1):
+                first = codes[starts[words] + before]
+                last = codes[starts[words] + length[words] - 1 - (both - before)]
+                cells = (batch.groups[words] * m + first) * m + last
+                counts = np.bincount(cells, minlength=pairs.size).reshape(pairs.shape)
+                pairs += counts * root**both
+                if both == 0:
+                    self._released += counts.sum(axis=0)
+        after = length[word] - 1 - batch.position
+        as_first = _powers(root, batch.position) * (1 - _powers(root, after)) / (1 - root)
+        as_last = _powers(root, after) * (1 - _powers(root, batch.position)) / (1 - root)
+        own = pairs - self._symbols(batch, as_first)[:, :, None] / m - self._symbols(batch, as_last)[:, None, :] / m
+        own += self._by_group(batch, np.bincount(word, weights=as_last, minlength=len(length)))[:, None, None] / m**2
+        own /= (noise.kept * noise.gap) ** 2
+        alone = _powers(root, np.maximum(length - 1, 0))[word]
+        single = self._centred(batch, alone) / (noise.kept * noise.gap**2)
+        own += (self._ends(batch, "first") - single)[:, :, None] / m
+        own += (self._ends(batch, "last") - single)[:, None, :] / m
+        rest = self._by_group(batch, 1 - self._empty(batch) - self._single(batch))
+        self._sums += own + rest[:, None, None] / m**2
+
+    # --- the table -----------------------------------------------------------------------------
+
+    def finish(self) -> EstimatedTable:
+        """The table."""
+        estimate = self._sums.sum(axis=0)
+        if self._groups < FEWEST and self._statistic.kind not in ("first", "last"):
+            raise refusal_of_few(int(self._sizes.sum()), "sequences or clusters", cells=estimate.size)
+        if self._statistic.kind == "transitions":
+            return transition_table(estimate, self._released, list(self._sums), self._sizes)
+        closed = self._squares - estimate
+        notes: tuple[str, ...] = ()
+        if self._statistic.kind in ("first", "last") and self._target == "file":
+            variances = Variances(values=np.where(closed > 0, closed, self._squares), freedom=None)
+        else:
+            if self._groups < FEWEST:
+                raise refusal_of_few(int(self._sizes.sum()), "sequences or clusters", cells=estimate.size)
+            variances = Variances(values=group_variance(list(self._sums), self._sizes), freedom=self._groups - 1)
+            if self._target == "file":
+                notes = (
+                    "standard errors are from random groups of sequences: for the file itself too large on average",
+                )
+        return EstimatedTable(
+            released=self._released,
+            estimate=estimate,
+            variances=variances,
+            consistent=projected(estimate),
+            most=np.inf,
+            notes=notes,
+        )
+
+
+def _powers(root: float, exponents: NDArray[np.int64]) -> Floats:
+    """x₀ to these powers, 0⁰ = 1."""
+    return np.asarray(np.power(root, exponents.astype(np.float64)) if root else (exponents == 0) * 1.0)

@@ -1,0 +1,56 @@
+"""The statistics that can be estimated, by their names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from symveil.errors import ParameterError
+
+NAMES = ("visits", "first", "last", "positions", "ngrams:K", "transitions", "od", "lengths", "presence")
+"""As they are typed; "directly-follows" is another name of ngrams:2."""
+
+_ORDERS = {
+    "visits": 1,
+    "first": 1,
+    "last": 1,
+    "positions": 1,
+    "transitions": 2,
+    "od": 2,
+    "lengths": 0,
+    "presence": 1,
+    "directly-follows": 2,
+}
+_LONGEST_GRAM = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """A statistic: what is counted, and how many symbols name a row of its table.
+
+    `kind` is its name without a number: "ngrams" for ngrams:3. Transitions are counted as pairs of neighbours.
+    """
+
+    name: str
+    kind: str
+    order: int
+
+
+def read_statistic(name: str | Statistic) -> Statistic:
+    """The statistic of this name.
+
+    >>> read_statistic("ngrams:3").order, read_statistic("od").order
+    (3, 2)
+    """
+    if isinstance(name, Statistic):
+        return name
+    if name in _ORDERS:
+        kind = "ngrams" if name == "directly-follows" else name
+        return Statistic(name, kind, _ORDERS[name])
+    kind, _, number = str(name).partition(":")
+    if kind == "ngrams" and number.isascii() and number.isdigit() and 1 <= int(number) <= _LONGEST_GRAM:
+        return Statistic(f"ngrams:{int(number)}", "ngrams", int(number))
+    raise ParameterError(
+        "statistic",
+        expected=f"one of {', '.join(NAMES)} with K from 1 to {_LONGEST_GRAM}, or directly-follows",
+        found=name,
+    )

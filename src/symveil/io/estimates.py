@@ -1,0 +1,52 @@
+"""Tables of estimates as files: CSV, Parquet or JSON by their name, and a picture."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from symveil.errors import ParameterError, either
+from symveil.estimation.estimate import Estimate
+from symveil.files.atomic import write_files
+
+SUFFIXES = (".csv", ".parquet", ".json")
+
+
+def write_estimate(estimate: Estimate, *, out: Path | None = None, plot: Path | None = None) -> None:
+    """Write all rows of an estimate, a picture of it, or both: all of them or none.
+
+    Parameters
+    ----------
+    estimate
+        What is written.
+    out
+        The table, in the format of its name: .csv, .parquet or .json.
+    plot
+        The picture, an SVG file.
+    """
+    contents: dict[Path, bytes] = {}
+    if out is not None:
+        contents[out] = _written(estimate, out)
+    if plot is not None:
+        contents[plot] = estimate.to_svg().encode()
+    if contents:
+        write_files(contents)
+
+
+def _written(estimate: Estimate, out: Path) -> bytes:
+    kind = out.suffix.lower()
+    if kind == ".json":
+        return (json.dumps(estimate.document(), ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
+    sink = io.BytesIO()
+    if kind == ".csv":
+        pa.csv.write_csv(estimate.table, sink)
+    elif kind == ".parquet":
+        pa.parquet.write_table(estimate.table, sink)
+    else:
+        raise ParameterError("out", expected=f"a file name ending in {either(SUFFIXES)}", found=repr(out.name))
+    return sink.getvalue()

@@ -1,0 +1,55 @@
+"""Zones as they are given: a grid such as 6 or 6x4, or a CSV file with the zone of each symbol."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from pathlib import Path
+
+from symveil.errors import FileError
+from symveil.io.models.coordinates import NAMES
+from symveil.io.reading import csv_rows
+
+_GRID = re.compile(r"(\d{1,7})(?:x(\d{1,7}))?")
+
+
+def read_grid(text: str) -> tuple[int, int] | None:
+    """Columns and rows of a grid; None where the text is none.
+
+    >>> read_grid("6"), read_grid("6x4"), read_grid("zones.csv")
+    ((6, 6), (6, 4), None)
+    """
+    found = _GRID.fullmatch(text)
+    return None if found is None else (int(found[1]), int(found[2] or found[1]))
+
+
+def read_zones(path: str | Path) -> dict[str, str]:
+    """The zone of each symbol in a CSV file: columns `symbol` (or state, link_id, id, name) and `zone`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "zones.csv")
+    ...     _ = file.write_text("symbol,zone\\nmain st,centre\\nquay,harbour\\n")
+    ...     read_zones(file)
+    {'main st': 'centre', 'quay': 'harbour'}
+    """
+    file = Path(path)
+    zones: dict[str, str] = {}
+    with closing(csv_rows(file, what="table of zones")) as rows:
+        _, header = next(rows)
+        names = [name.strip().lower() for name in header]
+        symbol = next((names.index(name) for name in NAMES if name in names), None)
+        if symbol is None or names.count("zone") != 1:
+            raise FileError(
+                str(file),
+                expected="a column symbol (or state, link_id, id, name) and a column zone",
+                found=f"{len(names)} other columns",
+            )
+        zone = names.index("zone")
+        for line, row in rows:
+            if row[symbol] in zones and zones[row[symbol]] != row[zone]:
+                raise FileError(f"{file}: line {line}", expected="each symbol in one zone", found="another zone before")
+            zones[row[symbol]] = row[zone]
+    if not zones:
+        raise FileError(str(file), expected="at least one symbol with a zone", found="none")
+    return zones

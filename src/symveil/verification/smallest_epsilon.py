@@ -1,0 +1,136 @@
+"""The smallest ε at which a chain keeps a δ, by bisection on proved answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from symveil.errors import ParameterError
+from symveil.models.labelled_chain import LabelledChain, Pair
+from symveil.numerics.conversions import float_at_least, float_at_most
+from symveil.numerics.progress import Progress
+from symveil.numerics.rationals import Number, exact
+from symveil.privacy.release_chain import ReleaseChain
+from symveil.verification.verify_privacy import read_share, verify_privacy
+
+_LARGEST_EXPONENT = 27
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallestEpsilon:
+    """The smallest ε at which δ is at most the given one: proved above `lower` and at most `upper`.
+
+    `lower` is None where no ε is refuted (δ is small enough at ε = 0 already); `upper` is None where
+    none was proved.
+    """
+
+    delta: Fraction
+    lower: Fraction | None
+    upper: Fraction | None
+
+    def document(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "delta": float(self.delta),
+            "epsilon": {
+                "lower": 0.0 if self.lower is None else float_at_most(self.lower),
+                "upper": None if self.upper is None else float_at_least(self.upper),
+            },
+        }
+
+
+def smallest_epsilon(
+    chain: LabelledChain | ReleaseChain,
+    *,
+    delta: Number,
+    precision: Number = Fraction(1, 1000),
+    pairs: Iterable[Pair] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> SmallestEpsilon:
+    """The smallest ε for a δ, to within `precision`, by bisection on proved answers only.
+
+    An ε whose bracket does not decide the question is neither above nor below; then the answer is wider
+    than `precision`.
+
+    Parameters
+    ----------
+    chain
+        A labelled chain, or a mechanism's release chain.
+    delta
+        The δ that is to hold, from 0 to 1.
+    precision
+        How far the proved bounds may be apart.
+    pairs
+        Pairs of states; by default the related ones, both ways.
+    progress
+        Called with how many steps are done, and of how many.
+    **options
+        Those of `verify_privacy`, such as `nodes` or `horizon`.
+
+    >>> from symveil.examples.paper_systems import pin_checker
+    >>> result = smallest_epsilon(pin_checker(), delta=0)
+    >>> float(result.lower) <= 0.240292 <= float(result.upper)          # ln(2809/2209)
+    True
+    """
+    wanted = read_share(delta, name="delta")
+    step = exact(precision, name="precision")
+    if step <= 0:
+        raise ParameterError("precision", expected="a number above 0 such as 0.001", found=precision)
+    asked = list((chain.chain if isinstance(chain, ReleaseChain) else chain).pairs(pairs))
+    answer = partial(_answer, chain, wanted, asked, options)
+    if answer(Fraction(0)):
+        return SmallestEpsilon(delta=wanted, lower=None, upper=Fraction(0))
+    refuted, proved = _first_proved(answer)
+    if proved is None:
+        return SmallestEpsilon(delta=wanted, lower=refuted, upper=None)
+    # one bisection for where the answer stops being a proved no, one for where it starts being a proved yes
+    rounds = max(1, math.ceil(math.log2(max(2.0, float((proved - refuted) / step)))))
+    for wanted_answer in (False, True):
+        low, high = refuted, proved
+        for number in range(rounds):
+            middle = (low + high) / 2
+            holds = answer(middle)
+            if holds is False:
+                refuted = max(refuted, middle)
+            elif holds:
+                proved = min(proved, middle)
+            # what is undecided counts as a yes first, and as a no then
+            below = holds is False if wanted_answer is False else not holds
+            low, high = (middle, high) if below else (low, middle)
+            if progress:
+                progress(rounds * wanted_answer + number + 1, 2 * rounds)
+        if proved - refuted <= step:
+            break
+    return SmallestEpsilon(delta=wanted, lower=refuted, upper=proved)
+
+
+def _answer(
+    chain: LabelledChain | ReleaseChain, delta: Fraction, pairs: list[Pair], options: dict[str, Any], epsilon: Fraction
+) -> bool | None:
+    """Whether δ holds at ε: asked with the usual bracket first, and with a narrow one where that is undecided."""
+    point: dict[str, Any] = {"alpha": 1} if epsilon == 0 else {"epsilon": epsilon}
+    for width in (Fraction(1, 10**4), Fraction(1, 10**8)):
+        asked: dict[str, Any] = {"width": width, **options, **point}
+        holds = verify_privacy(chain, delta=delta, pairs=pairs, symmetric=False, **asked).holds
+        if holds is not None:
+            return holds
+    return None
+
+
+def _first_proved(answer: Callable[[Fraction], bool | None]) -> tuple[Fraction, Fraction | None]:
+    """The largest ε refuted and the first one proved, doubling from 1/16."""
+    refuted, guess = Fraction(0), Fraction(1, 16)
+    while True:
+        holds = answer(guess)
+        if holds:
+            return refuted, guess
+        if holds is False:
+            refuted = guess
+        if guess == _LARGEST_EXPONENT:
+            return refuted, None
+        guess = min(2 * guess, Fraction(_LARGEST_EXPONENT))

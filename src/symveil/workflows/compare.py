@@ -1,0 +1,273 @@
+"""A utility report: how well a private file keeps what the true one says, for the holder of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.drawing.road_map import Road
+from symveil.errors import InputError, ParameterError
+from symveil.io.models.coordinates import read_coordinates
+from symveil.io.models.zone_files import read_grid, read_zones
+from symveil.io.page import table
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.models.word import Word
+from symveil.models.zones import grid_zones
+from symveil.utility.coded_words import CodedWords, Integers
+from symveil.utility.distributions import coverage_kendall_tau, hotspot_ndcg, length_jsd, visits_jsd
+from symveil.utility.geography import diameter_counts, diameter_jsd, od_jsd, range_query_error
+from symveil.utility.log_similarity import MOST_PAIRS, log_similarity
+from symveil.utility.ngrams import LONGEST, SHORTEST, TOP, FrequentPatterns, Pairs, frequent_patterns
+from symveil.workflows.compare_files import read_pair
+
+HOLDER_ONLY = (
+    "for the holder of the true file only: these numbers depend on the secret sequences and are not private; do not "
+    "publish them, nor choose by them which private file to publish"
+)
+GRID = "6"
+_MOST_PATTERN = 100
+_DIFFERENCES = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedFile:
+    """One of the two files."""
+
+    file: str | None
+    """Its name; None where words were handed over."""
+    words: CodedWords = field(repr=False)
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {"file": self.file, "sequences": len(self.words), "symbols": len(self.words.codes)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Comparison:
+    """What was found. It depends on the secret sequences: for their holder only.
+
+    >>> found = compare(["abca", "abc"], ["abca", "acc"])
+    >>> found.metrics["length_jsd"], round(found.metrics["bigram_l1"], 3)
+    (0.0, 0.8)
+    """
+
+    true: ComparedFile
+    private: ComparedFile
+    symbols: tuple[str, ...] = field(repr=False)
+    metrics: Mapping[str, float]
+    """Those that apply, by name: docs/compare.md has their formulas."""
+    left_out: Mapping[str, str]
+    """Those that do not, and why."""
+    top: int
+    patterns: tuple[int, int]
+    zones: str
+    """What zones are: "symbols", "grid 6x6", or a file."""
+    zone_of: tuple[str, ...] = field(repr=False)
+    """The zone of each symbol."""
+    frequent: FrequentPatterns | None = field(repr=False)
+    pairs: Pairs | None = field(repr=False)
+    diameters: tuple[NDArray[np.float64], Integers, Integers] | None = field(repr=False)
+    """The ends of twenty buckets, and how many words of either file are in each."""
+    roads: Mapping[str, Road] = field(repr=False)
+    """Where symbols lie, if that is known."""
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        edges: dict[str, object] | None = None
+        if self.pairs is not None:
+            rows = self.pairs.largest_differences(_DIFFERENCES)
+            edges = {
+                **self.pairs.directly_follows(),
+                "largest_differences": [
+                    {"symbols": self.spelled(pair), "true": true, "private": private} for pair, true, private in rows
+                ],
+            }
+        return {
+            "holder_only": HOLDER_ONLY,
+            "true": self.true.document(),
+            "private": self.private.document(),
+            "top": self.top,
+            "patterns": list(self.patterns),
+            "zones": self.zones,
+            "metrics": dict(self.metrics),
+            "left_out": [{"metric": metric, "reason": reason} for metric, reason in self.left_out.items()],
+            "directly_follows": edges,
+        }
+
+    def _repr_html_(self) -> str:
+        rows = [(name, f"{value:.4g}") for name, value in self.metrics.items()]
+        return f"<p><b>{HOLDER_ONLY}</b></p>{table(('metric', 'value'), rows, word_columns=(0,))}"
+
+    def spelled(self, codes: Iterable[int]) -> list[str]:
+        """The symbols of codes."""
+        return [self.symbols[code] for code in codes]
+
+
+def compare(
+    true: str | Path | Iterable[Word],
+    private: str | Path | Iterable[Word],
+    *,
+    places: str | Path | None = None,
+    zones: str | Path | None = None,
+    top: int = TOP,
+    patterns: tuple[int, int] = (SHORTEST, LONGEST),
+    sequence: str | None = None,
+    separator: str | None = None,
+    identifier: str | None = None,
+    case: str | None = None,
+    order: str | None = None,
+    symbol: str | None = None,
+) -> Comparison:
+    """Compare two files of sequences: what the private one keeps of the true one. For the holder of both only.
+
+    The numbers depend on the secret sequences; they are no release and must not be published.
+
+    Parameters
+    ----------
+    true, private
+        Files of sequences in any form that `privatize_file` reads or writes (a folder that a cluster wrote too), or
+        words. They may come from anywhere and differ in form, in their number of sequences and in their symbols.
+    places
+        A CSV file of where symbols lie: symbol, x, y, or the two ends of each road.
+    zones
+        A grid over the places such as "6" (six by six, the default with places) or "6x4", or a CSV file with columns
+        symbol and zone. Without places each symbol is a zone of its own.
+    top
+        How many of the most frequent patterns are compared.
+    patterns
+        The least and the largest number of symbols in a pattern.
+    sequence, separator, identifier, case, order, symbol
+        How the files are read, as for `privatize_file`. A private file with a manifest beside it is read as that says;
+        columns that the private file does not have are looked for.
+
+    Examples
+    --------
+    >>> found = compare(["abcd", "abc", "bcd"], ["abcd", "abd", "bcd"])
+    >>> round(found.metrics["visits_jsd"], 4), round(found.metrics["log_similarity"], 4)
+    (0.0101, 0.8889)
+    >>> sorted(found.left_out)
+    ['diameter_jsd', 'range_query_error']
+    """
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise ParameterError("top", expected="a whole number, 1 or more", found=top)
+    sizes = _pattern_sizes(patterns)
+    columns = ColumnOptions(
+        sequence=sequence, separator=separator, identifier=identifier, case=case, order=order, symbol=symbol
+    )
+    roads = {} if places is None else read_coordinates(places)
+    grid, zone_names = _zones(zones, roads)
+    symbols, (one, other) = read_pair(true, private, columns, known=roads)
+    seen = [symbols[code] for code in np.flatnonzero(one.visits() + other.visits()).tolist()]
+    _require_all(seen, roads, "places", "a place")
+    _require_all(seen, zone_names, "zones", "a zone")
+    zone_of = tuple(zone_names.get(symbol, symbol) for symbol in symbols)
+    return _compared(
+        ComparedFile(_named(true), one),
+        ComparedFile(_named(private), other),
+        symbols=symbols,
+        roads=roads,
+        zones=grid,
+        zone_of=zone_of,
+        top=top,
+        sizes=sizes,
+    )
+
+
+def _compared(
+    true: ComparedFile,
+    private: ComparedFile,
+    *,
+    symbols: tuple[str, ...],
+    roads: Mapping[str, Road],
+    zones: str,
+    zone_of: tuple[str, ...],
+    top: int,
+    sizes: range,
+) -> Comparison:
+    one, other = true.words, private.words
+    frequent, pairs = frequent_patterns(one, other, top=top, sizes=sizes), Pairs.of(one, other)
+    similarity = log_similarity(one, other)
+    points = np.array([_middle(roads[symbol]) for symbol in symbols]) if roads else None
+    zone_codes = np.unique(np.array(zone_of), return_inverse=True)[1]
+    no_place, no_pair = "no places were given", "a file has no sequence of two symbols"
+    found: dict[str, tuple[float | None, str]] = {
+        "visits_jsd": (visits_jsd(one, other), ""),
+        "coverage_kendall_tau": (
+            coverage_kendall_tau(one, other),
+            "all symbols are in equally many sequences of a file",
+        ),
+        "od_jsd": (od_jsd(one, other, zone_codes), no_pair),
+        "length_jsd": (length_jsd(one, other), ""),
+        "diameter_jsd": (None if points is None else diameter_jsd(one, other, points), no_place),
+        "pattern_f1": (None if frequent is None else frequent.f1(), "a file has no sequence of so many symbols"),
+        "pattern_support_error": (
+            None if frequent is None else frequent.support_error(),
+            "a file has no sequence of so many symbols",
+        ),
+        "bigram_l1": (None if pairs is None else pairs.l1(), no_pair),
+        "transition_tv": (None if pairs is None else pairs.transition_tv(), no_pair),
+        "hotspot_ndcg": (hotspot_ndcg(one, other), ""),
+        "range_query_error": (None if points is None else range_query_error(one, other, points), no_place),
+        "log_similarity": (
+            similarity.value,
+            f"{similarity.variants_true} and {similarity.variants_private} different sequences are more than "
+            f"{MOST_PAIRS} pairs",
+        ),
+    }
+    return Comparison(
+        true=true,
+        private=private,
+        symbols=symbols,
+        metrics=MappingProxyType({name: value for name, (value, _) in found.items() if value is not None}),
+        left_out=MappingProxyType({name: why for name, (value, why) in found.items() if value is None}),
+        top=top,
+        patterns=(sizes.start, sizes.stop - 1),
+        zones=zones,
+        zone_of=zone_of,
+        frequent=frequent,
+        pairs=pairs,
+        diameters=None if points is None else diameter_counts(one, other, points),
+        roads=MappingProxyType(dict(roads)),
+    )
+
+
+def _pattern_sizes(patterns: tuple[int, int]) -> range:
+    whole = isinstance(patterns, tuple) and len(patterns) == 2 and all(type(size) is int for size in patterns)
+    if not whole or not 2 <= patterns[0] <= patterns[1] <= _MOST_PATTERN:
+        raise ParameterError(
+            "patterns", expected=f"two numbers of symbols from 2 to {_MOST_PATTERN}, the smaller first", found=patterns
+        )
+    return range(patterns[0], patterns[1] + 1)
+
+
+def _zones(zones: str | Path | None, roads: Mapping[str, Road]) -> tuple[str, Mapping[str, str]]:
+    """What zones are, and the zone of each symbol; none where each symbol is its own."""
+    if zones is None and not roads:
+        return "symbols", {}
+    grid = read_grid(str(GRID if zones is None else zones))
+    if grid is None:
+        return str(zones), read_zones(str(zones))
+    if not roads:
+        raise ParameterError("zones", expected="--places with a grid: it is laid over them", found="no places")
+    columns, rows = grid
+    middles = {symbol: _middle(road) for symbol, road in roads.items()}
+    return f"grid {columns}x{rows}", grid_zones(middles, columns=columns, rows=rows)
+
+
+def _require_all(symbols: Iterable[str], known: Mapping[str, object], option: str, what: str) -> None:
+    missing = sum(symbol not in known for symbol in symbols)
+    if known and missing:  # which ones is a secret
+        raise InputError(f"{option}: expected {what} for every symbol, found none for {missing} of them")
+
+
+def _middle(road: Road) -> tuple[float, float]:
+    return (road[0][0] + road[1][0]) / 2, (road[0][1] + road[1][1]) / 2
+
+
+def _named(source: object) -> str | None:
+    return str(source) if isinstance(source, str | Path) else None

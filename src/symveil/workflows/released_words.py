@@ -1,0 +1,153 @@
+"""The words of a private file as codes, in random groups: what every estimate reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from symveil.engines.batch import encode_lists
+from symveil.engines.promise import Release
+from symveil.errors import FileError, ParameterError, SymveilError
+from symveil.estimation.batches import Batch
+from symveil.estimation.groups import random_groups
+from symveil.files.atomic import digest_of, digest_of_folder
+from symveil.io.manifest import alphabet_digest, manifest_path, model_digest, read_manifest
+from symveil.io.models.model_files import load_word_model
+from symveil.io.sequences.records import SYMBOLS
+from symveil.models.word import Codes, Lengths
+from symveil.workflows.released_file import choice_of, model_path, open_released
+
+_COSTS_NOTHING = "it costs no privacy: only the private file and its manifest were read"
+_NOT_OF_ONE = "it is about all released sequences together, and says nothing about a single one"
+
+
+class ReleasedWords:
+    """A private file with its manifest: the bytes are those that it tells, and words come as codes."""
+
+    def __init__(
+        self, place: Path, *, manifest: str | Path | None, model: str | Path | None, cluster: str | None
+    ) -> None:
+        self.place, self.cluster = place, cluster
+        self.manifest_file = Path(manifest) if manifest is not None else manifest_path(place)
+        if manifest is None and not self.manifest_file.exists():
+            raise FileError(
+                str(self.manifest_file), expected="the manifest beside the private file", found="none; name it with "
+                "--manifest",
+            )  # fmt: skip
+        self.told: dict[str, Any] = read_manifest(self.manifest_file).document
+        with self.as_file_errors():
+            self._check_bytes()
+            self.release = self._release(model)
+            self.count = int(self.told["counts"]["released"])
+            self._columns_checked = self.told["output"]["columns"]
+
+    def as_file_errors(self) -> _AsFileErrors:
+        """A block in which whatever a strange manifest leads to becomes one line."""
+        return _AsFileErrors(self.manifest_file)
+
+    def _check_bytes(self) -> None:
+        found = digest_of_folder(self.place) if self.place.is_dir() else digest_of(self.place)
+        if found is None:
+            raise FileError(str(self.place), expected="a private file or folder", found="none")
+        if found != self.told["digests"]["output"]:
+            raise FileError(
+                str(self.place), expected="the bytes that the manifest tells", found="others; is it another release's?"
+            )
+
+    def _release(self, model: str | Path | None) -> Release:
+        loaded = None
+        if self.told["model"] is not None:
+            place = model_path(self.manifest_file, self.told["model"]["file"], model)
+            if place is None:
+                raise ParameterError("model", expected="the model file, which is not beside the manifest", found="none")
+            loaded = load_word_model(place)
+            if model_digest(loaded) != self.told["digests"]["model"]:
+                raise FileError(str(place), expected="the model that the manifest tells", found="another one")
+        release = Release.of(choice_of(self.told), alphabet=self.told["alphabet"], model=loaded)
+        if alphabet_digest(release.alphabet) != self.told["digests"]["alphabet"]:
+            raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
+        return release
+
+    @property
+    def seed(self) -> int:
+        """A public number that is this file's own: the same file is always split in the same way."""
+        return int(str(self.told["digests"]["output"])[-15:], 16)
+
+    def units(self) -> int:
+        """How many sequences, or clusters of them, can be put into groups."""
+        return self.count if self.cluster is None else len(self._clusters)
+
+    @property
+    def what_units_are(self) -> str:
+        """What is put into groups."""
+        return "sequences" if self.cluster is None else "clusters"
+
+    @property
+    def _clusters(self) -> dict[str, int]:
+        """The clusters in the order in which they come."""
+        if "_found_clusters" not in self.__dict__:
+            found: dict[str, int] = {}
+            for file in open_released(self.place, self.told, person=self.cluster):
+                for batch in file.records():
+                    for name in pc.unique(file.persons(batch)).to_pylist():
+                        found.setdefault(name, len(found))
+            self.__dict__["_found_clusters"] = found
+        clusters: dict[str, int] = self.__dict__["_found_clusters"]
+        return clusters
+
+    def batches(self, groups: int) -> Iterator[Batch]:
+        """The words, each in one of so many random groups."""
+        owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
+        seen = 0
+        for file in open_released(self.place, self.told, person=self.cluster):
+            for batch in file.records():
+                codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
+                if len(codes) and codes.min() < 0:
+                    raise FileError(str(self.place), expected="symbols of the alphabet only", found="others")
+                if seen + len(lengths) > self.count:
+                    break
+                if self.cluster is None:
+                    own = owner[seen : seen + len(lengths)]
+                else:
+                    names = file.persons(batch).dictionary_encode()
+                    numbers = np.array([self._clusters[name] for name in names.dictionary.to_pylist()], dtype=np.int64)
+                    own = owner[numbers[names.indices.to_numpy(zero_copy_only=False)]]
+                seen += len(lengths)
+                yield Batch(codes, lengths, own)
+        if seen != self.count:
+            raise FileError(
+                f"{self.manifest_file}: $.counts.released", expected="the number of sequences in the file",
+                found="another one",
+            )  # fmt: skip
+
+    def words(self) -> Iterator[tuple[Codes, Lengths]]:
+        """The words without groups."""
+        for batch in self.batches(0):
+            yield batch.codes, batch.lengths
+
+    def assumptions(self) -> list[str]:
+        """What is always said."""
+        counts = self.told["counts"]
+        said = [_COSTS_NOTHING, _NOT_OF_ONE]
+        dropped = counts["dropped_unknown"] + counts["dropped_over_budget"]
+        if dropped:
+            said.append(f"{dropped} sequences were dropped before the release and are not in it")
+        return said
+
+
+class _AsFileErrors:
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, SymveilError):
+            return
+        if isinstance(error, LookupError | TypeError | AttributeError | ValueError | ArithmeticError):
+            raise FileError(str(self._file), expected="a manifest as symveil writes it", found="another document")

@@ -1,0 +1,81 @@
+"""`symveil estimate`: a table, one JSON document, files and a picture; refusals in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import symveil as sv
+
+from .running import symveil
+
+KEYS = ["symbols", "released", "estimate", "standard_error", "low", "high", "low_all", "high_all", "consistent"]
+
+
+@pytest.fixture
+def private(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("true.csv").write_text("id,pages\n" + "".join(f"{i},a b a\n{i}x,b c\n" for i in range(60)))
+    sv.privatize_file("true.csv", "private.csv", alphabet="abc", epsilon=3)
+    return Path("private.csv")
+
+
+def test_the_example_of_the_help_works(private) -> None:
+    assert "Example: symveil estimate private.csv --statistic ngrams:2" in symveil("estimate", "--help").out
+    done = symveil("estimate", "private.csv", "--statistic", "ngrams:2")
+    assert done.status == 0
+    assert "a → b" in done.out and "9 of 9 rows, exact-unbiased" in done.out
+    assert "symveil: note: it costs no privacy" in done.err
+
+
+def test_a_document_and_files(private) -> None:
+    done = symveil(
+        *("estimate", "private.csv", "--statistic", "ngrams:2", "--json", "--top", "2", "--target", "population"),
+        *("--out", "t.csv", "--plot", "t.svg", "--confidence", "0.9"),
+    )
+    document = done.document
+    assert {key: document[key] for key in ("statistic", "method", "target", "confidence")} == {
+        "statistic": "ngrams:2",
+        "method": "exact-unbiased",
+        "target": "population",
+        "confidence": 0.9,
+    }
+    assert len(document["rows"]) == 2 and list(document["rows"][0]) == KEYS
+    assert document["rows"][0]["consistent"] >= document["rows"][1]["consistent"]
+    assert any("random sample" in each for each in document["assumptions"])
+    lines = Path("t.csv").read_text().splitlines()
+    assert len(lines) == 10 and lines[0].startswith('"symbol_1","symbol_2","released"')
+    assert Path("t.svg").read_text().startswith("<svg")
+    for name in ("t.parquet", "t.json"):
+        assert symveil("estimate", "private.csv", "--statistic", "od", "--out", name).status == 0
+    assert pq.read_table("t.parquet").num_rows == 9
+    assert len(json.loads(Path("t.json").read_text())["rows"]) == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--statistic", "speed"], "statistic: expected one of visits"),
+        (["--target", "world"], "target: expected one of file, population"),
+        (["--top", "0"], "top: expected a whole number, 1 or more"),
+        (["--confidence", "high"], "confidence: expected a number between 0 and 1"),
+        (["--out", "t.xlsx"], "out: expected a file name ending in"),
+        (["--plot", "t.png"], "plot: expected a file name ending in"),
+        (["--manifest", "none.json"], "none.json"),
+        (["--cluster", "who"], "one column 'who'"),
+    ],
+)
+def test_one_line(private, arguments: list[str], said: str) -> None:
+    asked = [] if "--statistic" in arguments else ["--statistic", "visits"]
+    line = symveil("estimate", "private.csv", *asked, *arguments).assert_one_error_line()
+    assert said in line
+    assert not Path("t.xlsx").exists()
+
+
+def test_a_refusal_names_an_epsilon(private) -> None:
+    sv.privatize_file("true.csv", "blurred.csv", alphabet="abc", epsilon="0.1")
+    line = symveil("estimate", "blurred.csv", "--statistic", "od").assert_one_error_line()
+    assert "nothing can be said about od from this release; epsilon 0.5 would have been enough" in line
