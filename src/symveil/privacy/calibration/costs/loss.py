@@ -41,6 +41,7 @@ class ProvedLoss:
     pairs: tuple[Pair, ...] = field(default=(), repr=False, compare=False)  # the worst first
     nodes: int = 0
     farthest: int | None = None  # in how many symbols adjacent words differ at most, where that was found out
+    reached: float = math.inf  # what a search that was given up would have had to come below, for the next guess
 
 
 def proved_loss(
@@ -127,6 +128,7 @@ def _searched(
     tolerance = _TOLERANCE * float(epsilon if epsilon is not None else classic / 2)
     outcomes: dict[Kind, Outcome] = {}
     pairs: list[tuple[float, Pair]] = []
+    reached = math.inf
     listed = sorted(kinds(search.graph, weighting.adjacency), key=lambda kind: -kind.length)
     for number, kind in enumerate(listed):
         found = search.largest(
@@ -143,17 +145,20 @@ def _searched(
             pairs.append((float(pair_losses(weighting, rate, words[0][None, :], words[1][None, :])[0]), words))
         if epsilon is not None and pairs and pairs[-1][0] > epsilon:
             break
+        if epsilon is not None and found.exists and found.high > float(epsilon - fixed) * (1 + 1e-9):
+            reached = float(fixed) + found.high  # no sum that holds this kind can be within ε
+            break
     pairs.sort(key=lambda pair: -pair[0])
     worst = pairs[0][0] if pairs else 0.0
     known, total = tuple(pair for _, pair in pairs), sum(found.nodes for found in outcomes.values())
     if len(outcomes) < len(listed):
-        return ProvedLoss(classic, "classic", worst, known, total)
+        return ProvedLoss(classic, "classic", worst, known, total, reached=reached)
     lengths = {kind: Outcome(high=float(kind.length), exists=found.exists) for kind, found in outcomes.items()}
     farthest = int(total_over_blocks(lengths, search.graph.steps, weighting.adjacency))
     over_blocks = total_over_blocks(outcomes, search.graph.steps, weighting.adjacency)
     bound = fixed + min(fixed, over_blocks) if steep else over_blocks
     how: How = "certified" if bound < classic else "classic"
-    return ProvedLoss(min(bound, classic), how, worst, known, total, farthest)
+    return ProvedLoss(min(bound, classic), how, worst, known, total, farthest, reached=float(bound))
 
 
 def _within(progress: Progress, number: int, of: int) -> Callable[[float], None]:

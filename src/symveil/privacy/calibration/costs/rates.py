@@ -145,8 +145,8 @@ class _RateSearch:
             elif self._worst_at(rate) <= self._epsilon:  # not proved; a pair that was found lowers the limit instead
                 self._failed = rate
                 away = min(away * _FARTHER, Fraction(1, 2))
-                if found.how != "classic":  # the bound nearly falls with the rate
-                    guess = rate * (self._epsilon / found.loss) * (1 - _CLOSE / 2)
+                if found.reached < 2 * self._epsilon:  # the bound nearly falls with the rate
+                    guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - _CLOSE / 2)
         return self._result()
 
     def _begin_with_older_certificate(self) -> None:

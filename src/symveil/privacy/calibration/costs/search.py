@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,8 +27,11 @@ from symveil.privacy.calibration.costs.nodes import children_bounds
 from symveil.privacy.calibration.costs.roots import root_bounds
 from symveil.privacy.calibration.costs.steps import total_of_word
 
+_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
+
 _MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts
-_GROUPS_AT_ONCE = 512
+_GROUPS_AT_ONCE = 256
 _FIRST_DIVES = 3
 _TOLD_EVERY = 64
 _MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
@@ -121,6 +127,14 @@ class _Contexts:
         )  # fmt: skip
 
 
+def _at_once(work: Callable[[_Given], _Result], given: Sequence[_Given]) -> list[_Result]:
+    """The results in order; compiled loops do not wait for each other."""
+    if len(given) < 2:
+        return [work(each) for each in given]
+    with ThreadPoolExecutor(max_workers=min(len(given), os.cpu_count() or 1)) as pool:
+        return list(pool.map(work, given))
+
+
 class BlockSearch:
     """The search over one graph at one rate; boxes are computed once."""
 
@@ -137,8 +151,8 @@ class BlockSearch:
         self._value = np.array([float(value) for value in costs.values])
         kept = max(near_ends, adjacency + 2)
         longest = longest_window(graph) if window is None else window
-        self.left: Boxes = left_boxes(graph, kept, longest)
-        self.right: Boxes = right_boxes(graph, kept, longest)
+        sides = (left_boxes, right_boxes)
+        self.left, self.right = _at_once(lambda side: side(graph, kept, longest), sides)
         kappa, following, _ = graph.automaton
         self._arrays = (
             graph.back, graph.earlier, graph.earlier_weight, graph.first, graph.other, graph.weight, graph.symbol,
@@ -250,13 +264,17 @@ class BlockSearch:
         last = kind.length + tail_of(self.graph, kind) - 1
         left_slots = np.array(self.left.slots(low - 1, high - 1))
         right_slots = np.array(self.right.slots(low + last, high + last))
-        for begin in range(0, len(groups.row), _GROUPS_AT_ONCE):
-            part = groups.part(begin, min(begin + _GROUPS_AT_ONCE, len(groups.row)))
-            found, some = root_bounds(
+        begins = range(0, len(groups.row), _GROUPS_AT_ONCE)
+        parts = [groups.part(begin, min(begin + _GROUPS_AT_ONCE, len(groups.row))) for begin in begins]
+
+        def bounded(part: Groups) -> tuple[Floats, bool]:
+            return root_bounds(  # type: ignore[no-any-return]
                 *self._arrays, *self._boxes, left_slots, right_slots,
                 part.first, part.row, part.spare, part.paths, part.end, part.may_own, part.may_other, part.apart,
                 low, kind.length, self._value, self._rate, self._period, target, self.graph.rounding,
             )  # fmt: skip
+
+        for part, (found, some) in zip(parts, _at_once(bounded, parts), strict=True):
             outcome.exists = outcome.exists or bool(some)
             for row in found:
                 group, i, j = int(row[0]), int(row[1]), int(row[2])
