@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 LOCK := requirements-dev.lock
 
-.PHONY: demo test coverage bench bench-docs docs soak lint lock services clean
+.PHONY: demo test coverage bench bench-beside bench-docs docs soak lint lock services clean
 
 # With the versions that were tested together; where those do not exist (a newer Python, another system), with others
 $(VENV)/.installed: pyproject.toml $(LOCK)
@@ -66,6 +66,10 @@ bench: $(VENV)/.bench-ready
 # the same, and its results go into docs/benchmarks.md: for a quiet machine
 bench-docs: $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks --write-docs
+
+# an earlier version beside this tree, task by task in turns: make bench-beside REVISION=d08b397
+bench-beside: $(VENV)/.bench-ready
+	$(BIN)/python -m benchmarks.beside $(REVISION)
 
 soak: $(VENV)/.ready services
 	$(BIN)/pytest -n 2 --dist loadgroup -m "soak or not soak"

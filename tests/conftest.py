@@ -35,7 +35,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # conftest files have one name and no examples: collecting them as doctest modules would only make them clash
-collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+collect_ignore_glob = ["conftest.py", "*/conftest.py", "fixtures/*/make.py"]  # made by, and for, another version
 
 SYMBOLS = "abcdefgh"
 
@@ -45,7 +45,7 @@ def hamming(one: tuple[int, ...], other: tuple[int, ...]) -> int:
 
 
 @dataclass(frozen=True)
-class WrittenOut:
+class ListedWords:
     """The free language of `length` over `size` symbols with every word listed."""
 
     length: int
@@ -71,10 +71,10 @@ class WrittenOut:
 
 
 @cache
-def _write_out(length: int, size: int) -> WrittenOut:
+def _write_out(length: int, size: int) -> ListedWords:
     words = tuple(itertools.product(range(size), repeat=length))
     rows = np.array(words, dtype=np.int32).reshape(len(words), length)
-    return WrittenOut(length, size, words, rows)
+    return ListedWords(length, size, words, rows)
 
 
 @lru_cache(maxsize=4096)
@@ -83,19 +83,19 @@ def _distances(length: int, size: int, word: tuple[int, ...]) -> list[int]:
 
 
 @pytest.fixture(scope="session")
-def write_out() -> Callable[[int, int], WrittenOut]:
+def write_out() -> Callable[[int, int], ListedWords]:
     return _write_out
 
 
 # --- laws from their definitions -------------------------------------------------------------------
 
-LogWeights = Callable[[WrittenOut, float, int], dict[int, float]]
+LogWeights = Callable[[ListedWords, float, int], dict[int, float]]
 
 
 def _distance_utility(calibration: str) -> LogWeights:
     """ln r(ℓ) = −ηℓ, η = ε/2b classic (B26 [21]), ε/b tight with b at most n (docs/theory/tight-calibration.md)."""
 
-    def log_weights(written: WrittenOut, epsilon: float, b: int) -> dict[int, float]:
+    def log_weights(written: ListedWords, epsilon: float, b: int) -> dict[int, float]:
         eta = epsilon / (2 * b) if calibration == "classic" else epsilon / max(1, min(b, written.length))
         return {distance: -eta * distance for distance in written.counts}
 
@@ -105,7 +105,7 @@ def _distance_utility(calibration: str) -> LogWeights:
 def _inverse_utility(calibration: str, offset: float) -> LogWeights:
     """ln r(ℓ) = εa(b+a)/(2b(ℓ+a)) (J19 Definition 12, Lemma 1); tight drops the 2."""
 
-    def log_weights(written: WrittenOut, epsilon: float, b: int) -> dict[int, float]:
+    def log_weights(written: ListedWords, epsilon: float, b: int) -> dict[int, float]:
         if calibration == "tight":
             b, halved = max(1, min(b, written.length)), 1
         else:
@@ -119,7 +119,7 @@ def _inverse_utility(calibration: str, offset: float) -> LogWeights:
 def _staircase(calibration: str) -> LogWeights:
     """ln r(ℓ) = −ε⌈(ℓ−t+1)⁺/b⌉ with the t ∈ 1..b of the least expected error (docs/theory/tight-calibration.md)."""
 
-    def log_weights(written: WrittenOut, epsilon: float, b: int) -> dict[int, float]:
+    def log_weights(written: ListedWords, epsilon: float, b: int) -> dict[int, float]:
         height = epsilon if calibration == "tight" else epsilon / 2
         counts = written.counts
 
@@ -138,7 +138,7 @@ def _staircase(calibration: str) -> LogWeights:
 def _printed(offset: float) -> LogWeights:
     """J19 equation 18 with ℓ over 0..n: ρ(ℓ) = exp(εa(b+a)/(2b(ℓ+a))) shared by the N(ℓ) words (§12 E1)."""
 
-    def log_weights(written: WrittenOut, epsilon: float, b: int) -> dict[int, float]:
+    def log_weights(written: ListedWords, epsilon: float, b: int) -> dict[int, float]:
         scale = epsilon * offset * (b + offset) / (2 * b)
         return {distance: scale / (distance + offset) - math.log(n) for distance, n in written.counts.items()}
 
@@ -155,7 +155,7 @@ class Variant:
     private: bool = True
     tight: bool = False
 
-    def log_law(self, written: WrittenOut, epsilon: float, b: int) -> dict[int, float]:
+    def log_law(self, written: ListedWords, epsilon: float, b: int) -> dict[int, float]:
         """ln P(w'|w) by distance: weights summed word by word, then normalised."""
         assert self.log_weights is not None
         logs = self.log_weights(written, epsilon, b)

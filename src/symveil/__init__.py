@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
     from symveil.privacy.guarantee import Guarantee
     from symveil.privacy.law import DistanceLaw
+    from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
     from symveil.privacy.protection import protection
     from symveil.verification.audit import audit
     from symveil.verification.audit_by_chain import audit_by_chain
@@ -80,6 +81,7 @@ __all__ = [
     "LabelledChain",
     "LevenshteinAutomaton",
     "LogicalSystem",
+    "LowerBound",
     "MarkovChain",
     "MechanismChoice",
     "Online",
@@ -108,6 +110,7 @@ __all__ = [
     "ledger_status",
     "levenshtein_automaton",
     "load_model",
+    "lower_bound",
     "observer",
     "person_status",
     "privacy_curve",

@@ -68,7 +68,7 @@ OTHER_MEANING = {
     ("--model", "check"): "the manifest names the model; this is where it has been moved to",
 }
 # one meaning, said of different things
-OTHER_WORDS = {"--out", "--draw", "--person"}
+OTHER_WORDS = {"--out", "--draw", "--person", "--length"}
 
 
 def test_options_of_one_name_are_one_option() -> None:

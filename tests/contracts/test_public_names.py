@@ -59,6 +59,8 @@ NAMES = {
     "learn_chain",
     "levenshtein_automaton",
     "load_model",
+    "LowerBound",
+    "lower_bound",
     "privatize",
     "privatize_file",
     "read_costs",

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from symveil.drawing import plots, saving
+from symveil.drawing import plots
 from symveil.drawing.plots import PALETTE, Band, Curve, draw_bars, draw_curves
 from symveil.errors import FileError, ParameterError
+from symveil.files import atomic
 
 X = [1.0, 2.0, 3.0]
 CURVES = [
@@ -91,7 +92,7 @@ def test_a_failure_while_writing_leaves_nothing_behind(draw, problem, seen, tmp_
     def fail(self, target):
         raise problem
 
-    monkeypatch.setattr(saving.Path, "replace", fail)
+    monkeypatch.setattr(atomic.Path, "replace", fail)
     with pytest.raises(seen):
         draw(tmp_path / "plot.svg")
     assert list(tmp_path.iterdir()) == []

@@ -18,7 +18,6 @@ import matplotlib.pyplot  # noqa: F401 - pandas' and its own first import warn a
 import networkx  # noqa: F401 - as above
 import pyarrow as pa
 import pyarrow.parquet as pq
-from symveil.workflows.releasing.parameters import RunOptions
 
 from fuzz import examples, kept_calibrations
 from fuzz.ledgers import made_ledger, prepare_ledger, read_ledger
@@ -40,6 +39,7 @@ from symveil.numerics.rationals import exact, spelled
 from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
 from symveil.workflows.check import check_manifest
 from symveil.workflows.enforce_log import enforced_log, release_log
+from symveil.workflows.parameters import RunOptions
 from symveil.workflows.privatize_file import privatize_file
 
 # --- models ----------------------------------------------------------------------------------------

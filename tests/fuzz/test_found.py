@@ -15,7 +15,7 @@ import symveil as sv
 from symveil.errors import FileError, LedgerError
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.parquet_footer import column_sizes
-from symveil.io.sequences.records import kept
+from symveil.io.sequences.records import keep_column
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.workflows.budgets import grant_budget, ledger_accounts, ledger_history, ledger_status, person_status
 from symveil.workflows.check import check_manifest
@@ -248,7 +248,7 @@ def test_brackets_that_nest_nothing_are_read(tmp_path) -> None:
     value = '["' + "[{" * 500 + '\\"[[", ' + "[[], {}], " * 500 + "[" * 90 + "]" * 90 + "]"
     (tmp_path / "t.jsonl").write_text(f'{{"id": 1, "s": ["a"], "k": {value}}}\n')
     batch = next(open_sequences(tmp_path / "t.jsonl", ColumnOptions(sequence="s", keep=("k",))).records())
-    assert json.loads(batch.column(kept(0))[0].as_py()) == json.loads(value)
+    assert json.loads(batch.column(keep_column(0))[0].as_py()) == json.loads(value)
 
 
 def test_a_ledger_whose_schema_is_no_text(tmp_path) -> None:

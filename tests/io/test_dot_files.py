@@ -130,9 +130,13 @@ weights = st.sampled_from(["weight=2", 'weight="1/3"', "weight=0.5, label=x", 'l
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
-    """Flat graphs with everything in which the usual parser follows the language, edges of one weight or none."""
-    directed = draw(st.booleans())
-    weighted = draw(st.booleans())
+    """Flat graphs with everything in which the usual parser follows the language, edges of one weight or none.
+
+    In a strict graph all have the same: of an edge that is repeated the last weight holds, and the usual parser reads
+    the edges of braces after all others.
+    """
+    directed, strict, weighted = draw(st.booleans()), draw(st.booleans()), draw(st.booleans())
+    weight = draw(weights)
     arrow = "->" if directed else "--"
     statements = []
     for _ in range(draw(st.integers(1, 6))):
@@ -140,12 +144,16 @@ def texts(draw: st.DrawFn) -> str:
         points = draw(st.lists(plain, min_size=2, max_size=3))
         if draw(st.booleans()):
             points[-1] = "{" + " ".join(draw(st.lists(plain, min_size=1, max_size=3, unique=True))) + "}"
-        said = f" [{draw(weights)}]" if weighted else draw(st.sampled_from(["", " [label=x]", " [label=x][y=z]"]))
+        said = (
+            f" [{weight if strict else draw(weights)}]"
+            if weighted
+            else draw(st.sampled_from(["", " [label=x]", " [label=x][y=z]"]))
+        )
         statements.append(f"{gap}{arrow}{gap}".join(points) + said)
     for _ in range(draw(st.integers(0, 2))):
         statements.append(draw(st.sampled_from(["a", "b [shape=box]", "rankdir=LR", "node [shape=box]"])))
     end = draw(st.sampled_from([";", "\n", " ;\n"]))
-    kind = draw(st.sampled_from(["", "strict "])) + ("digraph" if directed else "graph")
+    kind = ("strict " if strict else "") + ("digraph" if directed else "graph")
     name = draw(st.sampled_from(["", "g", '"my graph"']))
     return f"{kind} {name} {{ {end.join(statements)} }}"
 
@@ -163,6 +171,12 @@ def test_the_usual_parser_reads_the_same_chain(text: str) -> None:
     found = graph_chain(list(ours.nodes), ours.edge_list(), directed=ours.directed)
     assert set(found.states) == set(expected.states)
     assert set(found.transitions) == set(expected.transitions)
+
+
+def test_of_a_repeated_edge_in_a_strict_graph_the_last_weight_holds() -> None:
+    text = 'strict graph { a -- a [weight=2]; a -- {a} [weight=2]; a -- a [weight="1/3"]; a -- b [weight=2] }'
+    graph = parse_dot(text, where="x")
+    assert graph.edge_list() == [("a", "a", {"weight": "1/3"}), ("a", "b", {"weight": "2"})]
 
 
 def test_a_graph_that_networkx_wrote(tmp_path) -> None:

@@ -17,7 +17,7 @@ from symveil.studio.worker import Worker
 
 asked = []
 
-async def run(self, task, *arguments, job=None):
+async def run(self, task, *arguments, handle=None):
     asked.append(task.__name__)
     await asyncio.sleep(3600)
 

@@ -13,7 +13,7 @@ import pytest
 
 from symveil.errors import ParameterError
 from symveil.numerics.progress import Steps
-from symveil.studio.worker import BrokenError, Job, StoppedError, Worker
+from symveil.studio.worker import BrokenError, StoppedError, TaskHandle, Worker
 
 
 def double(number: int, steps: Steps) -> int:
@@ -68,7 +68,7 @@ def test_results_errors_and_progress() -> None:
     async def run() -> None:
         worker, told = Worker(), []
         try:
-            assert await worker.run(double, 4, job=Job(lambda *step: told.append(step))) == 8
+            assert await worker.run(double, 4, handle=TaskHandle(lambda *step: told.append(step))) == 8
             assert told == [(0, 0, "doubling"), (1, 2, "doubling")]
             with pytest.raises(ParameterError, match="epsilon: expected more, found less"):
                 await worker.run(refuse)
@@ -94,11 +94,11 @@ def test_results_errors_and_progress() -> None:
 
 def test_cancelling_ends_the_process_and_the_next_job_runs(tmp_path: Path) -> None:
     async def run() -> None:
-        worker, job, waiting = Worker(), Job(None), Job(None)
+        worker, handle, waiting = Worker(), TaskHandle(None), TaskHandle(None)
         file = tmp_path / "process"
         try:
-            endless = asyncio.create_task(worker.run(spin, str(file), job=job))
-            queued = asyncio.create_task(worker.run(double, 1, job=waiting))
+            endless = asyncio.create_task(worker.run(spin, str(file), handle=handle))
+            queued = asyncio.create_task(worker.run(double, 1, handle=waiting))
             while not file.exists() or not file.read_text():
                 await asyncio.sleep(0.02)
             number = int(file.read_text())
@@ -106,7 +106,7 @@ def test_cancelling_ends_the_process_and_the_next_job_runs(tmp_path: Path) -> No
             await asyncio.sleep(0.1)
             assert Path(f"/proc/{number}").exists() and not endless.done()
             began = time.monotonic()
-            job.cancel()
+            handle.cancel()
             with pytest.raises(StoppedError):
                 await endless
             with pytest.raises(StoppedError):
@@ -122,10 +122,10 @@ def test_cancelling_ends_the_process_and_the_next_job_runs(tmp_path: Path) -> No
 
 def test_what_waits_is_stopped_at_once(tmp_path: Path) -> None:
     async def run() -> None:
-        worker, job, waiting = Worker(), Job(None), Job(None)
+        worker, handle, waiting = Worker(), TaskHandle(None), TaskHandle(None)
         try:
-            endless = asyncio.create_task(worker.run(spin, str(tmp_path / "process"), job=job))
-            queued = asyncio.create_task(worker.run(double, 1, job=waiting))
+            endless = asyncio.create_task(worker.run(spin, str(tmp_path / "process"), handle=handle))
+            queued = asyncio.create_task(worker.run(double, 1, handle=waiting))
             await asyncio.sleep(0.05)
             waiting.cancel()
             with pytest.raises(StoppedError):
@@ -134,7 +134,7 @@ def test_what_waits_is_stopped_at_once(tmp_path: Path) -> None:
             left = asyncio.create_task(worker.run(double, 1))
             await asyncio.sleep(0)
             left.cancel()  # and nobody's turn is lost with those who went away
-            job.cancel()
+            handle.cancel()
             with pytest.raises(StoppedError):
                 await endless
             assert await asyncio.wait_for(worker.run(double, 3), 20) == 6

@@ -91,6 +91,30 @@ def test_files_may_differ_in_form(tmp_path: Path) -> None:
     assert dict(found.metrics) == dict(sv.compare(TRUE, PRIVATE).metrics)
 
 
+def test_a_private_log_may_have_lost_its_order(tmp_path: Path) -> None:
+    _long_csv(tmp_path / "true.csv", TRUE)
+    rows = "".join(f"{n},{symbol}\n" for n, word in enumerate(PRIVATE) for symbol in word)
+    (tmp_path / "private.csv").write_text(f"who,what\n{rows}")
+    found = sv.compare(tmp_path / "true.csv", tmp_path / "private.csv", **FORMS["long.csv"][1])
+    assert dict(found.metrics) == dict(sv.compare(TRUE, PRIVATE).metrics)
+
+
+def test_whole_numbers_are_the_symbols_that_they_spell(tmp_path: Path) -> None:
+    numbers = [[[ord(symbol) for symbol in word] for word in words] for words in (TRUE, PRIVATE)]
+    _wide_csv(tmp_path / "true.csv", [[*map(str, word)] for word in numbers[0]])
+    _json_lines(tmp_path / "private.jsonl", numbers[1])
+    _parquet(tmp_path / "private.parquet", numbers[1])
+    for name in ("private.jsonl", "private.parquet"):
+        assert dict(sv.compare(tmp_path / "true.csv", tmp_path / name).metrics) == dict(sv.compare(*numbers).metrics)
+
+
+def test_what_cannot_be_read_is_refused_as_it_was_asked_for(tmp_path: Path) -> None:
+    _long_csv(tmp_path / "true.csv", TRUE)
+    (tmp_path / "private.csv").write_text("a,b,c\n1,2,3\n")
+    with pytest.raises(sv.SymveilError, match=r"private\.csv: expected one column 'who' \(--case\)"):
+        sv.compare(tmp_path / "true.csv", tmp_path / "private.csv", **FORMS["long.csv"][1])
+
+
 def test_a_manifest_says_how_its_file_is_read(tmp_path: Path) -> None:
     true = tmp_path / "true.csv"
     true.write_text("trip,street,note\n1,a|b|c,x\n2,b|a,y\n")
@@ -136,6 +160,17 @@ def test_zones_change_origins_and_destinations_only(tmp_path: Path) -> None:
     assert sv.compare(TRUE, PRIVATE, zones=zones).metrics["od_jsd"] == 0
     rest = [{name: value for name, value in each.items() if name != "od_jsd"} for each in by.values()]
     assert rest[0] == rest[1] == rest[2]
+
+
+def test_only_symbols_that_occur_need_a_zone(tmp_path: Path) -> None:
+    places, zones = tmp_path / "places.csv", tmp_path / "zones.csv"
+    places.write_text(PLACES + "e,5,5\n")
+    zones.write_text("symbol,zone\na,1\nb,2\nc,2\nd,1\n")
+    assert sv.compare(TRUE, PRIVATE, places=places, zones=zones).zones == str(zones)
+
+
+def test_in_a_notebook_it_says_whom_it_is_for() -> None:
+    assert HOLDER_ONLY in sv.compare(TRUE, PRIVATE)._repr_html_()
 
 
 def test_symbols_that_nobody_visits_count_where_places_are_known(tmp_path: Path) -> None:

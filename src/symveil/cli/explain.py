@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symveil.cli.command import command
-from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, word_options
+from symveil.cli.explain_setting import explain_settings
+from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, optional_word_options
 from symveil.cli.output import (
     doubts,
     print_facts,
@@ -29,7 +30,8 @@ _MOST_ROWS = 24
 
 
 @command("explain", example="symveil explain abcab --alphabet abc --epsilon 2 --mechanism permute-and-flip")
-@word_options
+@optional_word_options
+@number_option("--length", "N", text="Without a word: the public length of the words averaged over.")
 @mechanism_options
 @file_option("--plot", text="Plot the law of the distance (.png, .svg).")
 @file_option("--draw", text="Draw the word's automaton (.svg, .dot).")
@@ -41,6 +43,7 @@ _MOST_ROWS = 24
 def explain_command(
     source: WordOptions,
     mechanism: MechanismOptions,
+    length: int | None,
     plot: Path | None,
     draw: Path | None,
     curves: Path | None,
@@ -51,9 +54,18 @@ def explain_command(
 
     For the holder of the word only. Shows the guarantee and how it is known, the law of the distance between the word
     and its private versions, the expected error and the size of the automaton.
+
+    Without a word: the averages over all words of --length symbols of the public model, beside the least error that
+    any private mechanism can have. Then --epsilon 1..6 shows several budgets.
     """
     from symveil.workflows.explain import explain_word
 
+    if source.word is None:
+        given = {"--plot": plot, "--draw": draw, "--curves": curves, "--at-distance": at_distance}
+        explain_settings(source, mechanism, length, as_json=as_json, needs_word=given)
+        return
+    if length is not None:
+        raise InputError("length: expected --length without a word, whose length it is, found both")
     require_suffix("draw", draw, (".svg", ".dot"))
     require_suffix("plot", plot, (".png", ".svg"))
     require_suffix("curves", curves, (".png", ".svg", ".json"))
@@ -88,6 +100,8 @@ def explain_command(
 
 
 def _print(explanation: Explanation) -> None:
+    from symveil.workflows.public_averages import bound_sentence
+
     mechanism, law, automaton = explanation.mechanism, explanation.law, explanation.automaton
     parameters = mechanism.parameters_document()
     facts = [
@@ -95,6 +109,7 @@ def _print(explanation: Explanation) -> None:
         *([("parameters", ", ".join(f"{name} {value}" for name, value in parameters.items()))] if parameters else []),
         ("expected error", f"{law.expected_error:.6g} {_unit(law)}"),
         *([] if law.expected_cost is None else [("expected cost", f"{law.expected_cost:.6g} units of the costs")]),
+        *([("on average", bound_sentence(explanation.bound))] if explanation.bound else []),
         ("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"),
     ]
     if explanation.certificate and mechanism.metric == "hamming":
@@ -103,6 +118,8 @@ def _print(explanation: Explanation) -> None:
     if explanation.protection:
         near = explanation.protection.neighbours_within_adjacency
         facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
+    if mechanism.chosen_because:
+        facts.append(("chosen", mechanism.chosen_because))
     if mechanism.given_up:
         facts.append(("given up", mechanism.given_up))
     if law.bounds:

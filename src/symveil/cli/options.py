@@ -210,7 +210,7 @@ class LanguageOptions:
 class WordOptions:
     """A typed word and how to read it."""
 
-    word: str
+    word: str | None
     alphabet: str | None
     alphabet_from_word: bool
     model: Path | None
@@ -223,7 +223,7 @@ class WordOptions:
         from symveil.io.symbols import split_word
         from symveil.mechanisms.selection import choose_mechanism
 
-        word = split_word(self.word, self.separator)
+        word = split_word(self.word or "", self.separator)
         language, choice = self._language(mechanism, word, notes)
         if self.separator is None and not language.alphabet.spells_text:
             raise InputError(
@@ -236,6 +236,21 @@ class WordOptions:
                 raise WordError(f"{error}: {word[error.position - 1]!r}", position=error.position) from None
             raise
         return choose_mechanism(choice, language), word
+
+    def without_word(
+        self, mechanism: MechanismOptions, length: int | None, notes: list[str]
+    ) -> tuple[Language, MechanismChoice]:
+        """The language of all words of a public length, and the choice; for what does not depend on a word."""
+        if self.alphabet_from_word or self.separator is not None:
+            name = "alphabet-from-word" if self.alphabet_from_word else "separator"
+            raise InputError(f"{name}: expected a word with --{name}, found none")
+        choice = mechanism.choice(public_start=self.public_start)
+        if choice.metric != "hamming":
+            raise InputError("metric: expected hamming without a word, found levenshtein")
+        if length is None:
+            raise InputError("length: expected a word, or --length N for averages over the public model, found neither")
+        source = LanguageOptions(alphabet=self.alphabet, model=self.model, public_start=self.public_start)
+        return source.language(choice, notes, length=length), choice
 
     def _language(
         self, mechanism: MechanismOptions, word: list[str], notes: list[str]
@@ -281,4 +296,5 @@ def _collected(kind: type, name: str, options: Sequence[Option]) -> Option:
 
 language_options = _collected(LanguageOptions, "source", _LANGUAGE_OPTIONS)
 word_options = _collected(WordOptions, "source", _WORD_OPTIONS)
+optional_word_options = _collected(WordOptions, "source", [click.argument("word", required=False), *_WORD_OPTIONS[1:]])
 mechanism_options = _collected(MechanismOptions, "mechanism", _MECHANISM_OPTIONS)

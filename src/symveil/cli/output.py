@@ -16,7 +16,7 @@ import click
 
 from symveil.cli.interrupts import stop_if_interrupted
 from symveil.errors import ParameterError, either
-from symveil.numerics.progress import Progress, Steps
+from symveil.numerics.progress import FileProgress, Progress, Steps
 
 if TYPE_CHECKING:
     from symveil.mechanisms.mechanism import Mechanism
@@ -148,7 +148,7 @@ _SECONDS_BETWEEN_COUNTS = 0.2
 
 
 @contextmanager
-def rate_bar() -> Iterator[Callable[[str, float, int], None]]:
+def rate_bar() -> Iterator[FileProgress]:
     """A bar with the rate and the time that remains; yields what tells it (what, how much of it, how many records)."""
     hidden = not sys.stderr.isatty()
     began = time.monotonic()

@@ -24,10 +24,9 @@ def file_option(*names: str, text: str) -> Option:
 
 def number_option(name: str, metavar: str, *, text: str, default: int | None = None, required: bool = False) -> Option:
     """A whole number."""
-    shown = default is not None
-    return click.option(
-        name, metavar=metavar, type=WHOLE_NUMBER, default=default, show_default=shown, required=required, help=text
-    )
+    # click takes a default of None for a value, with which nothing is missing
+    usual: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
+    return click.option(name, metavar=metavar, type=WHOLE_NUMBER, required=required, help=text, **usual)
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")

@@ -60,6 +60,8 @@ class Mechanism(ABC):
     private: ClassVar[bool] = True
     """Whether its loss is at most ε; what is kept only to reproduce a paper may lose more."""
     zero_epsilon_allowed: ClassVar[bool] = False
+    chosen_because: str | None = None
+    """Why "auto" took it, over the public model; None where it was asked for by name or there was no choice."""
 
     def __init__(
         self, language: Language, *, epsilon: Number, adjacency: Adjacency = 1, calibration: str = "tight"

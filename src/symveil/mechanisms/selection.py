@@ -14,13 +14,14 @@ from symveil.errors import ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.languages.cost_table import CostTable
 from symveil.languages.language import Language
-from symveil.languages.run_counts import can_count
+from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.cost_choice import Cap
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.model_selection import least_error_on_model
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.registry import AUTO, BY_NAME
 from symveil.mechanisms.staircase import Staircase
@@ -134,13 +135,11 @@ def _check_together(choice: MechanismChoice, language: Language) -> None:
 
 def _least_error(choice: MechanismChoice, language: Language) -> Mechanism:
     """The best of the candidates at the same public parameters; on a tie the simplest."""
+    if isinstance(language, RunLanguage) and choice.utility == "distance" and choice.prior == "uniform":
+        return least_error_on_model(choice, language)
     exponential = Exponential.from_choice(language, choice)
     if choice.utility != "distance" or choice.prior != "uniform":
         return exponential  # the only mechanism that has another utility, or a prior
-    if not language.homogeneous:
-        # with a certified rate the exponential mechanism; without one permute-and-flip, where it can count
-        counts = exponential.guarantee.how == "classic" and can_count(language)
-        return PermuteAndFlip.from_choice(language, choice) if counts else exponential
     if exponential.reach <= 1 and choice.calibration == "tight":
         return exponential  # the staircase with steps of width 1, which no mechanism beats
     staircase = Staircase.from_choice(language, choice)

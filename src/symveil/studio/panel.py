@@ -23,7 +23,7 @@ from symveil.studio.answer import Answer
 from symveil.studio.forms import Form, Scale
 from symveil.studio.studio import Studio
 from symveil.studio.uploads import uploaded_file
-from symveil.studio.worker import BrokenError, Job, StoppedError, Task, Worker
+from symveil.studio.worker import BrokenError, StoppedError, Task, TaskHandle, Worker
 
 Values = dict[str, str]
 
@@ -59,7 +59,7 @@ class Panel(ABC):
         self.answer: Answer | None = None
         self.stale = False
         self.opened = False
-        self._job: Job | None = None
+        self._handle: TaskHandle | None = None
         self._running = False
         self._pending = False
 
@@ -123,10 +123,10 @@ class Panel(ABC):
             self._running = False
 
     async def _answer_one(self) -> None:
-        job = self._job = Job(self._progress)
+        handle = self._handle = TaskHandle(self._progress)
         shown = asyncio.get_running_loop().call_later(_BEFORE_PROGRESS_SHOWS, self._progress, 0, 0, "Working")
         try:
-            answer: Answer = await self.worker.run(self.task, self._question(), job=job)
+            answer: Answer = await self.worker.run(self.task, self._question(), handle=handle)
         except StoppedError:
             self._out_of_date()
             self._say("Stopped. Change something to start again.", kind="note")
@@ -140,7 +140,7 @@ class Panel(ABC):
             return
         finally:
             shown.cancel()
-            self._job = None
+            self._handle = None
         self.answer, self.stale = answer, False
         self._say("")
         self._call("fine", self.name)
@@ -164,8 +164,8 @@ class Panel(ABC):
     def cancel(self) -> None:
         """Stop what is being computed."""
         self._pending = False
-        if self._job is not None:
-            self._job.cancel()
+        if self._handle is not None:
+            self._handle.cancel()
 
     # --- telling -------------------------------------------------------------------------------
 

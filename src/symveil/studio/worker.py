@@ -28,15 +28,15 @@ Task = Callable[..., Any]
 
 
 class StoppedError(Exception):
-    """The job was cancelled."""
+    """The task was cancelled."""
 
 
 class BrokenError(Exception):
-    """The job failed in a way that nobody planned. Names the place, never a value: that might be a secret."""
+    """The task failed in a way that nobody planned. Names the place, never a value: that might be a secret."""
 
 
-class Job:
-    """A job that was handed in; `cancel` stops it, whether it waits or runs."""
+class TaskHandle:
+    """A task that was handed in; `cancel` stops it, whether it waits or runs."""
 
     def __init__(self, on_progress: Shown | None) -> None:
         self.on_progress = on_progress
@@ -61,51 +61,51 @@ class Worker:
         self._process: BaseProcess | None = None
         self._pipe: Connection[Any, Any] | None = None
 
-    async def run(self, task: Task, *arguments: object, job: Job | None = None) -> Any:
+    async def run(self, task: Task, *arguments: object, handle: TaskHandle | None = None) -> Any:
         """The result of a task, when its turn has come; raises what it raised, or `StoppedError`."""
-        job = job or Job(None)
-        await self._turn_of(job)
+        handle = handle or TaskHandle(None)
+        await self._turn_of(handle)
         try:
-            if job.cancelled:
+            if handle.cancelled:
                 raise StoppedError
             pipe = self._ready()
-            job.process = self._process
+            handle.process = self._process
             try:
                 pipe.send((task, arguments))
-                return await self._answer(pipe, job)
+                return await self._answer(pipe, handle)
             except (EOFError, OSError):
                 self._discard()
-                if job.cancelled:
+                if handle.cancelled:
                     raise StoppedError from None
                 raise BrokenError("the worker process ended; perhaps the memory was not enough") from None
             except asyncio.CancelledError:
                 self._discard()  # nobody waits for the answer any more
                 raise
             finally:
-                job.process = None
+                handle.process = None
         finally:
             self._turn.release()
 
-    async def _turn_of(self, job: Job) -> None:
+    async def _turn_of(self, handle: TaskHandle) -> None:
         """Wait until nobody else is served; a job that is cancelled meanwhile waits no longer."""
-        turn = job.turn = asyncio.ensure_future(self._turn.acquire())
+        turn = handle.turn = asyncio.ensure_future(self._turn.acquire())
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self._turn.release()  # it came just when nobody waited any more
-            if job.cancelled and turn.cancelled():
+            if handle.cancelled and turn.cancelled():
                 raise StoppedError from None
             raise
         finally:
-            job.turn = None
+            handle.turn = None
 
-    async def _answer(self, pipe: Connection[Any, Any], job: Job) -> Any:
+    async def _answer(self, pipe: Connection[Any, Any], handle: TaskHandle) -> Any:
         while True:
             kind, value = await asyncio.to_thread(pipe.recv)
             if kind == "progress":
-                if job.on_progress is not None:
-                    job.on_progress(*value)
+                if handle.on_progress is not None:
+                    handle.on_progress(*value)
             elif kind == "done":
                 return value
             elif kind == "refused":
@@ -160,7 +160,7 @@ def serve_jobs(pipe: Connection[Any, Any]) -> None:
                 pipe.send(answer)
             except (EOFError, OSError):
                 raise
-            except Exception as error:  # a job or an answer that cannot be sent: Python would print it, and end here
+            except Exception as error:  # a handle or an answer that cannot be sent: Python would print it, and end here
                 pipe.send(("broken", str(InternalError.of(error))))
 
 

@@ -78,8 +78,9 @@ class CodedWords:
         """
         words: list[Codes] = []
         counts: list[Integers] = []
+        starts = self.starts
         for length in np.unique(self.lengths):
-            begins = self.starts[self.lengths == length]
+            begins = starts[self.lengths == length]
             rows = self.codes[begins[:, None] + np.arange(length)]
             if length == 0:
                 words.append(np.empty(0, dtype=np.int32))

@@ -85,7 +85,7 @@ def _programmed(cost: Costs, supply: Counts, demand: Counts, total: int) -> Tran
     np.put_along_axis(allowed, np.argpartition(cost, near[0] - 1, axis=1)[:, : near[0]], True, axis=1)
     np.put_along_axis(allowed, np.argpartition(cost, near[1] - 1, axis=0)[: near[1]], True, axis=0)
     allowed[_some_plan(supply, demand)] = True  # so that there is one at all
-    for _ in range(_MOST_ROUNDS):
+    for done in range(_MOST_ROUNDS):
         rows, columns = np.nonzero(allowed)
         solved = _solved(cost[rows, columns], rows, columns, supply, demand)
         prices = solved.eqlin.marginals[: len(supply)]
@@ -93,7 +93,7 @@ def _programmed(cost: Costs, supply: Counts, demand: Counts, total: int) -> Tran
         missing = (saved < -_TOLERANCE) & ~allowed
         if not missing.any():
             break
-        worst = np.argsort(np.where(missing, saved, np.inf), axis=1)[:, : min(_MOST_NEW, cost.shape[1])]
+        worst = np.argsort(np.where(missing, saved, np.inf), axis=1)[:, : _MOST_NEW + done]
         joined = np.zeros_like(allowed)
         np.put_along_axis(joined, worst, True, axis=1)
         allowed |= joined & missing

@@ -14,6 +14,7 @@ from symveil.drawing.road_map import Road
 from symveil.errors import InputError, ParameterError
 from symveil.io.models.coordinates import read_coordinates
 from symveil.io.models.zone_files import read_grid, read_zones
+from symveil.io.page import table
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.models.word import Word
 from symveil.models.zones import grid_zones
@@ -33,7 +34,7 @@ _MOST_PATTERN = 100
 _DIFFERENCES = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ComparedFile:
     """One of the two files."""
 
@@ -46,7 +47,7 @@ class ComparedFile:
         return {"file": self.file, "sequences": len(self.words), "symbols": len(self.words.codes)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Comparison:
     """What was found. It depends on the secret sequences: for their holder only.
 
@@ -97,6 +98,10 @@ class Comparison:
             "left_out": [{"metric": metric, "reason": reason} for metric, reason in self.left_out.items()],
             "directly_follows": edges,
         }
+
+    def _repr_html_(self) -> str:
+        rows = [(name, f"{value:.4g}") for name, value in self.metrics.items()]
+        return f"<p><b>{HOLDER_ONLY}</b></p>{table(('metric', 'value'), rows, word_columns=(0,))}"
 
     def spelled(self, codes: Iterable[int]) -> list[str]:
         """The symbols of codes."""
@@ -157,8 +162,9 @@ def compare(
     roads = {} if places is None else read_coordinates(places)
     grid, zone_names = _zones(zones, roads)
     symbols, (one, other) = read_pair(true, private, columns, known=roads)
-    _require_all(symbols, roads, "places", "a place")
-    _require_all(symbols, zone_names, "zones", "a zone")
+    seen = [symbols[code] for code in np.flatnonzero(one.visits() + other.visits()).tolist()]
+    _require_all(seen, roads, "places", "a place")
+    _require_all(seen, zone_names, "zones", "a zone")
     zone_of = tuple(zone_names.get(symbol, symbol) for symbol in symbols)
     return _compared(
         ComparedFile(_named(true), one),

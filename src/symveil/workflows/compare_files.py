@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,15 +90,23 @@ def _files(place: Path, columns: ColumnOptions, *, may_differ: bool) -> Iterator
     for file in inside:
         if told is not None:
             yield open_sequences(file, told[0], apostrophes="read" if told[1] else "none")
-        elif may_differ and columns != ColumnOptions():
-            try:
-                opened = open_sequences(file, columns)
-            except SymveilError:
-                # another form than the true file's: then it must be found without being named
-                opened = open_sequences(file, ColumnOptions())
-            yield opened
+        elif may_differ:
+            yield _opened_as_it_may_be(file, columns)
         else:
             yield open_sequences(file, columns)
+
+
+def _opened_as_it_may_be(file: Path, columns: ColumnOptions) -> SequenceFile:
+    """A private file, read as the true one is; else without an order, which logs may lose; else as it is found."""
+    try:
+        return open_sequences(file, columns)
+    except SymveilError as error:
+        others = [replace(columns, order=None), ColumnOptions(separator=columns.separator), ColumnOptions()]
+        for other in others:
+            if other != columns:
+                with suppress(SymveilError):
+                    return open_sequences(file, other)
+        raise error  # of the options as they were typed
 
 
 def _told(place: Path) -> tuple[ColumnOptions, bool] | None:

@@ -11,7 +11,9 @@ from symveil.numerics.integers import decimal
 from symveil.numerics.rationals import at_least
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.law import DistanceLaw
+from symveil.privacy.lower_bounds.lower_bound import LowerBound
 from symveil.privacy.protection import Protection, protection
+from symveil.workflows.public_averages import bound_document, least_possible
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,8 @@ class Explanation:
     law: DistanceLaw
     automaton: AutomatonSize
     protection: Protection | None
+    bound: LowerBound | None = None
+    """The least expected error of any private mechanism, on average over the public model, not for this word."""
 
     @property
     def certificate(self) -> CertifiedRate | None:
@@ -46,12 +50,14 @@ class Explanation:
             "distances": law.document(),
             "expected_error": law.expected_error,
             **({} if law.expected_cost is None else {"expected_cost": law.expected_cost}),
+            "lower_bound": bound_document(self.bound),
             "bounds": law.bounds.document() if law.bounds else None,
             "automaton": {"states": self.automaton.state_count, "edges": self.automaton.edge_count},
             "protection": self.protection.document() if self.protection else None,
             "certificate": self.certificate.document() if self.certificate else None,
             "parameters": mechanism.parameters_document(),
             "given_up": mechanism.given_up,
+            "chosen_because": mechanism.chosen_because,
         }
 
 
@@ -83,4 +89,5 @@ def explain_word(word: Word, mechanism: Mechanism) -> Explanation:
         law=mechanism.distances(word),
         automaton=mechanism.automaton_size(word),
         protection=protection(language, mechanism.adjacency),
+        bound=least_possible(mechanism),
     )

@@ -28,6 +28,8 @@ from symveil.workflows.reproduce import (
 )
 from symveil.workflows.verify import privacy_curve
 
+FIGURE_5_EPSILONS = tuple(Fraction(step, 2) for step in range(1, 21))
+
 
 def draw_figures(folder: Path, suffix: str, paper: str | None = None) -> Iterator[Path]:
     """Draw every figure of one paper, or of all, into `folder`; yields each file when it is there."""
@@ -102,7 +104,7 @@ def _benvenuti2026(folder: Path, suffix: str) -> Iterator[Path]:
 def _figure_5(path: Path) -> Path:
     """B26 Fig. 5 on the generated network: exact expectations, samples, and the certified calibration."""
     language = network_language()
-    points = [benvenuti2026.experiment(language, Fraction(step, 2)) for step in range(1, 21)]
+    points = [benvenuti2026.experiment(language, epsilon) for epsilon in FIGURE_5_EPSILONS]
     epsilons = [float(point.epsilon) for point in points]
     tight = [Exponential(language, epsilon=point.epsilon).distances(TRIP).expected_error for point in points]
     draw_curves(

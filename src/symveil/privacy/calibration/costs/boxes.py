@@ -10,24 +10,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symveil.privacy.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.privacy.calibration.costs.steps import enclose, enclose_longer, next_left_boxes, next_right_boxes
 from symveil.privacy.calibration.costs.windows import Windows, rows_needed, windows
 
-_MOST_BYTES = 400 << 20  # for one side
-_MOST_WINDOW_BYTES = 160 << 20
-_MOST_WINDOW_WORK = 6e7
-_LONGEST_WINDOW = 2
+_MOST_BYTES = 300 << 20  # for one side
+_FEWEST_SLOTS = 5
+_MOST_WINDOW_WORK = (1e9, 6e7)  # for windows of one state and of two
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """low[slot, r, ·] ≤ ratio ≤ high[slot, r, ·] wherever valid[slot, r]; slot_of[j] is the slot of step j."""
+    """low[slot, r, ·] ≤ ratio ≤ high[slot, r, ·] wherever valid[slot, r]; slot_of[j] is the slot of step j.
+
+    Kept with seven digits, rounded outwards.
+    """
 
     rows: Windows
-    low: Floats
-    high: Floats
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
     valid: Booleans
     slot_of: Integers
 
@@ -58,16 +61,16 @@ def is_affordable(graph: CostGraph) -> bool:
 
 
 def _bytes_of_slot(graph: CostGraph) -> int:
-    return 16 * graph.size * graph.size * graph.phases
+    return 8 * graph.size * graph.size * graph.phases
 
 
 def longest_window(graph: CostGraph) -> int:
     """How many states a window may hold beside its anchor, for time and memory."""
-    width, slots = graph.size * graph.phases, graph.steps + 1
-    found = 0
-    for longest in range(1, min(_LONGEST_WINDOW, graph.steps) + 1):
+    width, found = graph.size * graph.phases, 0
+    for longest, most_work in enumerate(_MOST_WINDOW_WORK[: graph.steps], start=1):
         rows = max(rows_needed(graph.back, graph.earlier, longest), rows_needed(graph.first, graph.other, longest))
-        if 16 * rows * width * slots > _MOST_WINDOW_BYTES or rows * width * slots * graph.widest > _MOST_WINDOW_WORK:
+        slots = min(_FEWEST_SLOTS, graph.steps + 1)
+        if 8 * rows * width * slots > _MOST_BYTES or rows * width * graph.steps * graph.widest > most_work:
             break
         found = longest
     return found
@@ -129,12 +132,12 @@ class _Plan:
     """Slots while they are being filled."""
 
     def __init__(self, graph: CostGraph, rows: Windows, near_ends: int) -> None:
-        most = max(3, _MOST_BYTES // _bytes_of_slot(graph)) if rows.longest == 0 else graph.steps + 1
+        most = max(3, _MOST_BYTES // (8 * rows.count * graph.size * graph.phases))
         self._rows = rows
         self._slot_of = slot_plan(graph.steps, most, near_ends)
         slots, width = int(self._slot_of[-1]) + 1, graph.size * graph.phases
-        self._low = np.zeros((slots, rows.count, width))
-        self._high = np.zeros((slots, rows.count, width))
+        self._low = np.zeros((slots, rows.count, width), dtype=np.float32)
+        self._high = np.zeros((slots, rows.count, width), dtype=np.float32)
         self._valid = np.zeros((slots, rows.count), dtype=np.bool_)
 
     def add(self, step: int, low: Floats, high: Floats, valid: Booleans) -> None:

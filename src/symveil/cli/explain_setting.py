@@ -1,0 +1,107 @@
+"""`symveil explain` without a word: averages over the public model, for choosing ε and b."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from symveil.cli.options import MechanismOptions, WordOptions
+from symveil.cli.output import doubts, print_facts, print_json, print_notes, print_table, progress_bar, thin_protection
+from symveil.errors import InputError
+
+if TYPE_CHECKING:
+    from symveil.workflows.public_averages import PublicAverages
+
+_MOST_SETTINGS = 50
+
+
+def explain_settings(
+    source: WordOptions,
+    mechanism: MechanismOptions,
+    length: int | None,
+    *,
+    as_json: bool,
+    needs_word: Mapping[str, object],
+) -> None:
+    """Print what each ε gives on average."""
+    from symveil.mechanisms.selection import choose_mechanism
+    from symveil.workflows.public_averages import average_over_model
+
+    for option, value in needs_word.items():
+        if value is not None:
+            raise InputError(f"{option[2:]}: expected a word with {option}, found none")
+    notes: list[str] = []
+    epsilons = read_epsilons(mechanism.epsilon)
+    several = ".." in mechanism.epsilon
+    language, choice = source.without_word(replace(mechanism, epsilon=epsilons[0]), length, notes)
+    found: list[PublicAverages] = []
+    with progress_bar("averaging") as progress:
+        for number, epsilon in enumerate(epsilons, start=1):
+            found.append(average_over_model(choose_mechanism(replace(choice, epsilon=epsilon), language)))  # type: ignore[arg-type]
+            progress(number, len(epsilons))
+    if as_json:
+        print_json({"settings": [each.document() for each in found]} if several else found[0].document())
+    elif several:
+        _print_all(found)
+    else:
+        _print_one(found[0])
+    if any(each.bound is None for each in found):
+        notes.append("no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)")
+    print_notes(notes, warnings=[*doubts(found[0].mechanism), *thin_protection(found[0].protection)])
+
+
+def read_epsilons(text: str) -> list[str]:
+    """One ε, or those of `A..B`: A, A+1 … up to B.
+
+    >>> read_epsilons("1..3"), read_epsilons("0.5..2"), read_epsilons("1/2")
+    (['1', '2', '3'], ['0.5', '1.5'], ['1/2'])
+    """
+    from symveil.numerics.rationals import exact, spelled
+
+    first, dots, last = text.partition("..")
+    if not dots:
+        return [text]
+    expected = "a number such as 0.5, or several such as 1..6"
+    low, high = (exact(each, name="epsilon", expected=expected) for each in (first, last))
+    count = int(high - low) + 1
+    if not 0 < low <= high or count > _MOST_SETTINGS:
+        raise InputError(f"epsilon: expected {expected}, rising, at most {_MOST_SETTINGS} of them, found {text!r}")
+    return [spelled(low + step) for step in range(count)]
+
+
+def _print_one(averages: PublicAverages) -> None:
+    from symveil.numerics.integers import shortened
+    from symveil.numerics.rationals import shown_at_least, spelled
+
+    mechanism = averages.mechanism
+    guarantee, language = mechanism.guarantee, mechanism.language
+    loss = shown_at_least(guarantee.epsilon)
+    facts = [
+        ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
+        ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {spelled(mechanism.epsilon)} asked for"),
+        ("protects", f"words that differ in up to {mechanism.adjacency} of {mechanism.length} positions"),
+        ("words", "without end" if language.size is None else shortened(language.size)),
+        ("on average", averages.sentence()),
+    ]
+    if averages.protection:
+        near = averages.protection.neighbours_within_adjacency
+        facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
+    print_facts("On average over the public model", facts)
+
+
+def _print_all(found: list[PublicAverages]) -> None:
+    from symveil.numerics.rationals import shown_at_most, spelled
+
+    rows = [
+        (
+            spelled(each.mechanism.epsilon),
+            each.mechanism.name,
+            each.mechanism.guarantee.how,
+            f"{each.expected_error:.4g}",
+            "" if each.bound is None else shown_at_most(each.bound.value, 4),
+        )
+        for each in found
+    ]
+    title = "On average over the public model"
+    print_table(title, ("epsilon", "mechanism", "guarantee", "expected error", "least possible"), rows)

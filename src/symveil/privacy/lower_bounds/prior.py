@@ -1,0 +1,165 @@
+"""The public prior that a bound averages over: how probable each word of a model is, and words drawn from it.
+
+"uniform": all feasible words alike. "chain": as the Markov chain has them, given that the word is feasible.
+
+Everything is a sum of products of positive floats, so relative errors are known beforehand (`relative_error`). Weights
+of completions have an exponent of their own in each state: words may be few from one state and very many from another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.runs import RunLanguage
+from symveil.models.word import Codes
+from symveil.randomness import BitSource
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# One number is kept for each state and position.
+_MOST_CELLS = 20_000_000
+# A chance or a product below these loses relative precision: such a chance is refused, such a product left out.
+_LEAST_CHANCE = 2.0**-400
+LEAST_PRODUCT = 2.0**-900
+_NEVER = -(1 << 40)
+
+
+class Prior:
+    """Weights of the words of a model, layer by layer.
+
+    `chance_of[i][s]` is the probability that a word is in state s after i symbols. The weight of all completions from
+    s after i symbols is `_digits[i][s]`·2^`_exponent[i][s]`.
+    """
+
+    def __init__(self, language: RunLanguage, kind: str) -> None:
+        if kind not in ("uniform", "chain"):
+            raise ParameterError("prior", expected="uniform or chain", found=kind)
+        graph = language.graph
+        if kind == "chain" and graph.prior is None:
+            raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=kind)
+        if graph.state_count * (language.length + 1) > _MOST_CELLS:
+            found = f"{graph.state_count} × {language.length}"
+            raise TooLargeError(f"lower bound: expected at most {_MOST_CELLS} states × symbols, found {found}")
+        self.language, self.kind = language, kind
+        self.source = graph.source
+        self.edge_weights: Floats = np.ones(graph.edge_count)
+        if kind == "chain" and graph.prior is not None:
+            self.edge_weights = np.array([float(chance) for chance in graph.prior])
+            if self.edge_weights.min(initial=1.0) < _LEAST_CHANCE:
+                raise ParameterError("prior", expected="uniform with chances as small as these", found="chain")
+        self.first = 1 if language.public_start else 0
+        """The first position that is secret: with a public start, the second symbol's."""
+        self._run()
+
+    def _run(self) -> None:
+        graph, length = self.language.graph, self.language.length
+        layers = [_normalised(graph.accepting.astype(np.float64), np.zeros(graph.state_count, dtype=np.int64))]
+        filled = np.flatnonzero(np.diff(graph.first))
+        for _ in range(length):
+            digits, exponent = layers[-1]
+            values, exponents = self.edge_weights * digits[graph.target], exponent[graph.target]
+            top = np.full(graph.state_count, _NEVER)
+            top[filled] = np.maximum.reduceat(exponents, graph.first[filled])
+            shifted = np.ldexp(values, np.maximum(exponents - top[self.source], -2000).astype(np.int32))
+            layers.append(_normalised(graph.sum_over_edges(shifted), top))
+        self._digits = [digits for digits, _ in reversed(layers)]
+        self._exponent = [exponent for _, exponent in reversed(layers)]
+        self.chance_of: list[Floats] = [np.zeros(graph.state_count)]
+        self.chance_of[0][graph.start] = 1.0
+        for position in range(length):
+            flow = self.chance_of[-1][self.source] * self.step_chances(position)
+            layer = np.bincount(graph.target, weights=flow, minlength=graph.state_count)
+            self.chance_of.append(np.where(layer > LEAST_PRODUCT, layer, 0.0))
+        widest = max(graph.widest, int(np.bincount(graph.target, minlength=1).max(initial=0)))
+        self.relative_error = 4 * (length + 2) * (widest + 8) * 2.0**-53
+        """Of every probability computed here, and of the quotient of two weights."""
+
+    def step_chances(self, position: int) -> Floats:
+        """The chance of each edge at a position, for words that are in its source; 0 where no word is."""
+        graph = self.language.graph
+        own, following = self._digits[position][self.source], self._digits[position + 1][graph.target]
+        shift = self._exponent[position + 1][graph.target] - self._exponent[position][self.source]
+        chances = np.divide(self.edge_weights * following, own, out=np.zeros(len(own)), where=own > 0)
+        return np.asarray(np.ldexp(chances, np.clip(shift, -2000, 1000).astype(np.int32)))
+
+    def probability(
+        self, begin: int, left: Integers, weights: Floats, end: int, right: Integers | None = None
+    ) -> Floats:
+        """π of the words that are in `left` after `begin` symbols and in `right` after `end`, by paths of `weights`.
+
+        Without `right` the paths reach the end of the word, in accepting states.
+        """
+        digits, shift = weights / np.maximum(self._digits[begin][left], 0.5), -self._exponent[begin][left]
+        if right is not None:
+            digits, shift = digits * self._digits[end][right], shift + self._exponent[end][right]
+        # π ≤ 1: a larger number comes from states that no word is in
+        chances = np.ldexp(digits, np.clip(shift, -2000, 1000).astype(np.int32))
+        return np.asarray(np.where(self.chance_of[begin][left] > 0, self.chance_of[begin][left] * chances, 0.0))
+
+    def word_probabilities(self, words: Codes) -> Floats:
+        """π of each word, given as rows of codes: the product of the chances of its steps."""
+        edges = self.language.walk_edges(words)
+        chances = np.ones(len(words))
+        for position in range(self.language.length):
+            chances *= self.step_chances(position)[edges[:, position]]
+        return chances
+
+    # --- drawing -------------------------------------------------------------------------------
+
+    @property
+    def drawing_error(self) -> float:
+        """How far the law of a drawn word may be from the prior, in total variation: floats decide where it goes."""
+        graph = self.language.graph
+        step = (graph.widest + 1) * (graph.state_count + graph.widest + 4) * 2.0**-51
+        return self.language.length * (step + self.relative_error)
+
+    def draw(self, count: int, bits: BitSource) -> tuple[Integers, Integers]:
+        """Words of the prior, from public bits: the states of each, the start included, and its edges."""
+        graph, length = self.language.graph, self.language.length
+        states = np.empty((count, length + 1), dtype=np.int64)
+        states[:, 0] = graph.start
+        edges = np.empty((count, length), dtype=np.int64)
+        for position in range(length):
+            values = self.step_chances(position)
+            keys = self.source + _cumulative_shares(graph.first, values)
+            uniform = (bits.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+            state = states[:, position]
+            edge = np.searchsorted(keys, state + uniform, side="right")
+            edge = _nearest_possible(edge, values, graph.first[state], graph.first[state + 1])
+            edges[:, position] = edge
+            states[:, position + 1] = graph.target[edge]
+        return states, edges
+
+
+def _normalised(values: Floats, exponents: Integers) -> tuple[Floats, Integers]:
+    """The same numbers with digits from 0.5 to 1; a 0 has an exponent below all others."""
+    digits, shift = np.frexp(values)
+    return digits, np.where(digits > 0, exponents + shift, _NEVER)
+
+
+def _cumulative_shares(first: Integers, values: Floats) -> Floats:
+    """For each edge the share of its state's edges up to it: sums within a state only, so errors stay there."""
+    shares = np.zeros(len(values))
+    degrees = np.diff(first)
+    wide = degrees > 64
+    for state in np.flatnonzero(wide):
+        part = slice(first[state], first[state + 1])
+        shares[part] = np.cumsum(values[part])
+    running = np.zeros(len(degrees))
+    for column in range(int(degrees[~wide].max(initial=0))):
+        states = np.flatnonzero(~wide & (degrees > column))
+        running[states] += values[first[states] + column]
+        shares[first[states] + column] = running[states]
+    total = np.repeat(shares[np.maximum(first[1:] - 1, 0)], degrees)
+    return np.divide(shares, total, out=np.ones(len(values)), where=total > 0)
+
+
+def _nearest_possible(edge: Integers, values: Floats, low: Integers, high: Integers) -> Integers:
+    """Each edge, or where rounding led to an impossible one, the last possible one of the state."""
+    edge = np.clip(edge, low, high - 1)
+    for row in np.flatnonzero(values[edge] <= 0):
+        edge[row] = low[row] + np.flatnonzero(values[low[row] : high[row]] > 0)[-1]
+    return edge

@@ -1,0 +1,86 @@
+"""The linear programme of a small language: its dual solution is the best lower bound there is.
+
+P(x|w) ≥ e^{−ε}P(x|v) for adjacent w, v, multiplied by any f_x(w,v) ≥ 0 and added to the expected error, shows
+
+    E[d] ≥ Σ_w min_x [π(w)d(w,x) − Σ_v f_x(w,v) + e^{−ε}Σ_v f_x(v,w)]
+
+for every ε-private mechanism (docs/theory/lower-bounds.md, Theorem 6). The solver's multipliers are the best f; since
+any f will do, nothing about the solver has to be believed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+from symveil.privacy.lower_bounds.prior import Floats
+
+# Beyond this the solver takes longer than all prices together.
+MOST_ROWS = 6_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmallProgramme:
+    """Words with their probabilities, the outputs, and which words are adjacent.
+
+    `adjacent` holds ordered pairs of numbers of words, both orders of each.
+    """
+
+    words: NDArray[np.int32]
+    shares: Floats
+    outputs: NDArray[np.int32]
+    adjacent: NDArray[np.int64]
+
+    @property
+    def rows(self) -> int:
+        """How many inequalities privacy makes."""
+        return len(self.adjacent) * len(self.outputs)
+
+    def losses(self) -> Floats:
+        """d(w, x) for every word and output."""
+        differs = self.words[:, None, :] != self.outputs[None, :, :]
+        return np.asarray(np.count_nonzero(differs, axis=2), dtype=np.float64)
+
+    def bound(self, decay: float) -> float:
+        """A proved bound on the expected error, as good as the solver's multipliers; `decay` is at most e^{−ε}."""
+        losses = self.losses()
+        count, outputs = losses.shape
+        if not len(self.adjacent):
+            return 0.0
+        word, other = (np.repeat(self.adjacent[:, side], outputs) for side in (0, 1))
+        output = np.tile(np.arange(outputs), len(self.adjacent))
+        row = np.arange(len(word))
+        values = np.concatenate([np.full(len(row), decay), -np.ones(len(row))])
+        cells = np.concatenate([other * outputs + output, word * outputs + output])
+        private = sparse.csr_array((values, (np.tile(row, 2), cells)), shape=(len(row), count * outputs))
+        sums = sparse.csr_array(sparse.kron(sparse.eye(count), np.ones((1, outputs))))
+        solved = linprog(
+            (self.shares[:, None] * losses).ravel(),
+            A_ub=private,
+            b_ub=np.zeros(len(row)),
+            A_eq=sums,
+            b_eq=np.ones(count),
+            method="highs",
+        )
+        if solved.status != 0:
+            return 0.0
+        return self._proved(np.maximum(-solved.ineqlin.marginals, 0.0), losses, decay)
+
+    def _proved(self, multipliers: Floats, losses: Floats, decay: float) -> float:
+        """The bound for any multipliers ≥ 0, rounded down."""
+        count, outputs = losses.shape
+        output = np.tile(np.arange(outputs), len(self.adjacent))
+        sent, received = (
+            np.bincount(np.repeat(self.adjacent[:, side], outputs) * outputs + output, multipliers, count * outputs)
+            for side in (0, 1)
+        )
+        own = (self.shares[:, None] * losses).ravel()
+        terms = own - sent + decay * received
+        # differences of sums of at most |adjacent| positive numbers
+        error = (len(self.adjacent) + 8) * 2.0**-52 * (own + sent + decay * received)
+        least = (terms - error).reshape(count, outputs).min(axis=1)
+        return max(0.0, float(least.sum() - count * 2.0**-52 * np.abs(least).sum()))

@@ -1,0 +1,180 @@
+"""Proved prices of short tiles, averaged exactly over all contexts of a window around them.
+
+Windows grow as long as the work that is left pays for it: a price of a window of K words costs about K² operations a
+step, and windows that look alike are priced once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symveil.numerics.progress import Progress
+from symveil.privacy.lower_bounds.constant_price import constant_prices
+from symveil.privacy.lower_bounds.prior import Floats, Integers, Prior
+from symveil.privacy.lower_bounds.spread_price import Pattern, spread_prices
+from symveil.privacy.lower_bounds.tiling import Tile, best_tiling
+from symveil.privacy.lower_bounds.windows import Windows, windows
+
+# Windows with more words have price 0: the search would take too long.
+_MOST_WORDS = 200
+# In squares of numbers of words, times eighths of the number of outputs of the tile: all searches together; and the
+# share of one that serves a single position.
+_MOST_WORK, _QUICK_WORK = 6_000_000, 1_000_000
+# Words of all contexts of a window together; beyond it the window is not looked at.
+_MOST_ROWS, _QUICK_ROWS = 1_000_000, 200_000
+_SHARE_FOR_ONE = 0.1
+# A longer window for a tile must gain this share of the whole bound, or the next one is not tried.
+_LEAST_GAIN = 0.002
+# Up to this length of window tiles of all lengths are tried, beyond it those that have been of use.
+_TRY_ALL = 3
+
+Offers = dict[tuple[int, int], Tile]
+
+
+class _Contexts:
+    """The contexts of a window, those that look alike together."""
+
+    def __init__(self, found: Windows, *, weighted: bool) -> None:
+        self.windows = found
+        numbers: dict[bytes, int] = {}
+        self.patterns: list[Pattern] = []
+        self.pattern_of: Integers = np.zeros(len(found.left), dtype=np.int64)
+        for context in range(len(found.left)):
+            part = slice(found.begin[context], found.begin[context + 1])
+            words, weights = found.words[part], found.weights[part]
+            weights = weights / weights.max()
+            key = words.tobytes() + (weights.tobytes() if weighted else b"")
+            if key not in numbers:
+                numbers[key] = len(self.patterns)
+                self.patterns.append(Pattern(words, weights))
+            self.pattern_of[context] = numbers[key]
+        self.sizes = np.array([len(pattern.words) for pattern in self.patterns], dtype=np.int64)
+        self.prices: dict[tuple[int, int], Floats] = {}
+
+    def missing(self, tile: slice, needed: Integers) -> Integers:
+        """The patterns among `needed` whose price for a tile is not known yet."""
+        known = self.prices.setdefault((tile.start, tile.stop), np.full(len(self.patterns), np.nan))
+        return np.flatnonzero(np.isnan(known) & np.isin(np.arange(len(known)), needed))
+
+    def work(self, tile: slice, numbers: Integers) -> float:
+        """What the search for the prices of a tile in some patterns costs; the largest ones are not searched."""
+        searched = [number for number in numbers.tolist() if self.sizes[number] <= _MOST_WORDS]
+        outputs = [len(np.unique(self.patterns[number].words[:, tile], axis=0)) for number in searched]
+        return float(
+            sum(self.sizes[number] ** 2 * max(each, 8) / 8 for number, each in zip(searched, outputs, strict=True))
+        )
+
+
+class WindowPrices:
+    """The prices of tiles of a language by what is seen in windows around them."""
+
+    def __init__(
+        self, prior: Prior, decay: Floats, adjacency: int, *, quick: bool = False, progress: Progress | None = None
+    ) -> None:
+        self._prior, self._decay, self._adjacency = prior, decay, adjacency
+        self._known: dict[tuple[int, bool], _Contexts | None] = {}
+        self._work = float(_QUICK_WORK if quick else _MOST_WORK)
+        self._work_left = self._work
+        self._most_rows = _QUICK_ROWS if quick else _MOST_ROWS
+        self._progress = progress
+        self.first, self.length = prior.first, prior.language.length
+        self.offers: Offers = {}
+
+    def grow(self, others: Offers) -> None:
+        """Price tiles in longer and longer windows; `others` are offers that need not be beaten."""
+        useful = set(range(1, self.length + 1))
+        window = 1
+        while useful and window <= self.length - self.first and self._work_left > 0:
+            before = self._total(others)
+            tried = sorted(length for length in useful if length <= window)
+            if not tried:
+                break
+            for tile in tried:
+                if self._progress:
+                    self._progress(int(self._work - self._work_left), int(self._work))
+                gained = self._offer_all(tile, window)
+                if window >= _TRY_ALL and (gained == 0 or not self._is_used(tile, others)):
+                    useful.discard(tile)
+            if window >= _TRY_ALL:
+                useful = {tile for tile in useful if tile <= window}
+                if self._total(others) < before * (1 + _LEAST_GAIN):
+                    break
+            window += 1
+
+    def _total(self, others: Offers) -> float:
+        return sum(tile.value for tile in best_tiling(better(self.offers, others), self.first, self.length))
+
+    def _is_used(self, tile_length: int, others: Offers) -> bool:
+        """Whether the best tiling has such a tile, priced here."""
+        tiles = best_tiling(better(self.offers, others), self.first, self.length)
+        return any(tile.last - tile.first + 1 == tile_length and tile.price != "star" for tile in tiles)
+
+    def _offer_all(self, tile_length: int, window: int) -> int:
+        """Price the tiles of a length in windows of a length, wherever they lie; how many got better."""
+        better_ones = 0
+        places: dict[tuple[bool, int], list[tuple[int, int]]] = {}
+        for tile in range(self.first, self.length - tile_length + 1):
+            begin = min(max(tile - (window - tile_length) // 2, self.first), self.length - window)
+            if self.first <= begin <= tile:
+                places.setdefault((begin + window == self.length, tile - begin), []).append((tile, begin))
+        for (to_end, offset), tiles in sorted(places.items(), key=lambda each: -len(each[1])):
+            contexts = self._contexts(window, to_end)
+            if contexts is None or not len(contexts.patterns):
+                continue
+            chances = {begin: contexts.windows.probabilities(self._prior, begin) for _, begin in tiles}
+            seen = np.unique(contexts.pattern_of[np.sum(list(chances.values()), axis=0) > 0])
+            part = slice(offset, offset + tile_length)
+            if not self._affordable(contexts, part, seen, alone=len(tiles) == 1):
+                continue
+            prices, method = self._prices(contexts, part, seen)
+            for tile, begin in tiles:
+                # sums of positive numbers: of the contexts, and of what the probabilities were made of
+                error = self._prior.relative_error + (2 * len(contexts.pattern_of) + 8) * 2.0**-53
+                value = float(chances[begin] @ prices[contexts.pattern_of]) * (1 - error)
+                key = (tile, tile + tile_length - 1)
+                if value > 0 and (key not in self.offers or value > self.offers[key].value):
+                    self.offers[key] = Tile(*key, method, value, (begin, begin + window - 1))
+                    better_ones += 1
+        return better_ones
+
+    def _contexts(self, window: int, to_end: bool) -> _Contexts | None:
+        if (window, to_end) not in self._known:
+            found = windows(self._prior, window, to_end=to_end, most_rows=self._most_rows)
+            weighted = self._prior.kind != "uniform"
+            self._known[window, to_end] = None if found is None else _Contexts(found, weighted=weighted)
+        return self._known[window, to_end]
+
+    def _affordable(self, contexts: _Contexts, tile: slice, seen: Integers, *, alone: bool) -> bool:
+        if contexts.windows.length == 1:
+            return True
+        return contexts.work(tile, contexts.missing(tile, seen)) <= min(
+            self._work_left, self._work * (_SHARE_FOR_ONE if alone else 1)
+        )
+
+    def _prices(self, contexts: _Contexts, tile: slice, seen: Integers) -> tuple[Floats, str]:
+        """The price of each pattern that is seen, the better of two where both apply; and the name of the method."""
+        missing = contexts.missing(tile, seen)
+        prices = contexts.prices[tile.start, tile.stop]
+        length = contexts.windows.length
+        all_adjacent = length <= self._adjacency
+        constant = all_adjacent and tile.stop - tile.start == length
+        patterns = [contexts.patterns[number] for number in missing]
+        found = np.zeros(len(missing))
+        if length > 1:
+            small = [place for place, number in enumerate(missing) if contexts.sizes[number] <= _MOST_WORDS]
+            some = [patterns[place] for place in small]
+            found[small] = spread_prices(some, tile, self._decay, self._adjacency)
+            self._work_left -= contexts.work(tile, missing)
+        if constant:
+            found = np.maximum(found, constant_prices(patterns, float(self._decay[1])))
+        prices[missing] = found
+        return np.nan_to_num(prices, nan=0.0), "constant" if length == 1 else "spread"
+
+
+def better(one: Offers, other: Offers) -> Offers:
+    """The better offer for each tile."""
+    both = dict(other)
+    for key, tile in one.items():
+        if key not in both or tile.value >= both[key].value:
+            both[key] = tile
+    return both

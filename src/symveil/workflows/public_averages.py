@@ -1,0 +1,164 @@
+"""What a mechanism does to the words of the public model on average, beside what no private mechanism can do better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.models.word import Codes, Word, decode
+from symveil.numerics.integers import decimal
+from symveil.numerics.progress import Progress
+from symveil.numerics.rationals import at_least, shown_at_most
+from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
+from symveil.privacy.lower_bounds.prior import Prior
+from symveil.privacy.protection import Protection, protection
+from symveil.randomness import NotPrivateSeededBits
+
+# All words of a language up to this size; beyond it so many, fewer where a word takes long.
+_ALL_WORDS = 64
+_MOST_WORDS, _FEWEST_WORDS = 200, 20
+_MOST_STEPS = 2_000_000
+_SEED = 17
+
+
+@dataclass(frozen=True, slots=True)
+class PublicAverages:
+    """A mechanism on the words of a public model: its guarantee, its mean error, and the least error there can be.
+
+    `standard_error` is that of `expected_error`; 0 where the average was taken over all words.
+    """
+
+    mechanism: Mechanism
+    expected_error: float
+    standard_error: float
+    bound: LowerBound | None
+    protection: Protection | None
+
+    def document(self) -> dict[str, object]:
+        """The JSON form of the contract."""
+        mechanism = self.mechanism
+        size, proof = mechanism.language.size, mechanism.certified
+        return {
+            "mechanism": mechanism.name,
+            "metric": mechanism.metric,
+            "epsilon": at_least(mechanism.epsilon),
+            "adjacency": mechanism.adjacency,
+            "calibration": mechanism.calibration,
+            "length": mechanism.length,
+            "language_size": None if size is None else decimal(size),
+            "guarantee": mechanism.guarantee.document(),
+            "expected_error": self.expected_error,
+            "standard_error": self.standard_error,
+            "lower_bound": bound_document(self.bound),
+            "protection": self.protection.document() if self.protection else None,
+            "certificate": {"worst_found": None, **proof.document()} if proof else None,
+            "parameters": mechanism.parameters_document(),
+        }
+
+    def sentence(self) -> str:
+        """The two numbers side by side, as people read them."""
+        error = f"expected error {self.expected_error:.4g}"
+        return error if self.bound is None else f"{error}; {bound_sentence(self.bound)}"
+
+
+def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None) -> PublicAverages:
+    """What a mechanism does to the words of its language on average. Nothing secret is read.
+
+    Parameters
+    ----------
+    mechanism
+        On words of one length.
+    progress
+        Called with the number of words done, and of how many.
+
+    >>> import symveil as sv
+    >>> averages = average_over_model(sv.Exponential(sv.words("abc", 3), epsilon=2))
+    >>> averages.sentence()
+    'expected error 0.639; no ε-private mechanism can have less than 0.639'
+    """
+    if mechanism.length is None or mechanism.metric != "hamming":
+        raise ParameterError("language", expected="words of one public length", found=repr(mechanism.language))
+    words = _public_words(mechanism)
+    errors = []
+    for number, word in enumerate(words, start=1):
+        errors.append(mechanism.distances(word).expected_error)
+        if progress:
+            progress(number, len(words))
+    whole = not isinstance(mechanism.language, RunLanguage) or mechanism.language.has_at_most(_ALL_WORDS)
+    shares = _shares(mechanism) if whole and len(errors) > 1 else np.full(len(errors), 1 / len(errors))
+    spread = 0.0 if whole else float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
+    return PublicAverages(
+        mechanism=mechanism,
+        expected_error=float(shares @ np.array(errors)),
+        standard_error=spread,
+        bound=least_possible(mechanism),
+        protection=protection(mechanism.language, mechanism.adjacency),
+    )
+
+
+def least_possible(mechanism: Mechanism) -> LowerBound | None:
+    """The bound for mechanisms with the same parameters, found in about a second; None where there is none.
+
+    Parameters
+    ----------
+    mechanism
+        Any mechanism; its language, ε, adjacency and prior are looked at.
+    """
+    if mechanism.metric != "hamming" or mechanism.length is None or mechanism.epsilon <= 0 or not mechanism.private:
+        return None
+    try:
+        return lower_bound(
+            mechanism.language,
+            epsilon=mechanism.epsilon,
+            adjacency=mechanism.adjacency,
+            prior=_prior(mechanism),
+            quick=True,
+        )
+    except (TooLargeError, ParameterError):
+        return None  # too large for a quick answer, or with chances too small for floats
+
+
+def bound_document(bound: LowerBound | None) -> dict[str, object] | None:
+    """What the contract has under `lower_bound`."""
+    return None if bound is None else {"value": bound.value, "confidence": bound.confidence, "prior": bound.prior}
+
+
+def bound_sentence(bound: LowerBound) -> str:
+    """What no mechanism can do better, as people read it."""
+    sure = "" if bound.confidence is None else f" (confidence {bound.confidence:g})"
+    return f"no ε-private mechanism can have less than {shown_at_most(bound.value, 4)}{sure}"
+
+
+def _prior(mechanism: Mechanism) -> str:
+    return str(getattr(mechanism, "prior", "uniform"))
+
+
+def _public_words(mechanism: Mechanism) -> Sequence[Word | None]:
+    """All words, or a sample from the prior by public bits; None where all words have the same law."""
+    language = mechanism.language
+    if not isinstance(language, RunLanguage):
+        return [None]
+    if language.has_at_most(_ALL_WORDS):
+        rows = language.enumerate_codes(at_most=_ALL_WORDS)
+    else:
+        rows = _drawn(language, _prior(mechanism))
+    return [decode(row, language.alphabet, like=()) for row in rows]
+
+
+def _drawn(language: RunLanguage, kind: str) -> Codes:
+    steps = max(language.length * language.graph.edge_count, 1)
+    count = int(min(_MOST_WORDS, max(_FEWEST_WORDS, _MOST_STEPS // steps)))
+    _, edges = Prior(language, kind).draw(count, NotPrivateSeededBits(_SEED))
+    return language.graph.symbol[edges]
+
+
+def _shares(mechanism: Mechanism) -> np.ndarray:
+    language = mechanism.language
+    assert isinstance(language, RunLanguage)  # noqa: S101 - others have one law for all words
+    return Prior(language, _prior(mechanism)).word_probabilities(language.enumerate_codes(at_most=_ALL_WORDS))

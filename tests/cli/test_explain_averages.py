@@ -1,0 +1,81 @@
+"""`symveil explain` without a word: averages over the public model beside the least error that there can be."""
+
+from __future__ import annotations
+
+import pytest
+
+import symveil as sv
+
+from .running import symveil
+
+
+@pytest.fixture
+def ring(tmp_path):
+    rows = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
+    path = tmp_path / "ring.json"
+    sv.save_model(sv.MarkovChain.from_transitions(rows), path)
+    return path
+
+
+def test_one_budget(ring) -> None:
+    done = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "1", "--json")
+    assert done.status == 0, done.err
+    document = done.document
+    language = sv.runs(sv.load_model(ring), 4)
+    bound = sv.lower_bound(language, epsilon=1)
+    assert document["lower_bound"] == {"value": bound.value, "confidence": None, "prior": "uniform"}
+    words = [tuple(word) for word in ("aaaa", "aaab", "aaba", "abaa", "abab", "baaa", "baab", "baba")]
+    mechanism = sv.select_mechanism(language, epsilon=1)
+    mean = sum(mechanism.distances(word).expected_error for word in words) / len(words)
+    assert document["expected_error"] == pytest.approx(mean, rel=1e-9)
+    assert document["standard_error"] == 0
+    assert document["expected_error"] >= bound.value
+    assert document["certificate"] is None or document["certificate"]["worst_found"] is None
+    assert "distances" not in document  # nothing about a word: there is none
+
+
+def test_several_budgets() -> None:
+    done = symveil("explain", "--alphabet", "abc", "--length", "4", "--epsilon", "1..3", "--json")
+    settings = done.document["settings"]
+    assert [each["epsilon"] for each in settings] == [1.0, 2.0, 3.0]
+    for each in settings:  # on Σⁿ with b = 1 nothing is left
+        assert each["expected_error"] == pytest.approx(each["lower_bound"]["value"], rel=1e-12)
+        assert each["expected_error"] >= each["lower_bound"]["value"]
+
+
+def test_the_chains_prior(ring) -> None:
+    arguments = ("--model", str(ring), "--length", "4", "--epsilon", "2", "--json")
+    uniform = symveil("explain", *arguments).document
+    chain = symveil("explain", *arguments, "--prior", "chain").document
+    assert chain["lower_bound"]["prior"] == "chain"
+    assert chain["lower_bound"]["value"] != uniform["lower_bound"]["value"]
+    assert chain["expected_error"] >= chain["lower_bound"]["value"]
+
+
+def test_for_people(ring) -> None:
+    one = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "1")
+    assert "no ε-private mechanism can have less than 0.8051" in " ".join(one.out.split())
+    several = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "1..2")
+    assert "least possible" in several.out
+    word = symveil("explain", "abaa", "--model", str(ring), "--epsilon", "1")
+    assert "no ε-private mechanism can have less than 0.8051" in " ".join(word.out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (("--alphabet", "abc", "--epsilon", "2"), "length: expected a word, or --length N"),
+        (("abc", "--alphabet", "abc", "--epsilon", "2", "--length", "3"), "length: expected --length without a word"),
+        (("--alphabet", "abc", "--length", "3", "--epsilon", "3..1"), "epsilon: expected"),
+        (("--alphabet", "abc", "--length", "3", "--epsilon", "1..1000"), "epsilon: expected"),
+        (("--alphabet", "abc", "--length", "3", "--epsilon", "0..2"), "epsilon: expected"),
+        (("abc", "--alphabet", "abc", "--epsilon", "1..2"), "epsilon: expected"),
+        (("--alphabet", "abc", "--length", "3", "--epsilon", "1", "--plot", "law.png"), "plot: expected a word"),
+        (("--alphabet", "abc", "--length", "3", "--epsilon", "1", "--metric", "levenshtein"), "metric: expected"),
+        (("--length", "3", "--epsilon", "1", "--alphabet-from-word"), "alphabet-from-word: expected a word"),
+    ],
+)
+def test_refusals(arguments, found) -> None:
+    done = symveil("explain", *arguments)
+    done.assert_one_error_line()
+    assert found in done.err
