@@ -60,6 +60,7 @@ OTHER_MEANING = {
     ("--metric", "ledger grant"): "of the same",
     ("--public-start", "ledger grant"): "of the same",
     ("--person", "privatize"): "a column; in the ledger's commands, a name",
+    ("--person", "enforce"): "of the same",
     ("--length", "enforce"): "a bound on observations; in audit, the length of the words",
     ("--separator", "release"): "of a typed word; elsewhere, of a file in wide form",
     ("--separator", "explain"): "of a typed word",
