@@ -38,6 +38,7 @@ TOLD = {
     "levenshtein": "Words of different lengths",
     "models": "Words of models, against J19 in plain Python",
     "shanghai": "Real trips",
+    "estimation": "Answers from private files",
     "opacity": "Opacity, against sets in plain Python",
     "sampling": "Private words, against numpy's draws",
     "startup": "The command line",

@@ -25,7 +25,6 @@ KEYS = {
     "protection",
     "certificate",
     "given_up",
-    "chosen_because",
     "metric",
     "max_length",
     "measured",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -35,7 +36,7 @@ Cells = Callable[[Batch], tuple[NDArray[np.int64], NDArray[np.int64]]]
 """The cells of what is counted in a batch, and in which word each stands."""
 
 
-def iterated(released: ReleasedWords, cells: Cells, size: int) -> tuple[Iterates, NDArray[np.int64]]:
+def iterated(released: ReleasedWords, cells: Cells, size: int, expected: int) -> tuple[Iterates, NDArray[np.int64]]:
     """The statistic of the words, of a release of them, and of a release of that; and the cells that occur.
 
     Parameters
@@ -46,10 +47,12 @@ def iterated(released: ReleasedWords, cells: Cells, size: int) -> tuple[Iterates
         What is counted.
     size
         How many cells there are.
+    expected
+        About how many of them can occur, by the model.
     """
     again = Rerelease(released.release, released.told, where=str(released.manifest_file))
     bits: BitSource = NotPrivateSeededBits(released.seed)
-    groups = group_count(released.units(), 3 * min(size, 3 * max(int(released.told["counts"]["symbols"]), 1)))
+    groups = group_count(released.units(), 3 * min(size, max(expected, 1)))
     place = np.full(size, -1, dtype=np.int64)
     sums, used = np.zeros((3, max(groups, 1), 64)), 0
     sizes = np.zeros(max(groups, 1), dtype=np.int64)
@@ -186,7 +189,7 @@ def run_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTable
         counted = windows(asked, batch)
         return counted.cells(m), counted.word
 
-    found, occurring = iterated(released, cells, size)
+    found, occurring = iterated(released, cells, size, _expected(released, asked, size))
     total = np.zeros(size)
     total[occurring] = found.sums[0].sum(axis=0)
     again = Rerelease(released.release, released.told, where=str(released.manifest_file))
@@ -208,6 +211,14 @@ def run_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTable
     small = found.table()
     table = _spread(small, occurring, shape, leading, by_row, axes)
     return table, notes
+
+
+def _expected(released: ReleasedWords, asked: Statistic, size: int) -> int:
+    """About how many cells can occur: words have few neighbours on most models, so most pairs never do."""
+    graph = released.release.mechanism.language.graph
+    if graph is None or asked.kind not in ("ngrams", "transitions") or asked.order < 2:
+        return min(size, 3 * int(released.told["counts"]["symbols"]))
+    return min(size, math.ceil(graph.edge_count * (graph.edge_count / graph.state_count) ** (asked.order - 2) * 1.2))
 
 
 def _spread(

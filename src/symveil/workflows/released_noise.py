@@ -5,7 +5,6 @@ Rates and steps are taken from the manifest as they are: searches and proofs are
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.staircase import Staircase, steps_down
 from symveil.models.alphabet import Alphabet
 from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numerics.rationals import exact
 
 
 def noise_of(release: Release, told: dict[str, Any], *, where: str) -> SubstitutionNoise:
@@ -82,19 +82,19 @@ def _rate(row: dict[str, Any]) -> float | None:
     """η where symbols are drawn independently of each other."""
     if row["mechanism"] != Exponential.name or row["utility"] != "distance":
         return None
-    return float(Fraction(row["rate"]))
+    return float(exact(row["rate"], name="rate"))
 
 
 def _weights(row: dict[str, Any], distances: int) -> list[arb] | None:
     """The weights of words at distance 0, 1, … as a row of the manifest tells them; None where it does not."""
     if row["mechanism"] == Staircase.name:
         steps = steps_down(np.arange(distances), int(row["first_step"]), max(int(row["reach"]), 1))
-        down, powers = (-ball(Fraction(row["step_height"]))).exp(), [arb(1)]
+        down, powers = (-ball(exact(row["step_height"], name="step_height"))).exp(), [arb(1)]
         for _ in range(int(steps[-1])):
             powers.append(powers[-1] * down)
         return [powers[step] for step in steps.tolist()]
     if row["mechanism"] == Exponential.name:
-        rate, offset = Fraction(row["rate"]), Fraction(row["offset"])
+        rate, offset = exact(row["rate"], name="rate"), exact(row["offset"], name="offset")
         return [(-ball(rate * each / (offset * (each + offset)))).exp() for each in range(distances)]
     return None
 

@@ -19,9 +19,12 @@ from symveil.io.manifest import alphabet_digest, manifest_path, model_digest, re
 from symveil.io.models.model_files import load_word_model
 from symveil.io.sequences.records import SYMBOLS
 from symveil.models.word import Codes, Lengths
+from symveil.numerics.once import computed_once
 from symveil.workflows.released_file import choice_of, model_path, open_released
 
 _COSTS_NOTHING = "it costs no privacy: only the private file and its manifest were read"
+_MOST_SEQUENCES = 200_000_000
+"""A manifest that speaks of more is not believed: a group is drawn for each of them."""
 _NOT_OF_ONE = "it is about all released sequences together, and says nothing about a single one"
 
 
@@ -43,7 +46,11 @@ class ReleasedWords:
             self._check_bytes()
             self.release = self._release(model)
             self.count = int(self.told["counts"]["released"])
-            self._columns_checked = self.told["output"]["columns"]
+            if not 0 <= self.count <= _MOST_SEQUENCES:
+                raise FileError(
+                    f"{self.manifest_file}: $.counts.released", expected=f"at most {_MOST_SEQUENCES:,} sequences",
+                    found="more",
+                )  # fmt: skip
 
     def as_file_errors(self) -> _AsFileErrors:
         """A block in which whatever a strange manifest leads to becomes one line."""
@@ -86,18 +93,15 @@ class ReleasedWords:
         """What is put into groups."""
         return "sequences" if self.cluster is None else "clusters"
 
-    @property
+    @computed_once
     def _clusters(self) -> dict[str, int]:
         """The clusters in the order in which they come."""
-        if "_found_clusters" not in self.__dict__:
-            found: dict[str, int] = {}
-            for file in open_released(self.place, self.told, person=self.cluster):
-                for batch in file.records():
-                    for name in pc.unique(file.persons(batch)).to_pylist():
-                        found.setdefault(name, len(found))
-            self.__dict__["_found_clusters"] = found
-        clusters: dict[str, int] = self.__dict__["_found_clusters"]
-        return clusters
+        found: dict[str, int] = {}
+        for file in open_released(self.place, self.told, person=self.cluster):
+            for batch in file.records():
+                for name in pc.unique(file.persons(batch)).to_pylist():
+                    found.setdefault(name, len(found))
+        return found
 
     def batches(self, groups: int) -> Iterator[Batch]:
         """The words, each in one of so many random groups."""

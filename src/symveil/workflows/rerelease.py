@@ -24,6 +24,7 @@ from symveil.mechanisms.run_release import release_runs
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Codes, Lengths
 from symveil.numerics.once import Memo
+from symveil.numerics.rationals import exact
 from symveil.randomness import BitSource
 
 _LARGEST_METRIC = 1500
@@ -125,7 +126,7 @@ class Rerelease:
         made = self._mechanism(row, length)
         rate = row.get("rate", row.get("step_height"))
         if isinstance(made, CostWeighted) and made.weighting is not None and rate is not None:
-            return made.weighting.weights(Fraction(rate) * self._faster)
+            return made.weighting.weights(exact(rate, name="rate") * self._faster)
         return made
 
     def _positive(self, row: dict[str, Any]) -> bool:
