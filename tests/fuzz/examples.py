@@ -125,7 +125,7 @@ LOGS = (
     b'observation\n""\na\n',
     b'{"id": 1, "observation": ["a", "b"]}\n{"id": 2, "observation": ["b"]}\n',
 )
-PLACES = (
+MAPS = (
     b"symbol,x,y\na,0,0\nb,1e308,-1e308\n",
     b"symbol,x1,y1,x2,y2\na,0,0,1,1\nb,1,1,2,1e-320\nc,5,5,5,5\n",
     b"state,lon,lat\na,121.4,31.2\nb,121.5,31.3\n",

@@ -299,7 +299,7 @@ _cache: dict[str, object] = {}
 # --- maps ------------------------------------------------------------------------------------------
 
 
-def _places(content: bytes, folder: Path) -> object:
+def _maps(content: bytes, folder: Path) -> object:
     """Places and zones of symbols, and the report that is made with them."""
     file = folder / "map.csv"
     put(file, content)
@@ -464,7 +464,7 @@ TARGETS = {
     "manifest": Target(_manifest, is_json=True, prepare=_prepare_manifests),
     "ledger": Target(read_ledger, prepare=prepare_ledger, make=made_ledger),
     "observation-log": Target(_log, examples.LOGS, is_json=True),
-    "places": Target(_places, examples.PLACES),
+    "maps": Target(_maps, examples.MAPS),
     "typed": Target(_typed, examples.TYPED),
     "command-line": Target(_command, prepare=_prepare_commands, make=_made_command),
 }

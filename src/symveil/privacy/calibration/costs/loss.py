@@ -20,8 +20,9 @@ from symveil.privacy.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOL
 from symveil.privacy.calibration.costs.boxes import is_affordable
 from symveil.privacy.calibration.costs.enumeration import enumerated_loss
 from symveil.privacy.calibration.costs.graph import cost_graph
+from symveil.privacy.calibration.costs.outcome import FoundPair, Outcome
 from symveil.privacy.calibration.costs.pairs import Pair, pair_losses
-from symveil.privacy.calibration.costs.search import BlockSearch, FoundPair, Outcome
+from symveil.privacy.calibration.costs.search import BlockSearch
 from symveil.privacy.guarantee import How
 
 _TOLERANCE = 2e-3  # of ε: how close what is proved and what is found need to come where a block is above its share

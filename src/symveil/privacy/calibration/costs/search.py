@@ -14,7 +14,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from symveil.privacy.calibration.costs.boxes import Boxes, left_boxes, longest_w
 from symveil.privacy.calibration.costs.contexts import context_bounds, extended, left_contexts, right_contexts
 from symveil.privacy.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.privacy.calibration.costs.nodes import children_bounds
+from symveil.privacy.calibration.costs.outcome import FoundPair, Node, Outcome
 from symveil.privacy.calibration.costs.roots import root_bounds
 from symveil.privacy.calibration.costs.steps import total_of_word
 
@@ -36,48 +37,6 @@ _FIRST_DIVES = 3
 _TOLD_EVERY = 64
 _MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
 _CONTEXT_WORK = 6e6  # multiplications for one block
-
-
-@dataclass(frozen=True, slots=True)
-class FoundPair:
-    """Two words (the symbols after their start), the state they start from, and ln Z(v)/Z(w)."""
-
-    start: int
-    own: tuple[int, ...]
-    other: tuple[int, ...]
-    log_ratio: float
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """All pairs of words with these symbols around a block that begins at one of the steps low … high."""
-
-    low: int
-    high: int
-    lead: int  # how many symbols before the block are known
-    left: int  # the window before the first known symbol: its row in the boxes
-    own: tuple[int, ...]
-    other: tuple[int, ...]
-    right: int  # w's window after the last known symbol: its row
-    right_other: int  # v's state at the end of that window; −1 where it has none
-    same_start: bool  # whether w and v agree on everything before the block
-    spare: int  # how many differences they may still have after it
-    cost: float  # D(p, q)
-    ratio: float = math.inf
-    nominal: float = 0.0
-    before: float = 0.0  # first-order terms: how much is lost to what is not known before and after
-    after: float = 0.0
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What is known of one kind of block: no pair exceeds `high` (as ln), and `pair` attains `low`."""
-
-    high: float = -math.inf
-    low: float = -math.inf
-    pair: FoundPair | None = None
-    nodes: int = 0
-    exists: bool = False
 
 
 class _Contexts:

@@ -1,0 +1,48 @@
+"""What the search for the worst block keeps: sets of pairs of words, the worst pair found, and what is known so far."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPair:
+    """Two words (the symbols after their start), the state they start from, and ln Z(v)/Z(w)."""
+
+    start: int
+    own: tuple[int, ...]
+    other: tuple[int, ...]
+    log_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """All pairs of words with these symbols around a block that begins at one of the steps low … high."""
+
+    low: int
+    high: int
+    lead: int  # how many symbols before the block are known
+    left: int  # the window before the first known symbol: its row in the boxes
+    own: tuple[int, ...]
+    other: tuple[int, ...]
+    right: int  # w's window after the last known symbol: its row
+    right_other: int  # v's state at the end of that window; −1 where it has none
+    same_start: bool  # whether w and v agree on everything before the block
+    spare: int  # how many differences they may still have after it
+    cost: float  # D(p, q)
+    ratio: float = math.inf
+    nominal: float = 0.0
+    before: float = 0.0  # first-order terms: how much is lost to what is not known before and after
+    after: float = 0.0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What is known of one kind of block: no pair exceeds `high` (as ln), and `pair` attains `low`."""
+
+    high: float = -math.inf
+    low: float = -math.inf
+    pair: FoundPair | None = None
+    nodes: int = 0
+    exists: bool = False
