@@ -85,7 +85,7 @@ def _multiples(title: str, language: sv.RunLanguage, settings: tuple[tuple[int, 
 
 
 def against_bounds(effort: Effort) -> Iterator[Row]:
-    """Multiples of the lower bound over uniform feasible words: Shanghai (public start), the demo's town (free start)."""
+    """Multiples of the lower bound over uniform feasible words: Shanghai (public start), the town (free start)."""
     data = trips_and_chain()
     if data is not None:
         language = sv.runs(data[1], _LENGTH, public_start=True)
