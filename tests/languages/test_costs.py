@@ -303,7 +303,7 @@ class TestGiven:
             given(self.language, self.rows(ab=5))
         closed = given(self.language, self.rows(ab=5), closure=True)
         assert closed.distances(np.array([0]), np.array([[1]])) == [4]
-        assert closed.note == "1 of 10 pairs cost what the cheapest way over others costs"
+        assert closed.note == "1 of 10 pairs cost what the cheapest way over others costs: the table was no metric"
 
     def test_missing_pairs(self) -> None:
         with pytest.raises(ParameterError, match="none for 'a' and 'b'"):
