@@ -370,3 +370,9 @@ def test_on_every_word_balance_is_exact() -> None:
         for word in words_of(language)[::7]:
             with precision(STANDARD_PRECISION):
                 assert abs(total_weight(weights, word) - 1) < 1e-30
+
+
+@pytest.mark.parametrize("rows", [[[["a"], 1, 2]], [["a", 1, 2], ["a", 3, 4]]])
+def test_places_of_a_document_name_each_symbol_once(rows: list[object]) -> None:
+    with pytest.raises(ParameterError, match="costs: expected"):
+        sv.CostTable.from_document({"kind": "places", "unit": "1", "rows": rows})

@@ -32,6 +32,7 @@ _MOST_WORK = 4e9  # multiplications for the boxes of one rate
 MOST_ROOT_WORK = 3e11  # the same for the blocks of one rate: some minutes
 _ALL_RATES_WORK = 8e11
 _LARGEST_RATE = 100
+_MOST_LEVELS = 32_000  # different costs: the compiled loops number them in 16 bits
 MOST_EVALUATIONS = 12
 
 
@@ -82,6 +83,8 @@ def proved_loss(
     """
     if weighting.drops * rate == 0:
         return ProvedLoss(Fraction(0), "exact")
+    if len(weighting.cost.values) > _MOST_LEVELS:
+        return ProvedLoss(2 * weighting.drops * rate, "classic")
     enumerated = enumerated_loss(weighting.weights(rate), weighting.adjacency)
     if enumerated is not None:
         pairs = () if enumerated.pair is None else (enumerated.pair,)
@@ -103,6 +106,8 @@ def searched_loss(
     classic = 2 * weighting.drops * rate
     if classic == 0:
         return ProvedLoss(classic, "exact")
+    if len(weighting.cost.values) > _MOST_LEVELS:
+        return ProvedLoss(classic, "classic")
     graph = cost_graph(weighting.weights(rate))
     work = 4.0 * graph.size * len(graph.other) * graph.phases * graph.steps
     if not graph.is_bounded or not is_affordable(graph) or work > _MOST_WORK or rate > _LARGEST_RATE:
@@ -117,8 +122,8 @@ def searched_loss(
 
 def rates_that_can_be_tried(weighting: Weighting) -> int:
     """How many rates may be tried in some ten minutes; 0 where not even one."""
-    if weighting.language.has_at_most(MOST_WORDS):
-        return MOST_EVALUATIONS
+    if weighting.language.has_at_most(MOST_WORDS) or len(weighting.cost.values) > _MOST_LEVELS:
+        return MOST_EVALUATIONS  # every pair is compared at once, or nothing is
     work = root_work(cost_graph(weighting.weights(Fraction(1))), weighting.adjacency)
     return 0 if work > MOST_ROOT_WORK else int(min(MOST_EVALUATIONS, _ALL_RATES_WORK / max(work, 1.0)))
 
