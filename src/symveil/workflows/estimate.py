@@ -287,7 +287,8 @@ def _presence(
     if mixed:
         raise InputError(
             "estimate: expected a release that draws symbols independently of each other for presence (mechanism "
-            f"exponential, utility distance), found {released.told['mechanism']}"
+            f"exponential, utility distance), found {released.told['mechanism']} with utility "
+            f"{released.told['parameters']['utility']}"
         )
 
     def useful(other: SubstitutionNoise) -> list[int]:
