@@ -93,4 +93,4 @@ class ComparePanel(SubjectPanel):
         return f"No average over the public model: {told}."
 
     def _follow(self, card: str, state: str, *, done: int = 0) -> None:
-        self._supplement.set_content(f'<div class="cards" data-averages="{done}">{card}</div>{state}')
+        self._supplement.set_content(f'{state}<div class="cards" data-averages="{done}">{card}</div>')
