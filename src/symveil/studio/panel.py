@@ -35,7 +35,7 @@ class Panel(ABC):
 
     name: ClassVar[str]
     task: ClassVar[Task]
-    """What computes the answer in a worker: a function of (values, steps)."""
+    """What computes the answer in a worker: a function of (values, progress)."""
     quick: ClassVar[bool] = False
     """Whether it answers while a slider moves; other panels take seconds to minutes."""
     title: ClassVar[str]
@@ -124,7 +124,7 @@ class Panel(ABC):
 
     async def _answer_one(self) -> None:
         handle = self._handle = TaskHandle(self._progress)
-        shown = asyncio.get_running_loop().call_later(_BEFORE_PROGRESS_SHOWS, self._progress, 0, 0, "Working")
+        shown = asyncio.get_running_loop().call_later(_BEFORE_PROGRESS_SHOWS, self._progress, 0, None)
         try:
             answer: Answer = await self.worker.run(self.task, self._question(), handle=handle)
         except StoppedError:
@@ -169,12 +169,11 @@ class Panel(ABC):
 
     # --- telling -------------------------------------------------------------------------------
 
-    def _progress(self, done: int, of: int, text: str) -> None:
-        bar = (
-            f'<progress value="{done}" max="{of}" aria-label="progress"></progress>' if of else "<progress></progress>"
-        )
+    def _progress(self, done: int, total: int | None, what: str = "Working") -> None:
+        measured = f' value="{done}" max="{total}" aria-label="progress"' if total else ""
+        bar = f"<progress{measured}></progress>"
         self._status.set_content(
-            f'<div class="working"><span>{html.escape(text)} …</span>{bar}<button type="button" data-act="cancel" '
+            f'<div class="working"><span>{html.escape(what)} …</span>{bar}<button type="button" data-act="cancel" '
             f'data-panel="{self.name}">Cancel</button></div>'
         )
 
