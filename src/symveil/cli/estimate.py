@@ -31,6 +31,7 @@ _SHOWN = 50
     text="These sequences, or as many of the population that they are a sample of.",
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
+@click.option("--assume", metavar="chain", help="For online releases: the true sequences come from a Markov chain.")
 @click.option("--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover.")
 @number_option("--top", "N", text="So many of the largest rows; by default 50 in a table, all in JSON.")
 @out_option("All rows, as .csv, .parquet or .json", required=False)
@@ -43,6 +44,7 @@ def estimate_command(
     model: Path | None,
     target: str,
     cluster: str | None,
+    assume: str | None,
     confidence: str,
     top: int | None,
     out: Path | None,
@@ -71,7 +73,14 @@ def estimate_command(
     except ValueError:
         raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence) from None
     found = estimate(
-        private, statistic, manifest=manifest, model=model, target=target, cluster=cluster, confidence=level
+        private,
+        statistic,
+        manifest=manifest,
+        model=model,
+        target=target,
+        cluster=cluster,
+        confidence=level,
+        assume=assume,
     )
     write_estimate(found, out=out, plot=plot)
     if as_json:

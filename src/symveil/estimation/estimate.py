@@ -180,11 +180,12 @@ class Estimate:
 
     def to_svg(self) -> str:
         """A map of all pairs for transitions, od and directly-follows; bars with whiskers for the largest rows else."""
-        title = f"{self.statistic}: estimates with {self.confidence:.0%} intervals"
+        assumed = ", assuming a Markov chain" if self.method == "chain-assumed" else ""
+        title = f"{self.statistic}: estimates with {self.confidence:.0%} intervals{assumed}"
         if self.codes.shape[1] == 2 and len(self.symbols) <= _LARGEST_MAP:
             values = np.full((len(self.symbols), len(self.symbols)), np.nan)
             values[self.codes[:, 0], self.codes[:, 1]] = self.numbers["consistent"]
-            return heat_map_svg(values, names=self.symbols, title=f"{self.statistic}: estimated, consistent")
+            return heat_map_svg(values, names=self.symbols, title=f"{self.statistic}: estimated, consistent{assumed}")
         shown = range(min(_MOST_BARS, len(self)))
         bars = [
             Whisker(
