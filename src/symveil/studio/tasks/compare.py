@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from fractions import Fraction
 
 from symveil.drawing.curves import Curve
 from symveil.drawing.svg_plots import curves_svg
@@ -31,7 +30,7 @@ def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
         raise ParameterError("which", expected="all or few", found=values["which"])
     curves = _curves(subject, adjacency, progress)
     shown = [curve for curve in curves if values["which"] == "all" or "staircase" not in curve.mechanism]
-    here = _nearest(read_epsilon(values["epsilon"]))
+    here = nearest_step(values["epsilon"])
     return Answer(
         title="symveil: expected error against ε",
         sections=(
@@ -72,7 +71,13 @@ def _curves(subject: Subject, adjacency: int, progress: Progress) -> tuple[Error
     return _kept[key]
 
 
-def _nearest(epsilon: Fraction) -> int:
+def nearest_step(text: str) -> int:
+    """Which of the budgets that the curves are computed at is looked at.
+
+    >>> EPSILONS[nearest_step("3.1")]
+    Fraction(3, 1)
+    """
+    epsilon = read_epsilon(text)
     return min(range(len(EPSILONS)), key=lambda index: abs(EPSILONS[index] - epsilon))
 
 

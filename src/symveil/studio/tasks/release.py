@@ -37,7 +37,7 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     mechanism = read_mechanism(values, subject)
     if not mechanism.language.homogeneous:
         named(progress, PROVING)(0, None)
-    explanation = explain_word(subject.word, mechanism)
+    explanation = explain_word(subject.word, mechanism, bounded=False)  # Compare shows it; here a slider moves
     released = release_word(subject.word, mechanism, count=SHOWN_WORDS)
     law = explanation.law
     return Answer(
