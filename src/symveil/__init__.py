@@ -15,7 +15,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, cast
 
-__version__ = "0.2.1"
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
     from importlib.abc import InspectLoader
