@@ -46,6 +46,7 @@ ORDER = (
 
 OTHER_MEANING = {
     ("levenshtein_automaton", "k"): "edits, as the papers call them; elsewhere observations back, or infinite",
+    ("average_over_model", "mechanism"): "the mechanism itself; elsewhere its name",
     ("from_networkx", "graph"): "a graph of that library; elsewhere one of our chains",
     (
         "lower_bound",
