@@ -16,7 +16,7 @@ import numpy as np
 
 from symveil.central.cells import Cells
 from symveil.central.contributions import GRID, PersonCounts, Read, contributed, dyadic_bins
-from symveil.central.noise import Query
+from symveil.central.noise import Neighbours, Query
 from symveil.errors import ParameterError
 from symveil.estimation.intervals import projected
 from symveil.estimation.named_table import NamedTable
@@ -31,6 +31,8 @@ BINS = 15
 """Dyadic bins of how many counted things persons have: 1, 2, 3–4, …, and all above 2¹³ in the last one."""
 BIN_SHARE = Fraction(1, 20)
 """Of ε, for the bins from which a bound is chosen."""
+CLEAR = 4
+"""A bin below so many scales of its noise counts as empty: an empty one passes with a chance of e⁻⁴/2, about 1 %."""
 CLIPPED_WEIGHT = 0.6
 """How much a share that is cut off weighs against as much noise, when a bound is chosen."""
 BOUNDS = tuple(1 << power for power in range(13))
@@ -54,6 +56,8 @@ class PrivateCounts(NamedTable):
         How much one person adds at most to all cells together.
     clipped_share
         A private estimate of the share of all counted things that the bound cut off; None where the bound was given.
+    queries
+        What was asked of the data, each with its share of ε.
     notes
         What it covers and what it leaves out, in sentences.
     statistic, confidence, symbols, leading, places, codes, numbers
@@ -63,6 +67,7 @@ class PrivateCounts(NamedTable):
     epsilon: Fraction
     bound: int
     clipped_share: float | None
+    queries: tuple[Query, ...]
     notes: tuple[str, ...]
     what: ClassVar[str] = "private counts"
 
@@ -97,14 +102,15 @@ class PrivateCounts(NamedTable):
         cls,
         cells: Cells,
         answers: Sequence[int],
-        query: Query,
+        queries: Sequence[Query],
         *,
         names: Sequence[object],
         epsilon: Fraction,
         clipped_share: float | None,
         confidence: float,
     ) -> Self:
-        """The noisy sums of a query with names and intervals."""
+        """The noisy sums of the last query with names and intervals."""
+        query = queries[-1]
         each, everything = query.half_width(confidence), query.half_width(confidence, cells=len(cells))
         columns = {
             "count": [_nearest(value) for value in answers],
@@ -129,6 +135,7 @@ class PrivateCounts(NamedTable):
             epsilon=epsilon,
             bound=query.bound,
             clipped_share=clipped_share,
+            queries=tuple(queries),
             notes=_notes(query.bound, clipped_share),
         )
 
@@ -143,6 +150,7 @@ def private_counts(
     bound: Bound,
     confidence: float,
     keys: RecordKey,
+    neighbours: Neighbours = "add-remove",
 ) -> PrivateCounts:
     """Count with one ε per person.
 
@@ -164,6 +172,8 @@ def private_counts(
         How often intervals cover.
     keys
         Where noise comes from: the same keys draw the same noise.
+    neighbours
+        Which files are to look alike.
 
     >>> from symveil.central.cells import cells_of
     >>> from symveil.estimation.batches import Batch
@@ -176,22 +186,24 @@ def private_counts(
     (PrivateCounts('visits', 2 rows, epsilon 1 per person), ['b'], 1000.0)
     """
     counted = PersonCounts.of(cells, read(), persons)
-    share, left = None, epsilon
+    queries: list[Query] = []
+    share = None
     if bound == "auto":
-        bins = Query(name="bound", epsilon=epsilon * BIN_SHARE, bound=1)
-        left = epsilon - bins.epsilon
+        bins = Query(name="bound", epsilon=epsilon * BIN_SHARE, bound=1, neighbours=neighbours)
+        queries.append(bins)
         answers = bins.answered([GRID * count for count in dyadic_bins(counted.counts, BINS)], keys)
         chosen, share = chosen_bound([_nearest(value) for value in answers], cells=len(cells), epsilon=epsilon)
     elif bound == "normalised":
         chosen = 1
     else:
         chosen = bound
-    query = Query(name=cells.statistic.name, epsilon=left, bound=chosen)
+    left = epsilon - sum((query.epsilon for query in queries), Fraction(0))
+    queries.append(Query(name=cells.statistic.name, epsilon=left, bound=chosen, neighbours=neighbours))
     sums = contributed(cells, read(), counted.weights(chosen))
     return PrivateCounts.of(
         cells,
-        query.answered(sums, keys),
-        query,
+        queries[-1].answered(sums, keys),
+        queries,
         names=names,
         epsilon=epsilon,
         clipped_share=share,
@@ -214,11 +226,12 @@ def chosen_bound(bins: Sequence[float], *, cells: int, epsilon: Fraction) -> tup
     epsilon
         Of everything together.
 
-    >>> chosen_bound([900.0, 30.0, 500.0, 0.0], cells=100, epsilon=Fraction(1))
-    (2, 0.2004008016032064)
+    >>> bound, share = chosen_bound([900.0, 30.0, 500.0, 0.0, 90.0], cells=100, epsilon=Fraction(1))
+    >>> bound, round(share, 3)
+    (4, 0.208)
     """
     noise = float(1 / (epsilon * BIN_SHARE))
-    kept = [count if count >= 2 * noise else 0.0 for count in bins]
+    kept = [count if count >= CLEAR * noise else 0.0 for count in bins]
     middle = [1.0, *(0.75 * 2**j for j in range(1, len(bins)))]
     total = math.fsum(count * mid for count, mid in zip(kept, middle, strict=True))
     if total <= 0:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from flint import arb
 
 from symveil.central.contributions import GRID
 from symveil.errors import ParameterError
 from symveil.numerics.conversions import ball, dyadic, precision, upper_bound
+from symveil.numerics.rationals import spelled
 from symveil.randomness import RecordKey, discrete_laplace
+
+Neighbours = Literal["add-remove", "replace"]
+"""Which files are to look alike: with and without all records of a person, or with others in their place."""
 
 _BITS = 256
 """Of precision, for the width of an interval: enough for 10⁷ cells on a grid of 2³²."""
@@ -23,17 +28,28 @@ class Query:
 
     *Promise.* Files that differ by one person have tables that differ by at most `bound`·M in L1. Discrete Laplace
     noise of scale bound·M/ε changes the chance of a cell's value by a factor of at most exp(ε·|difference|/(bound·M));
-    over all cells, which draw independently, the factors multiply to at most e^ε.
+    over all cells, which draw independently, the factors multiply to at most e^ε. Where one person takes the place of
+    another the difference, and so the scale, is twice as large.
     """
 
     name: str
     epsilon: Fraction
     bound: int
+    neighbours: Neighbours = "add-remove"
 
     @property
     def scale(self) -> Fraction:
         """Of the noise, in steps of the grid."""
-        return Fraction(self.bound * GRID) / self.epsilon
+        return Fraction(self.bound * GRID * (2 if self.neighbours == "replace" else 1)) / self.epsilon
+
+    def document(self) -> dict[str, object]:
+        """The JSON form, for a manifest."""
+        return {
+            "query": self.name,
+            "epsilon": spelled(self.epsilon),
+            "bound": self.bound,
+            "scale": spelled(self.scale / GRID),
+        }
 
     def answered(self, table: Sequence[int], keys: RecordKey) -> list[int]:
         """The table with noise."""

@@ -23,6 +23,9 @@ FORMAT = "symveil-manifest/2"
 FORMAT_WITHOUT_LAW = "symveil-manifest/1"
 """What 0.2 wrote; it is still read."""
 
+CENTRAL_FORMAT = "symveil-central/1"
+"""The manifest of a central release, of which other things may be said: docs/central.schema.json."""
+
 _KNOWN = (FORMAT_WITHOUT_LAW, FORMAT)
 _LARGEST = 64 * 1024 * 1024
 _REQUIRED: Mapping[str, type | tuple[type, ...]] = {

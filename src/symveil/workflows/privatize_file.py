@@ -183,7 +183,7 @@ def release_file(
 
 def _job(
     source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
-) -> Job:
+) -> Job[Any]:
     """The input, the output, and the engine between them."""
     if run.engine == "spark":
         try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
