@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.2.1"
 
 if TYPE_CHECKING:
+    from symveil.central.counts import PrivateCounts
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.errors import SymveilError
     from symveil.estimation.estimate import Estimate
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from symveil.workflows.check import check_manifest
     from symveil.workflows.compare import compare
     from symveil.workflows.compose import compose
+    from symveil.workflows.count import count, count_file
     from symveil.workflows.estimate import estimate, estimate_statistic
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
@@ -86,6 +88,7 @@ __all__ = [
     "MechanismChoice",
     "Online",
     "PermuteAndFlip",
+    "PrivateCounts",
     "RunLanguage",
     "Staircase",
     "StochasticSystem",
@@ -99,6 +102,8 @@ __all__ = [
     "choose_mechanism",
     "compare",
     "compose",
+    "count",
+    "count_file",
     "delayed_estimate",
     "enforce_opacity",
     "estimate",

@@ -228,7 +228,7 @@ def chosen_bound(bins: Sequence[float], *, cells: int, epsilon: Fraction) -> tup
 
     >>> bound, share = chosen_bound([900.0, 30.0, 500.0, 0.0, 90.0], cells=100, epsilon=Fraction(1))
     >>> bound, round(share, 3)
-    (4, 0.208)
+    (4, 0.0)
     """
     noise = float(1 / (epsilon * BIN_SHARE))
     kept = [count if count >= CLEAR * noise else 0.0 for count in bins]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
 from flint import arb
 
 from symveil.central.contributions import GRID
-from symveil.errors import ParameterError
+from symveil.errors import ParameterError, either
 from symveil.numerics.conversions import ball, dyadic, precision, upper_bound
 from symveil.numerics.rationals import spelled
 from symveil.randomness import RecordKey, discrete_laplace
@@ -75,3 +75,12 @@ class Query:
             outside = 1 - arb(dyadic(confidence)) ** (1 / arb(cells))
             most = upper_bound((2 / (outside * (1 + ratio))).log() * scale)
         return max(-(-most.numerator // most.denominator) - 1, 0)
+
+
+def read_neighbours(value: object) -> Neighbours:
+    """Which files are to look alike, as it is typed."""
+    if value == "replace":
+        return "replace"
+    if value == "add-remove":
+        return "add-remove"
+    raise ParameterError("neighbours", expected=either(get_args(Neighbours)), found=value)

@@ -7,7 +7,14 @@ from pathlib import Path
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_json, print_notes, print_table, require_different, require_not_read, require_suffix
+from symveil.cli.output import (
+    print_json,
+    print_named_table,
+    print_notes,
+    require_different,
+    require_not_read,
+    require_suffix,
+)
 from symveil.cli.single_options import choice_option, file_option, json_option, number_option, out_option
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
@@ -31,6 +38,7 @@ _SHOWN = 50
     text="These sequences, or as many of the population that they are a sample of.",
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
+@click.option("--assume", metavar="chain", help="For online releases: the true sequences come from a Markov chain.")
 @click.option("--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover.")
 @number_option("--top", "N", text="So many of the largest rows; by default 50 in a table, all in JSON.")
 @out_option("All rows, as .csv, .parquet or .json", required=False)
@@ -43,6 +51,7 @@ def estimate_command(
     model: Path | None,
     target: str,
     cluster: str | None,
+    assume: str | None,
     confidence: str,
     top: int | None,
     out: Path | None,
@@ -71,28 +80,21 @@ def estimate_command(
     except ValueError:
         raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence) from None
     found = estimate(
-        private, statistic, manifest=manifest, model=model, target=target, cluster=cluster, confidence=level
+        private,
+        statistic,
+        manifest=manifest,
+        model=model,
+        target=target,
+        cluster=cluster,
+        confidence=level,
+        assume=assume,
     )
     write_estimate(found, out=out, plot=plot)
     if as_json:
         print_json(found.document(top))
         return
-    shown = min(len(found), _SHOWN if top is None else top)
-    rows = []
-    for index in range(shown):
-        row = found.row(index)
-        place = [str(row[found.leading])] if found.leading else []
-        numbers = [_spelled(row[name]) for name in _COLUMNS]
-        rows.append([" → ".join(row["symbols"]), *place, *numbers])
-    columns = ["symbols", *([found.leading] if found.leading else []), *(name.replace("_", " ") for name in _COLUMNS)]
-    print_table(f"{found.statistic}: {shown} of {len(found)} rows, {found.method}", columns, rows)
+    print_named_table(found, _COLUMNS, top=_SHOWN if top is None else top, said=found.method)
     print_notes(found.assumptions)
 
 
 _COLUMNS = ("released", "estimate", "standard_error", "low", "high", "low_all", "high_all", "consistent")
-
-
-def _spelled(value: float | None) -> str:
-    if value is None:
-        return "not known"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -45,6 +45,10 @@ spreadsheet_option = click.option(
     help="CSV: an apostrophe before cells that a spreadsheet takes for formulas, such as =1+1. It changes values.",
 )
 
+person_option = click.option(
+    "--person", metavar="COL", help="Whose budget a sequence is charged to; by default its own."
+)
+
 over_budget_option = choice_option(
     "--over-budget", of=("error", "drop"), text="What happens to persons with too little budget."
 )

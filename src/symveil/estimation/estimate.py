@@ -123,5 +123,10 @@ class Estimate(NamedTable):
             **rows,
         }
 
+    @property
+    def caveat(self) -> str:
+        """What the picture must say too."""
+        return ", assuming a Markov chain" if self.method == "chain-assumed" else ""
+
     def __repr__(self) -> str:
         return f"Estimate({self.statistic!r}, {len(self)} rows, {self.method}, target {self.target!r})"

@@ -54,6 +54,11 @@ class NamedTable:
     what: ClassVar[str] = "numbers"
     """What the numbers are, for a title."""
 
+    @property
+    def caveat(self) -> str:
+        """What a picture must say too; nothing as a rule."""
+        return ""
+
     def __len__(self) -> int:
         return len(self.codes)
 
@@ -114,7 +119,9 @@ class NamedTable:
         if self.codes.shape[1] == 2 and len(self.symbols) <= _LARGEST_MAP:
             values = np.full((len(self.symbols), len(self.symbols)), np.nan)
             values[self.codes[:, 0], self.codes[:, 1]] = self.numbers["consistent"]
-            return heat_map_svg(values, names=self.symbols, title=f"{self.statistic}: {self.what}, consistent")
+            return heat_map_svg(
+                values, names=self.symbols, title=f"{self.statistic}: {self.what}, consistent{self.caveat}"
+            )
         middle = self.numbers["consistent"]
         low, high = (np.where(np.isnan(self.numbers[name]), middle, self.numbers[name]) for name in ("low", "high"))
         column, said = self.drawn_beside or (None, "")
@@ -128,7 +135,7 @@ class NamedTable:
             )
             for index in range(min(_MOST_BARS, len(self)))
         ]
-        title = f"{self.statistic}: {self.what} with {self.confidence:.0%} intervals"
+        title = f"{self.statistic}: {self.what} with {self.confidence:.0%} intervals{self.caveat}"
         return whiskers_svg(bars, title=title, reference=said)
 
     def _repr_svg_(self) -> str:

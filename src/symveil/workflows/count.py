@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from symveil import __version__
 from symveil.central.cells import Cells, cells_of
 from symveil.central.contributions import Read
 from symveil.central.counts import Bound, PrivateCounts, private_counts, read_bound
-from symveil.central.noise import Neighbours
+from symveil.central.noise import Neighbours, read_neighbours
 from symveil.engines.central_job import CentralJob, CentralWords
 from symveil.engines.central_promise import CentralRelease
 from symveil.engines.protocol import Finished, Protocol, new_release_id
@@ -67,8 +69,7 @@ class CountOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bound", read_bound(self.bound))
-        if self.neighbours not in get_args(Neighbours):
-            raise ParameterError("neighbours", expected=either(get_args(Neighbours)), found=self.neighbours)
+        read_neighbours(self.neighbours)
         if isinstance(self.confidence, bool) or not 0 < self.confidence < 1:
             raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=self.confidence)
         if self.max_length is not None and (isinstance(self.max_length, bool) or self.max_length < 1):
@@ -272,7 +273,7 @@ class _Counting:
                 "bound": options.bound,
                 "max_length": options.max_length,
                 "confidence": options.confidence,
-                "zones": None if zone_of is None else [names[zone] for zone in zone_of.tolist()],
+                "zones": None if zone_of is None else _digest([names[zone] for zone in zone_of.tolist()]),
             },
             model_file=model_file,
         )
@@ -326,3 +327,8 @@ def _zones(
     names = tuple(sorted({zone_of[symbol] for symbol in symbols}))
     number = {name: index for index, name in enumerate(names)}
     return np.array([number[zone_of[symbol]] for symbol in symbols], dtype=np.int64), names
+
+
+def _digest(names: list[str]) -> str:
+    """Of the zone of each symbol, in the order of the symbols."""
+    return hashlib.sha256(json.dumps(names).encode()).hexdigest()

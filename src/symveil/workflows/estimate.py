@@ -26,6 +26,7 @@ from symveil.estimation.substitution_tables import SubstitutionTables, Target
 from symveil.estimation.table import EstimatedTable
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
+from symveil.workflows.estimate_chain import chain_table
 from symveil.workflows.estimate_runs import OwnStatistic, iterated_vectors, run_table
 from symveil.workflows.released_noise import noise_of, noise_of_mechanism
 from symveil.workflows.released_words import ReleasedWords
@@ -45,6 +46,7 @@ def estimate(
     target: str = "file",
     cluster: str | None = None,
     confidence: float = 0.95,
+    assume: str | None = None,
 ) -> Estimate:
     """Statistics of the true sequences behind a private file, with intervals.
 
@@ -65,6 +67,9 @@ def estimate(
         have been kept by the release (`keep`).
     confidence
         How often intervals are to cover.
+    assume
+        "chain", for releases by the mechanism online: that the true sequences are drawn from a first-order Markov
+        chain on the model's states. The estimate is then the most likely one; without it nothing is assumed.
 
     >>> import pathlib, tempfile
     >>> import symveil as sv
@@ -80,9 +85,13 @@ def estimate(
     if target not in get_args(Target):
         raise ParameterError("target", expected="file or population", found=target)
     _check_confidence(confidence)
+    if assume not in (None, "chain"):
+        raise ParameterError("assume", expected="chain, or nothing", found=assume)
     released = ReleasedWords(Path(path), manifest=manifest, model=model, cluster=cluster)
     goal: Target = "population" if target == "population" else "file"
     with released.as_file_errors():
+        if assume is not None:
+            return _assuming_a_chain(released, asked, goal, confidence)
         if isinstance(released.release.mechanism, EditChannel):
             return _edited(released, asked, goal, confidence)
         if released.told["parameters"]["metric"] == "levenshtein":
@@ -180,6 +189,13 @@ def _on_model(released: ReleasedWords, asked: Statistic, target: Target, confide
         raise InputError("estimate: expected at least one sequence in the private file, found none")
     table, notes = run_table(released, asked)
     return _named(released, asked, table, target, confidence, released.assumptions() + notes, "iterated-release")
+
+
+def _assuming_a_chain(released: ReleasedWords, asked: Statistic, target: Target, confidence: float) -> Estimate:
+    if asked.kind == "lengths":
+        raise ParameterError("assume", expected="nothing for lengths, which are public", found="chain; leave it out")
+    table, notes = chain_table(released, asked)
+    return _named(released, asked, table, target, confidence, notes + released.assumptions(), "chain-assumed")
 
 
 def _named(
