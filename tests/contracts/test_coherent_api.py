@@ -51,10 +51,6 @@ OTHER_MEANING = {
         "lower_bound",
         "confidence",
     ): "of one number that rests on public samples; None leaves them out. Elsewhere: of intervals",
-    ("privatize_file", "progress"): "a file is read by the byte, in two passes that have names",
-    ("enforce_opacity", "progress"): "nobody knows beforehand how many states there are to explore",
-    ("verify_opacity", "progress"): "the same",
-    ("violation_probability", "progress"): "the same",
 }
 
 
