@@ -8,9 +8,17 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions
-from symveil.cli.output import print_json, print_named_table, print_notes, require_not_read, require_suffix
+from symveil.cli.output import (
+    print_json,
+    print_named_table,
+    print_notes,
+    require_different,
+    require_not_read,
+    require_suffix,
+)
 from symveil.cli.single_options import (
     choice_option,
+    confidence_option,
     epsilon_option,
     event_options,
     file_option,
@@ -19,11 +27,12 @@ from symveil.cli.single_options import (
     number_option,
     out_option,
     person_option,
+    places_option,
     release_id_option,
     wide_form_options,
+    zones_option,
 )
-from symveil.cli.values import PATH
-from symveil.errors import ParameterError
+from symveil.cli.values import PATH, read_confidence
 
 _SHOWN = 50
 _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
@@ -38,7 +47,7 @@ _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
     help="One of visits, first, last, transitions, od, ngrams:K, lengths, directly-follows.",
 )
 @epsilon_option(required=True)
-@click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line; public.")
+@click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
 @click.option("--model", metavar="M", type=PATH, help="A public model: only its words count.")
 @person_option
 @click.option(
@@ -48,17 +57,15 @@ _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
     show_default=True,
     help="What one person adds at most: a number, chosen privately, or 1 shared among all that is theirs.",
 )
-@file_option("--places", text="Where symbols lie: CSV with symbol, x, y.")
-@click.option(
-    "--zones", metavar="G|FILE", help="For od: a grid such as 6 or 6x4 over the places, or CSV with symbol, zone."
-)
+@places_option
+@zones_option
 @number_option("--max-length", "N", text="The longest sequence that counts, a public number; longer ones add nothing.")
 @choice_option(
     "--neighbours",
     of=("add-remove", "replace"),
     text="Which files are to look alike: without a person, or with other records in their place.",
 )
-@click.option("--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals cover.")
+@confidence_option
 @ledger_option(required=False)
 @release_id_option(required=False)
 @out_option("The table, as .csv, .parquet or .json")
@@ -85,17 +92,17 @@ def count_command(
     The table has noise and intervals. Each person adds a bounded amount, however many sequences are theirs; those that
     the public alphabet or model does not have add nothing, silently. With --ledger every person is charged once.
     """
-    from symveil.files.atomic import write_text
+    from symveil.files.atomic import check_place, write_text
     from symveil.io.estimates import SUFFIXES
     from symveil.workflows.count import count_file
 
     require_suffix("out", out, SUFFIXES)
     require_suffix("plot", plot, (".svg",))
+    require_different(out=out, plot=plot)
     require_not_read(source, model, out=out, plot=plot)
-    try:
-        level = float(confidence)
-    except ValueError:
-        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence) from None
+    level = read_confidence(confidence)
+    if plot is not None:
+        check_place(plot)  # before anybody is charged
     given = LanguageOptions(alphabet=alphabet, model=model, public_start=False).parameters()
     release = count_file(
         source,

@@ -15,8 +15,15 @@ from symveil.cli.output import (
     require_not_read,
     require_suffix,
 )
-from symveil.cli.single_options import choice_option, file_option, json_option, number_option, out_option
-from symveil.cli.values import PATH
+from symveil.cli.single_options import (
+    choice_option,
+    confidence_option,
+    file_option,
+    json_option,
+    number_option,
+    out_option,
+)
+from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
 
 _SHOWN = 50
@@ -39,7 +46,7 @@ _SHOWN = 50
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
 @click.option("--assume", metavar="chain", help="For online releases: the true sequences come from a Markov chain.")
-@click.option("--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover.")
+@confidence_option
 @number_option("--top", "N", text="So many of the largest rows; by default 50 in a table, all in JSON.")
 @out_option("All rows, as .csv, .parquet or .json", required=False)
 @file_option("--plot", text="A picture (.svg): bars with intervals, or a map of pairs.")
@@ -75,10 +82,7 @@ def estimate_command(
     require_not_read(private, described, model, model_beside(described), out=out, plot=plot)
     if top is not None and top < 1:
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)
-    try:
-        level = float(confidence)
-    except ValueError:
-        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence) from None
+    level = read_confidence(confidence)
     found = estimate(
         private,
         statistic,

@@ -301,9 +301,8 @@ def _language(
     alphabet: Alphabet | Iterable[Symbol] | None, model: Model | str | Path | None
 ) -> tuple[AnyLength, str | None]:
     if (alphabet is None) == (model is None):
-        raise InputError(
-            "count: expected an alphabet or a model, which is public, found " + ("both", "none")[model is None]
-        )
+        found = "none" if model is None else "both"
+        raise InputError(f"count: expected a public alphabet or a public model, found {found}")
     if model is None:
         return words_of_any_length(cast("Iterable[Symbol]", alphabet)), None
     if isinstance(model, str | Path):
