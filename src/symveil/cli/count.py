@@ -87,7 +87,7 @@ def count_command(
     as_json: bool,
     **named: object,
 ) -> None:
-    """Count a file of sequences privately, with one epsilon per person.
+    """Count sequences privately, one epsilon per person.
 
     The table has noise and intervals. Each person adds a bounded amount, however many sequences are theirs; those that
     the public alphabet or model does not have add nothing, silently. With --ledger every person is charged once.
