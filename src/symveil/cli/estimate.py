@@ -11,6 +11,7 @@ from symveil.cli.output import print_json, print_notes, print_table, require_dif
 from symveil.cli.single_options import choice_option, file_option, json_option, number_option, out_option
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
+from symveil.estimation.statistics import CHOICES
 
 _SHOWN = 50
 
@@ -21,7 +22,7 @@ _SHOWN = 50
     "--statistic",
     metavar="S",
     required=True,
-    help="One of visits, first, last, positions, ngrams:K, transitions, od, lengths, presence, directly-follows.",
+    help=f"One of {', '.join(CHOICES)}.",
 )
 @file_option("--manifest", text="The manifest, if it does not lie beside the private file.")
 @click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
