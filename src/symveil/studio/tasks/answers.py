@@ -74,7 +74,11 @@ def _confidence(text: str) -> float:
 
 def _picture(found: Estimate) -> Section:
     return Section(
-        heading=f"Estimated {found.statistic}", svg=found.to_svg(), picture=found.statistic.replace(":", "-"), wide=True
+        heading=f"Estimated {found.statistic}",
+        svg=found.to_svg(),
+        picture=found.statistic.replace(":", "-"),
+        wide=True,
+        large=True,
     )
 
 
