@@ -22,6 +22,7 @@ from symveil.io.manifest import manifest_path
 from symveil.io.models.coordinates import read_coordinates
 from symveil.languages import observation
 from symveil.ledger.units import Unit
+from symveil.numerics.progress import silent
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form
@@ -283,7 +284,7 @@ def chain_file(folder: Path) -> str:
 
 
 def averages_of(**values: str) -> Averages:
-    return average_more({**ComparePanel.defaults, **values}, lambda _: lambda *_: None)
+    return average_more({**ComparePanel.defaults, **values}, silent)
 
 
 def test_averages_come_a_few_at_a_time_the_one_that_is_looked_at_first(tmp_path: Path, monkeypatch) -> None:

@@ -35,7 +35,7 @@ class Panel(ABC):
 
     name: ClassVar[str]
     task: ClassVar[Task]
-    """What computes the answer in a worker: a function of (values, steps)."""
+    """What computes the answer in a worker: a function of (values, progress)."""
     quick: ClassVar[bool] = False
     """Whether it answers while a slider moves; other panels take seconds to minutes."""
     title: ClassVar[str]
@@ -128,7 +128,7 @@ class Panel(ABC):
 
     async def _answer_one(self) -> None:
         handle = self._handle = TaskHandle(self._progress)
-        shown = asyncio.get_running_loop().call_later(_BEFORE_PROGRESS_SHOWS, self._progress, 0, 0, "Working")
+        shown = asyncio.get_running_loop().call_later(_BEFORE_PROGRESS_SHOWS, self._progress, 0, None)
         try:
             answer: Answer = await self.worker.run(self.task, self._question(), handle=handle)
         except StoppedError:
@@ -179,8 +179,8 @@ class Panel(ABC):
 
     # --- telling -------------------------------------------------------------------------------
 
-    def _progress(self, done: int, of: int, text: str) -> None:
-        self._status.set_content(working(text, done, of, self.name))
+    def _progress(self, done: int, total: int | None, what: str = "Working") -> None:
+        self._status.set_content(working(what, done, total, self.name))
 
     def _say(self, text: str, *, kind: str = "note") -> None:
         self._status.set_content(f'<p class="{kind}">{html.escape(text)}</p>' if text else "")
@@ -217,7 +217,7 @@ class Panel(ABC):
         self.client.run_javascript(f"studio.{function}({', '.join(map(json.dumps, arguments))})")
 
 
-def working(text: str, done: int, of: int, panel: str) -> str:
+def working(text: str, done: int, of: int | None, panel: str) -> str:
     """What is being done, how much of it is done, and the button that stops it, as HTML."""
     known = f' value="{done}" max="{of}"' if of else ""
     return (

@@ -19,7 +19,7 @@ from symveil.languages.language import Language
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.numerics.rationals import shown_at_most, spelled
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.compare import nearest_step
@@ -63,7 +63,7 @@ class Averages:
         )
 
 
-def average_more(values: Mapping[str, str], steps: Steps) -> Averages:
+def average_more(values: Mapping[str, str], progress: Progress) -> Averages:
     """A few more of the averages that a form of the Compare panel asks for, and all that were found before."""
     language = read_subject(values).language
     adjacency = read_whole("adjacency", values["adjacency"])
@@ -73,12 +73,11 @@ def average_more(values: Mapping[str, str], steps: Steps) -> Averages:
     known = _kept.setdefault((language, adjacency), {})
     wanted = sorted((each for each in EPSILONS if each not in known), key=lambda each: abs(each - here))
     began = time.monotonic()
-    tell = steps("Averaging over the public model") if wanted else None
+    tell = named(progress, "Averaging over the public model")
     for epsilon in wanted:
         choice = read_choice(spelled(epsilon), adjacency=adjacency, public_start=language.public_start)
         known[epsilon] = average_over_model(choose_mechanism(choice, language))
-        if tell is not None:
-            tell(len(known), len(EPSILONS))
+        tell(len(known), len(EPSILONS))
         if time.monotonic() - began > _SLICE:
             break
     rows = [known[epsilon] for epsilon in EPSILONS if epsilon in known]
