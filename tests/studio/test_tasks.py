@@ -254,6 +254,16 @@ def test_every_statistic_of_the_command_line_is_answered(private_file: Path) -> 
         assert "<c>" not in answer.html() and answer.sections[0].svg == expected.to_svg()
 
 
+def test_answers_lie_on_a_map_where_places_are_known(tmp_path: Path, private_file: Path) -> None:
+    places = tmp_path / "places.csv"
+    places.write_text("symbol,x,y\na,0,0\nb,1,0\n<c>,0,1\n")
+    answer = answers(private_file, statistic="od", places=str(places))
+    assert answer.sections[0].svg == sv.estimate(private_file, "od").to_svg(read_coordinates(places))
+    with pytest.raises(ParameterError) as refused:
+        answers(private_file, statistic="positions", places=str(places))
+    assert refused.value.name == "places"
+
+
 def test_answers_refuse_as_the_command_line_does(tmp_path: Path, private_file: Path) -> None:
     (tmp_path / "true.csv").write_text("id,word\n" + "".join(f"{number},{'a b ' * 20}\n" for number in range(9)))
     noisy = privatize_file(tmp_path / "true.csv", tmp_path / "private.csv", alphabet="abc", epsilon="0.1").out

@@ -28,6 +28,7 @@ class AnswersPanel(Panel):
         "private": "",
         "manifest": "",
         "model": "",
+        "places": "",
         "statistic": "visits",
         "order": "2",
         "target": "file",
@@ -36,7 +37,7 @@ class AnswersPanel(Panel):
         "confidence": "0.95",
     }
     public = frozenset({"statistic", "order", "target", "assume", "confidence"})
-    files = frozenset({"private", "manifest", "model"})
+    files = frozenset({"private", "manifest", "model", "places"})
 
     def fields(self, form: Form) -> Iterator[str]:
         """Which files, which statistic, how sure."""
@@ -66,6 +67,7 @@ class AnswersPanel(Panel):
             "Assume",
             (("", "nothing"), ("chain", "a Markov chain (online releases)")),
         )
+        yield form.file("places", "Places", hint="A CSV file: symbol, x, y. The picture is then a map with flows.")
         yield form.text("confidence", "Confidence", hint="How often intervals are to cover.", public=True)
 
     def _field_for(self, error: SymveilError) -> str | None:

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from symveil.errors import ParameterError
 from symveil.estimation.estimate import NUMBERS, Estimate
 from symveil.estimation.statistics import NGRAMS
+from symveil.io.models.coordinates import read_coordinates
 from symveil.io.page import table
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import read_whole
 from symveil.workflows.estimate import estimate
@@ -18,7 +19,7 @@ SHOWN_ROWS, MOST_ROWS = 50, 20_000
 """On the page, and in what is downloaded from it."""
 
 
-def answer_answers(values: Mapping[str, str], steps: Steps) -> Answer:
+def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Answers panel."""
     if not values["private"] and not values["manifest"]:
         return _none()
@@ -28,7 +29,7 @@ def answer_answers(values: Mapping[str, str], steps: Steps) -> Answer:
     statistic = values["statistic"]
     if statistic == NGRAMS:
         statistic = f"ngrams:{read_whole('order', values['order'])}"
-    steps("Undoing the noise; for a file on a model this takes up to a minute")
+    named(progress, "Undoing the noise; for a file on a model this takes up to a minute")(0, None)
     found = estimate(
         values["private"],
         statistic,
@@ -42,7 +43,7 @@ def answer_answers(values: Mapping[str, str], steps: Steps) -> Answer:
     listed = found.table.slice(0, MOST_ROWS)
     return Answer(
         title=f"symveil: {found.statistic} of the true sequences",
-        sections=(_picture(found), _rows(found), _said(found)),
+        sections=(_picture(found, values["places"]), _rows(found), _said(found)),
         document=found.document(MOST_ROWS),
         columns=tuple(listed.column_names),
         rows=tuple(zip(*(column.to_pylist() for column in listed.columns), strict=True)),
@@ -72,10 +73,10 @@ def _confidence(text: str) -> float:
         raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=text) from None
 
 
-def _picture(found: Estimate) -> Section:
+def _picture(found: Estimate, places: str) -> Section:
     return Section(
         heading=f"Estimated {found.statistic}",
-        svg=found.to_svg(),
+        svg=found.to_svg(read_coordinates(places) if places else None),
         picture=found.statistic.replace(":", "-"),
         wide=True,
         large=True,
