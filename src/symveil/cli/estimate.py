@@ -25,6 +25,7 @@ from symveil.cli.single_options import (
 )
 from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
+from symveil.estimation.statistics import CHOICES
 
 _SHOWN = 50
 
@@ -35,7 +36,7 @@ _SHOWN = 50
     "--statistic",
     metavar="S",
     required=True,
-    help="One of visits, first, last, positions, ngrams:K, transitions, od, lengths, presence, directly-follows.",
+    help=f"One of {', '.join(CHOICES)}.",
 )
 @file_option("--manifest", text="The manifest, if it does not lie beside the private file.")
 @click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
