@@ -35,6 +35,7 @@ NAMES = {
     "MarkovChain",
     "MechanismChoice",
     "Online",
+    "Optimal",
     "PermuteAndFlip",
     "RunLanguage",
     "Staircase",
