@@ -36,6 +36,7 @@ TOLD = {
     "growth_words": "Growth with the word and the alphabet",
     "jones2019": "Private words, against J19 in plain Python",
     "levenshtein": "Words of different lengths",
+    "near_optimal": "How little error is left on models",
     "models": "Words of models, against J19 in plain Python",
     "shanghai": "Real trips",
     "estimation": "Answers from private files",

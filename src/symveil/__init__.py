@@ -140,14 +140,23 @@ def __getattr__(name: str) -> object:
     """The name, imported by the statement above that type checkers and the contract of the layers read too."""
     if name not in __all__:
         raise AttributeError(f"module 'symveil' has no attribute {name!r}")
+    if not _homes:
+        _homes.update(_read_homes())
+    globals()[name] = getattr(importlib.import_module(_homes[name]), name)
+    return globals()[name]
+
+
+_homes: dict[str, str] = {}
+
+
+def _read_homes() -> dict[str, str]:
+    """The module of each name, read once from the imports above."""
     import ast  # noqa: PLC0415 - only here: `import symveil` costs nothing
     import inspect  # noqa: PLC0415
 
-    for statement in ast.walk(ast.parse(inspect.getsource(sys.modules[__name__]))):
-        if isinstance(statement, ast.ImportFrom) and name in [each.name for each in statement.names]:
-            globals()[name] = getattr(importlib.import_module(str(statement.module)), name)
-            return globals()[name]
-    raise AssertionError(f"{name} is public and not imported here")
+    found = ast.walk(ast.parse(inspect.getsource(sys.modules[__name__])))
+    imports = [each for each in found if isinstance(each, ast.ImportFrom)]
+    return {alias.name: str(each.module) for each in imports for alias in each.names}
 
 
 def __dir__() -> list[str]:

@@ -177,7 +177,8 @@ class TestRuns:
     def test_other_subjects(self, tmp_path: Path, subject: str) -> None:
         rows = run_quick(tmp_path, subject)["rows"]
         assert rows
-        assert all(row["ours"] > 0 and row["peer_time"] > 0 for row in rows)
+        assert all(row["ours"] > 0 for row in rows)
+        assert all(row["peer_time"] > 0 for row in rows if row["quantity"] != "seconds")  # those are bars of their own
 
     def test_a_command_that_does_not_start_is_not_available(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -461,3 +461,11 @@ def test_no_picture_where_nothing_can_be_shown(here):
     assert done.status == 1
     assert done.document["enforceable"] is False
     assert not Path("p.svg").exists()
+
+
+def test_what_only_a_release_can_drop(tmp_path) -> None:
+    done = symveil(
+        "enforce", str(tmp_path / "system.json"), "--k", "1", "--epsilon", "2", "--on-unknown", "drop-sequence"
+    )
+    assert done.status == 2
+    assert "on-unknown: expected --ledger or --release-id with it" in done.err

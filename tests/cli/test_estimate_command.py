@@ -79,3 +79,28 @@ def test_a_refusal_names_an_epsilon(private) -> None:
     sv.privatize_file("true.csv", "blurred.csv", alphabet="abc", epsilon="0.1")
     line = symveil("estimate", "blurred.csv", "--statistic", "od").assert_one_error_line()
     assert "nothing can be said about od from this release; epsilon 0.5 would have been enough" in line
+
+
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+@pytest.mark.parametrize("name", ["private.csv", "private.csv.manifest.json", "linked.csv", "linked.svg"])
+def test_nothing_that_is_read_is_written_over(private, option, name) -> None:
+    """A finished release cannot be drawn again."""
+    Path("linked.csv").symlink_to("private.csv")
+    Path("linked.svg").symlink_to("private.csv")
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    done = symveil("estimate", "private.csv", "--statistic", "visits", option, name)
+    assert done.status == 2 and done.err.count("\n") == 1
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_a_released_log_is_refused_as_what_it_is(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    system = Path(__file__).parents[2] / "examples" / "medical.json"
+    Path("system.json").write_text(system.read_text())
+    Path("log.csv").write_text("run,obs\n1,a d e a\n2,a b e a\n")
+    asked = ("enforce", "system.json", "--k", "2", "--epsilon", "2", "--log", "log.csv", "--id", "run")
+    released = symveil(*asked, "--sequence", "obs", "--out", "out.csv", "--release-id", "one")
+    assert released.status == 0, released.err
+    done = symveil("estimate", "out.csv", "--statistic", "visits")
+    assert done.status == 2
+    assert "found one with a policy for opacity" in done.err

@@ -68,3 +68,4 @@ def test_every_public_name_lists_its_parameters(name) -> None:
         inspect.getdoc(getattr(sv, name)) or ""
     )
     assert not missing, sorted(missing)
+    assert (inspect.getdoc(getattr(sv, name)) or "").count("Parameters\n----------") <= 1, "two lists"

@@ -189,3 +189,23 @@ def test_the_mechanism_of_all_lengths_is_that_of_each(folder):
         every.release(["b"] * 9)
     with pytest.raises(ParameterError, match="private, which is a mechanism"):
         sv.enforce_opacity(example_4(), 1, policy="safe", omega=1).mechanism()
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before_anybody_is_charged(folder):
+    grant_budget("budgets.db", epsilon=10, everyone=True)
+    asked = ("enforce", "system.json", "--k", "1", "--epsilon", "2", "--log", "log.csv", "--id", "run")
+    asked += ("--sequence", "seen", "--person", "who", "--out", "out.csv", "--ledger", "budgets.db")
+    done = symveil(*asked, "--draw", "picture.svg")
+    assert done.status == 2
+    assert not Path("out.csv").exists()
+    assert spent("ann") == 0
+
+
+def test_a_release_that_was_done_before_says_so(folder):
+    grant_budget("budgets.db", epsilon=10, everyone=True)
+    asked = ("enforce", "system.json", "--k", "1", "--epsilon", "2", "--log", "log.csv", "--id", "run")
+    asked += ("--sequence", "seen", "--person", "who", "--out", "out.csv", "--ledger", "budgets.db")
+    assert "released: out.csv" in symveil(*asked, "--release-id", "one").err
+    done = symveil(*asked, "--release-id", "one")
+    assert done.status == 0, done.err
+    assert "nothing was drawn or charged" in done.err

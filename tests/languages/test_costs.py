@@ -303,7 +303,7 @@ class TestGiven:
             given(self.language, self.rows(ab=5))
         closed = given(self.language, self.rows(ab=5), closure=True)
         assert closed.distances(np.array([0]), np.array([[1]])) == [4]
-        assert closed.note == "1 of 10 pairs cost what the cheapest way over others costs"
+        assert closed.note == "1 of 10 pairs cost what the cheapest way over others costs: the table was no metric"
 
     def test_missing_pairs(self) -> None:
         with pytest.raises(ParameterError, match="none for 'a' and 'b'"):
@@ -370,3 +370,9 @@ def test_on_every_word_balance_is_exact() -> None:
         for word in words_of(language)[::7]:
             with precision(STANDARD_PRECISION):
                 assert abs(total_weight(weights, word) - 1) < 1e-30
+
+
+@pytest.mark.parametrize("rows", [[[["a"], 1, 2]], [["a", 1, 2], ["a", 3, 4]]])
+def test_places_of_a_document_name_each_symbol_once(rows: list[object]) -> None:
+    with pytest.raises(ParameterError, match="costs: expected"):
+        sv.CostTable.from_document({"kind": "places", "unit": "1", "rows": rows})

@@ -107,6 +107,8 @@ def enforce_command(
     is_release = ledger is not None or release_id is not None
     if is_release and (log is None or policy != "private"):
         raise InputError("ledger: expected --log with the policy private, found a ledger or a release id without them")
+    if not is_release and on_unknown != "error":
+        raise InputError("on-unknown: expected --ledger or --release-id with it, found neither; only a release drops")
     if log and out:
         check_log_name(log, out)
     options = ColumnOptions(**columns)

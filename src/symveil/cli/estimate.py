@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_json, print_notes, print_table, require_different, require_suffix
+from symveil.cli.output import print_json, print_notes, print_table, require_different, require_not_read, require_suffix
 from symveil.cli.single_options import choice_option, file_option, json_option, number_option, out_option
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
@@ -55,11 +55,15 @@ def estimate_command(
     It costs no privacy, since nothing but the private file and its manifest is read.
     """
     from symveil.io.estimates import SUFFIXES, write_estimate
+    from symveil.io.manifest import manifest_path
     from symveil.workflows.estimate import estimate
+    from symveil.workflows.released_file import model_beside
 
     require_suffix("out", out, SUFFIXES)
     require_suffix("plot", plot, (".svg",))
     require_different(out=out, plot=plot)
+    described = manifest or manifest_path(private)
+    require_not_read(private, described, model, model_beside(described), out=out, plot=plot)
     if top is not None and top < 1:
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)
     try:

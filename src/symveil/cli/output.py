@@ -99,6 +99,18 @@ def require_different(**paths: Path | None) -> None:
             seen[path.resolve()] = option
 
 
+def require_not_read(*read: Path | None, **written: Path | None) -> None:
+    """Refuse to write over what is read: a private file that was paid for cannot be drawn again."""
+    kept = [path.resolve() for path in read if path is not None]
+    for option, path in written.items():
+        if path is None:
+            continue
+        same = any(path.resolve() == each or (each.is_dir() and each in path.resolve().parents) for each in kept)
+        linked = path.exists() and any(each.exists() and path.samefile(each) for each in kept)
+        if same or linked:
+            raise ParameterError(option, expected="another file than those that are read", found=repr(path.name))
+
+
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress]:
     """A bar on standard error where somebody is looking; yields what tells it (done, total)."""

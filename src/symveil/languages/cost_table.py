@@ -137,8 +137,12 @@ class CostTable:
         rows = document.get("rows")
         if not isinstance(rows, list) or not all(isinstance(row, list) and len(row) == 3 for row in rows):
             raise ParameterError("costs", expected=expected, found="other rows")
+        if not all(isinstance(row[0], str) for row in rows):
+            raise ParameterError("costs", expected="symbols as text in every row", found="something else")
         if document["kind"] == "table":
             return cls.from_rows(rows)
+        if len({row[0] for row in rows}) < len(rows):
+            raise ParameterError("costs", expected="every symbol once", found="one twice")
         return cls.from_places({symbol: (x, y) for symbol, x, y in rows}, metres_per_unit=document.get("unit", "1"))
 
     def __repr__(self) -> str:

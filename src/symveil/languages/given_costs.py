@@ -24,6 +24,7 @@ from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Symbol
 from symveil.numerics.rationals import Number, exact
 
+_MOST_UNITS = 10**12
 _MOST_SYMBOLS = 4000  # A² costs are written out
 _LARGEST = 2**52  # sums of costs are exact as floats below this
 _EXPECTED = "a number above 0 such as 2 or 1.5"
@@ -125,6 +126,12 @@ def between_places(
     table = np.zeros((size, size))
     for row in range(size):
         squares = (across - across[row]) ** 2 + (along - along[row]) ** 2
+        if max(squares) > (_MOST_UNITS * unit_of_all) ** 2:  # beyond it, costs would not be whole numbers as floats
+            raise ParameterError(
+                "places",
+                expected=f"places at most {_MOST_UNITS:,} units apart",
+                found="more; let a unit be more metres",
+            )
         table[row] = [max(1, _rounded_up_root(int(square), unit_of_all)) for square in squares]
         table[row, row] = 0.0
     return _cost(language, table, 1, cap, name="places", note="")

@@ -72,8 +72,8 @@ class CostWeighted(DistanceWeighted):
             )
         if balanced and (graph is None or not graph.state_is_symbol):
             raise ParameterError("balanced", expected="false, unless the model is a Markov chain", found=balanced)
-        if self.costs is not None and isinstance(language, RunLanguage):
-            self.costs.cost(language)  # a table that does not fit is refused here, not when a word is drawn
+        if self.costs is not None and self._runs is not None:
+            self.costs.cost(self._runs)  # a table that does not fit is refused here, not when a word is drawn
 
     # --- what a subclass says ------------------------------------------------------------------
 
@@ -94,17 +94,22 @@ class CostWeighted(DistanceWeighted):
     @property
     def _by_passes(self) -> bool:
         """Whether words are drawn and weighed by passes over the graph of a model."""
-        return isinstance(self.language, RunLanguage)
+        return self._runs is not None
 
     # --- calibration ---------------------------------------------------------------------------
+
+    @property
+    def _runs(self) -> RunLanguage | None:
+        """The words, where they are those of a model."""
+        return self.language if isinstance(self.language, RunLanguage) else None
 
     @computed_once
     def plain_cost(self) -> Cost | None:
         """The costs without steps; None on Σⁿ."""
-        if not isinstance(self.language, RunLanguage):
+        if self._runs is None:
             return None
         return chosen_cost(
-            self.language,
+            self._runs,
             cost=self.cost,
             cap=self.cap,
             costs=self.costs,
@@ -115,14 +120,14 @@ class CostWeighted(DistanceWeighted):
     @computed_once
     def weighting(self) -> Weighting | None:
         """Everything about the weights but their rate; None where they are not made by passes over a graph."""
-        if not self._by_passes or not isinstance(self.language, RunLanguage) or self.plain_cost is None:
+        if not self._by_passes or self.plain_cost is None:
             return None
         return self._weighted(self._shaped(self.plain_cost))
 
     def _weighted(self, cost: Cost) -> Weighting:
-        assert isinstance(self.language, RunLanguage)  # noqa: S101 - asked on models only
+        assert self._runs is not None  # noqa: S101 - asked on models only
         return Weighting(
-            language=self.language,
+            language=self._runs,
             cost=cost,
             adjacency=max(self.reach, 1),
             with_prior=self._with_prior,

@@ -51,13 +51,6 @@ class Exponential(CostWeighted):
     ----------
     language
         The words: all over an alphabet, or those of a model.
-    epsilon, adjacency, calibration, prior, utility, offset, cost, cap, balanced, costs
-        As in `MechanismChoice`.
-
-    Parameters
-    ----------
-    language
-        The words, such as `words(...)` or `runs(...)`.
     epsilon
         Privacy budget: a number, a decimal or a fraction as text, above 0.
     adjacency
@@ -70,6 +63,8 @@ class Exponential(CostWeighted):
         The score function: "distance" is −d, "inverse" is 1/(d + offset).
     offset
         Of the inverse utility, above 0.
+    cost, cap, balanced, costs
+        As in `MechanismChoice`.
 
     >>> import symveil as sv
     >>> mechanism = sv.Exponential(sv.words("abc", 5), epsilon=2)

@@ -96,8 +96,7 @@ def _described(mechanism: Mechanism) -> str:
 
 def _is_settled(choice: MechanismChoice, language: RunLanguage) -> bool:
     """Whether there is nothing to compare: nothing can be wrong, or comparing would take longer than releasing."""
-    asked = choice.cost or choice.costs or choice.balanced or choice.step or choice.cap
-    if asked:
+    if _names(choice):
         return False
     large = language.graph.edge_count * max(language.length, 1) > _MOST_WORK
     return choice.calibration == "classic" or language.largest_distance == 0 or large

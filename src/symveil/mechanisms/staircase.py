@@ -26,7 +26,6 @@ from symveil.languages.costs import Cost
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.language import Language
 from symveil.languages.run_laws import expected_errors as expected_errors_of
-from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.cost_choice import Cap, read_step
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
@@ -130,9 +129,8 @@ class Staircase(CostWeighted):
 
     def _least_error_step(self, cost: Cost) -> int:
         """The t with the least expected error over public words, at a height between the classic and the largest."""
-        assert isinstance(self.language, RunLanguage)  # noqa: S101 - asked on models only
         height = self.epsilon / 2 if self.calibration == "classic" else self.epsilon * 3 / 4
-        words = uniform_words(self.language, _PUBLIC_WORDS)
+        words = uniform_words(self._weighted(cost).language, _PUBLIC_WORDS)
         steps: list[int] = sorted({*range(1, min(self.period, _MOST_STEPS) + 1), self.period})
         shaped = [self._weighted(cost.staircase(period=self.period, first_step=step)) for step in steps]
         errors = [float(expected_errors_of(each.weights(height), words).symbols.mean()) for each in shaped]

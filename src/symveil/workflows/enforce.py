@@ -65,18 +65,22 @@ def report_enforcement(
     notes: list[str] = []
     document = enforcement_document(enforcement, notes=notes)
     files: dict[Path, bytes] = {}
+    if draw and enforcement.enforceable:
+        files[draw] = diagram_text(enforcement.to_diagram(), draw).encode()
+        notes.append(f"wrote {draw}")
+    if run:
+        write_files(files)  # before anybody is charged: what cannot be drawn or written is refused by now
+        files = {}
     if run and system_file and log and out and enforcement.enforceable:
         release = release_log(
             enforcement, log, out, columns=columns or ColumnOptions(), run=run, system_file=system_file
         )
         document["release"] = release.document()
-        notes += [*release.notes, f"released to {out}; what is promised: {release.manifest_file}"]
+        done = "was released before: nothing was drawn or charged" if release.already_done else "released"
+        notes += [*release.notes, f"{done}: {out}; what is promised: {release.manifest_file}"]
     elif log and out and enforcement.enforceable:
         files[out], count = enforced_log(enforcement, log, out, columns)
         notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
-    if draw and enforcement.enforceable:
-        files[draw] = diagram_text(enforcement.to_diagram(), draw).encode()
-        notes.append(f"wrote {draw}")
     write_files(files)
     if document["posterior_of_secret"] == 1:
         silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""

@@ -83,8 +83,6 @@ def estimate(
     released = ReleasedWords(Path(path), manifest=manifest, model=model, cluster=cluster)
     goal: Target = "population" if target == "population" else "file"
     with released.as_file_errors():
-        if released.told.get("policy") is not None:
-            raise _not_yet("a policy for opacity")
         if isinstance(released.release.mechanism, EditChannel):
             return _edited(released, asked, goal, confidence)
         if released.told["parameters"]["metric"] == "levenshtein":
@@ -134,7 +132,7 @@ def estimate_statistic(
     released = ReleasedWords(Path(path), manifest=manifest, model=model, cluster=cluster)
     with released.as_file_errors():
         told = released.told
-        if told.get("policy") is not None or told["parameters"]["metric"] == "levenshtein":
+        if told["parameters"]["metric"] == "levenshtein":
             raise InputError("estimate: expected a release that keeps lengths (metric hamming), found another one")
         if not released.count:
             raise InputError("estimate: expected at least one sequence in the private file, found none")
@@ -289,7 +287,8 @@ def _presence(
     if mixed:
         raise InputError(
             "estimate: expected a release that draws symbols independently of each other for presence (mechanism "
-            f"exponential, utility distance), found {released.told['mechanism']}"
+            f"exponential, utility distance), found {released.told['mechanism']} with utility "
+            f"{released.told['parameters']['utility']}"
         )
 
     def useful(other: SubstitutionNoise) -> list[int]:

@@ -90,7 +90,7 @@ def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None
         errors.append(mechanism.distances(word).expected_error)
         if progress:
             progress(number, len(words))
-    whole = not isinstance(mechanism.language, RunLanguage) or mechanism.language.has_at_most(_ALL_WORDS)
+    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_ALL_WORDS)
     shares = _shares(mechanism) if whole and len(errors) > 1 else np.full(len(errors), 1 / len(errors))
     spread = 0.0 if whole else float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
     return PublicAverages(

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from symveil.errors import FileError
+from symveil.errors import FileError, SymveilError
 from symveil.files.atomic import released_files
 from symveil.files.opening import is_regular
+from symveil.io.manifest import read_manifest
 from symveil.io.reading import suffix
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_file import SequenceFile
@@ -45,6 +46,15 @@ def model_path(manifest: Path, name: str | None, given: str | Path | None) -> Pa
         return None if given is None else Path(given)
     path = beside(manifest, Path(name).name, "model")
     return path if is_regular(path) else None
+
+
+def model_beside(manifest: Path) -> Path | None:
+    """The model that a manifest names, where both can be read: what must not be written over."""
+    try:
+        model = read_manifest(manifest).document.get("model")
+        return None if model is None else model_path(manifest, model["file"], None)
+    except (SymveilError, LookupError, TypeError, AttributeError, OSError):
+        return None  # it is refused where it is read
 
 
 def choice_of(told: dict[str, Any]) -> MechanismChoice:

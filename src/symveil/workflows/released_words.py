@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from symveil.engines.batch import encode_lists
 from symveil.engines.promise import Release
-from symveil.errors import FileError, ParameterError, SymveilError
+from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.batches import Batch
 from symveil.estimation.groups import random_groups
 from symveil.files.atomic import digest_of, digest_of_folder
@@ -44,6 +44,10 @@ class ReleasedWords:
         self.told: dict[str, Any] = read_manifest(self.manifest_file).document
         with self.as_file_errors():
             self._check_bytes()
+            if self.told.get("policy") is not None:
+                raise InputError(
+                    "estimate: expected a release by a mechanism on words, found one with a policy for opacity"
+                )
             self.release = self._release(model)
             self.count = int(self.told["counts"]["released"])
             if not 0 <= self.count <= _MOST_SEQUENCES:

@@ -278,3 +278,14 @@ def test_without_adjacent_words_nothing_is_lost() -> None:
     found = searched_loss(Weighting(language=words, cost=hamming(words), adjacency=2), Fraction(1))
     assert found.loss == 0
     assert math.isfinite(found.worst_found)
+
+
+def test_more_different_costs_than_the_loops_can_number_keep_the_classic_bound() -> None:
+    chooser = random.Random(1)
+    symbols = [f"s{index}" for index in range(400)]
+    chain = sv.MarkovChain.from_transitions([(symbols[0], symbols[0], 1)], states=symbols)
+    places = {symbol: (chooser.randint(0, 10**6), chooser.randint(0, 10**6)) for symbol in symbols}
+    table = sv.CostTable.from_places(places, metres_per_unit=1)
+    mechanism = sv.Exponential(sv.runs(chain, 1), epsilon=2, costs=table)
+    assert len(mechanism.plain_cost.values) > 2**16
+    assert mechanism.guarantee == sv.Guarantee(epsilon=2.0, how="classic")

@@ -67,7 +67,7 @@ def test_a_ratio_of_edges(case, least) -> None:
     first = np.cumsum([0, *map(len, edges)])
     other = np.array([place for row in edges for place, _ in row], dtype=np.int64)
     weight = np.array([each for row in edges for _, each in row], dtype=np.float64)
-    bound = boxes._largest_ratio(first, other, weight, np.array(low), np.array(high), 0, 1, least, 1.0 + SLACK)
+    bound = boxes.largest_fraction(first, other, weight, np.array(low), np.array(high), 0, 1, least, SLACK)
     assert_close_above(bound, largest_ratio(*case), least)
 
 

@@ -5,6 +5,7 @@ Messages give positions of columns, never names: a file without a header has a s
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -57,14 +58,14 @@ class ColumnOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Columns:
+class _Columns(ABC):
     person: str | None
     keep: tuple[str, ...]
 
     @property
+    @abstractmethod
     def _own(self) -> tuple[str | None, ...]:
         """The columns that make a record, in either form."""
-        raise NotImplementedError
 
     def read(self) -> list[str]:
         """The columns that are needed."""

@@ -185,7 +185,7 @@ def _next_boxes(first, other, weight, shared_first, shared_other, decay, low, hi
     """One step of the recurrence, for all pairs (t, y) at once.
 
     Where y and t have no neighbour in common, the sums above and below are independent. Where they
-    have one, it appears in both and takes one value only: `_largest_ratio`.
+    have one, it appears in both and takes one value only: `largest_fraction`.
     """
     size = len(first) - 1
     sum_low = np.zeros((size, size))
@@ -226,8 +226,10 @@ def _next_boxes(first, other, weight, shared_first, shared_other, decay, low, hi
             for e in range(first[t], first[t + 1]):
                 after = other[e]
                 if valid[after]:
-                    most = _largest_ratio(first, other, weight, low[after], high[after], y, t, most, widen)
-                    inverse = _largest_ratio(first, other, weight, low[after], high[after], t, y, inverse, widen)
+                    most = largest_fraction(first, other, weight, low[after], high[after], y, t, most, widen - 1.0)
+                    inverse = largest_fraction(
+                        first, other, weight, low[after], high[after], t, y, inverse, widen - 1.0
+                    )
             highs[y] = min(highs[y], most * decay * widen)
             lows[y] = max(lows[y], decay / widen / inverse)
         for y in range(size):
@@ -239,15 +241,14 @@ def _next_boxes(first, other, weight, shared_first, shared_other, decay, low, hi
 
 
 @compiled
-def _largest_ratio(first, other, weight, low, high, y, t, least, widen):
+def largest_fraction(first, other, weight, low, high, y, t, least, slack):
     """A number that Σ T(y,·)g / Σ T(t,·)g does not exceed for any g in the box; at least `least`.
 
-    R is such a number as soon as Σ (T(y,s) − R·T(t,s))·g(s) ≤ 0 for every g: high where the bracket
-    is positive, low elsewhere. The test is made with T(y,·) rounded up and T(t,·) rounded down, and
-    R climbs (Dinkelbach) until it passes; should it not pass in time, infinity is the answer.
+    R is such a number as soon as Σ (T(y,s) − R·T(t,s))·g(s) ≤ 0 for every g: high where the bracket is positive, low
+    elsewhere. The test is made with T(y,·) rounded up and T(t,·) rounded down, and R climbs (Dinkelbach) until it
+    passes; should it not pass in time, infinity is the answer.
     """
     ratio = least
-    slack = widen - 1.0
     for _ in range(60):
         above, below, positive, negative = 0.0, 0.0, 0.0, 0.0
         i, j = first[y], first[t]

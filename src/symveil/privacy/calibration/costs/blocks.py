@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from symveil.privacy.calibration.costs.graph import Booleans, CostGraph, Integers
 
 _MOST_PATHS = 3_000_000
 _MOST_PAIRS = 4e8
+_CLASSES, _MOST_COUNTED = 5, 1e13
 
 INNER, INITIAL, FINAL, WHOLE = "inner", "initial", "final", "whole"
 
@@ -110,6 +112,24 @@ def classes(graph: CostGraph, kind: Kind, near_ends: int) -> Iterator[tuple[int,
         if ends or costs_at(following) != costs_at(begin):
             yield low, begin
             low = None
+
+
+def root_work(graph: CostGraph, adjacency: int) -> float:
+    """About how many multiplications the bounds of all blocks at one rate take, with nothing known around them.
+
+    On a chain: pairs of paths between the same two states, times the states and phases that each is followed through,
+    for the few classes of positions. Elsewhere pairs are counted, and given up, while they are listed.
+    """
+    if not graph.is_chain:
+        return 0.0
+    moves = sparse.csr_matrix((np.ones(len(graph.other)), graph.other, graph.first), shape=(graph.size, graph.size))
+    paths, work = moves, 0.0
+    for length in range(1, min(adjacency, graph.steps) + 1):
+        paths = paths @ moves
+        work += _CLASSES * float((paths.data**2).sum()) * graph.size * graph.phases * (length + 2)
+        if work > _MOST_COUNTED:
+            break
+    return work
 
 
 def block_groups(graph: CostGraph, kind: Kind, low: int, high: int, adjacency: int) -> Groups | None:

@@ -16,9 +16,9 @@ import numpy as np
 from symveil.models.word import Codes
 from symveil.numerics.progress import Progress
 from symveil.privacy.calibration.calibrate import Weighting
-from symveil.privacy.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds
+from symveil.privacy.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds, root_work
 from symveil.privacy.calibration.costs.boxes import is_affordable
-from symveil.privacy.calibration.costs.enumeration import enumerated_loss
+from symveil.privacy.calibration.costs.enumeration import MOST_WORDS, enumerated_loss
 from symveil.privacy.calibration.costs.graph import cost_graph
 from symveil.privacy.calibration.costs.outcome import FoundPair, Outcome
 from symveil.privacy.calibration.costs.pairs import Pair, pair_losses
@@ -29,7 +29,11 @@ _TOLERANCE = 2e-3  # of ε: how close what is proved and what is found need to c
 _MOST_NODES = 20_000
 _NODE_WORK = 1.2e7  # edges × phases × nodes of one kind of block, where no number of nodes is given
 _MOST_WORK = 4e9  # multiplications for the boxes of one rate
+MOST_ROOT_WORK = 3e11  # the same for the blocks of one rate: some minutes
+_ALL_RATES_WORK = 8e11
 _LARGEST_RATE = 100
+_MOST_LEVELS = 32_000  # different costs: the compiled loops number them in 16 bits
+MOST_EVALUATIONS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +78,13 @@ def proved_loss(
     >>> rows = [(a, b, "1/3") for a in "abc" for b in "abc"]
     >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=12)
     >>> found = proved_loss(Weighting(language=words, cost=hamming(words), adjacency=1), Fraction(2))
-    >>> round(float(found.loss), 6), round(found.worst_found, 6)            # on Σⁿ exactly η
-    (2.0, 2.0)
+    >>> round(float(found.loss), 6)                                         # on Σⁿ exactly η
+    2.0
     """
     if weighting.drops * rate == 0:
         return ProvedLoss(Fraction(0), "exact")
+    if len(weighting.cost.values) > _MOST_LEVELS:
+        return ProvedLoss(2 * weighting.drops * rate, "classic")
     enumerated = enumerated_loss(weighting.weights(rate), weighting.adjacency)
     if enumerated is not None:
         pairs = () if enumerated.pair is None else (enumerated.pair,)
@@ -100,14 +106,26 @@ def searched_loss(
     classic = 2 * weighting.drops * rate
     if classic == 0:
         return ProvedLoss(classic, "exact")
+    if len(weighting.cost.values) > _MOST_LEVELS:
+        return ProvedLoss(classic, "classic")
     graph = cost_graph(weighting.weights(rate))
     work = 4.0 * graph.size * len(graph.other) * graph.phases * graph.steps
     if not graph.is_bounded or not is_affordable(graph) or work > _MOST_WORK or rate > _LARGEST_RATE:
+        return ProvedLoss(classic, "classic")
+    if root_work(graph, weighting.adjacency) > MOST_ROOT_WORK:
         return ProvedLoss(classic, "classic")
     search = BlockSearch(graph, weighting.adjacency, largest_step=float(weighting.largest_step), window=window)
     if nodes is None:
         nodes = min(_MOST_NODES, max(200, int(_NODE_WORK / (len(graph.other) * graph.phases + 1))))
     return _searched(weighting, rate, search, classic, epsilon, nodes, progress or _silent)
+
+
+def rates_that_can_be_tried(weighting: Weighting) -> int:
+    """How many rates may be tried in some ten minutes; 0 where not even one."""
+    if weighting.language.has_at_most(MOST_WORDS) or len(weighting.cost.values) > _MOST_LEVELS:
+        return MOST_EVALUATIONS  # every pair is compared at once, or nothing is
+    work = root_work(cost_graph(weighting.weights(Fraction(1))), weighting.adjacency)
+    return 0 if work > MOST_ROOT_WORK else int(min(MOST_EVALUATIONS, _ALL_RATES_WORK / max(work, 1.0)))
 
 
 def _silent(_: int, __: int) -> None:

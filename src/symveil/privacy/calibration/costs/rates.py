@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.errors import ParameterError
-from symveil.numerics.once import LastFew
+from symveil.numerics.once import LastFew, computed_once
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import exact
 from symveil.privacy.calibration import kept
@@ -21,7 +21,7 @@ from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.certify import certified_loss, certified_rate
 from symveil.privacy.calibration.costs.enumeration import MOST_WORDS
-from symveil.privacy.calibration.costs.loss import ProvedLoss, proved_loss
+from symveil.privacy.calibration.costs.loss import MOST_EVALUATIONS, ProvedLoss, proved_loss, rates_that_can_be_tried
 from symveil.privacy.calibration.costs.pairs import Pair, is_feasible, pair_losses, worse_pair
 from symveil.privacy.calibration.search import rounded_down
 
@@ -30,7 +30,6 @@ FORMAT = "symveil-cost-certificate-1"
 
 _CLOSE = Fraction(1, 250)
 _FARTHER = Fraction(3)  # how much farther away the next rate is tried when a proof fails
-MOST_EVALUATIONS = 12
 
 _answers: LastFew[str, CertifiedRate] = LastFew(64)
 
@@ -59,7 +58,7 @@ def certify_cost(
         How many nodes of the search may be split for each kind of block at each rate; None: as many as take some
         seconds. Any number is sound, 0 too.
     evaluations
-        How many rates may be tried.
+        How many rates may be tried; on large graphs and adjacencies fewer are, so that it takes minutes, not hours.
     progress
         Is told how much is done and of how much; may raise an exception to end the search.
 
@@ -123,9 +122,14 @@ class _RateSearch:
 
     # --- searching -------------------------------------------------------------------------------
 
+    @computed_once
+    def _possible(self) -> int:
+        """How many rates can be tried in minutes."""
+        return rates_that_can_be_tried(self._weighting)
+
     def run(self, evaluations: int) -> CertifiedRate:
         """The best rate that so many evaluations prove."""
-        self._evaluations = evaluations
+        evaluations = self._evaluations = min(evaluations, self._possible)
         self._begin_with_older_certificate()
         away, guess = _CLOSE, None
         for _ in range(evaluations):
@@ -204,6 +208,8 @@ class _RateSearch:
     # --- answers ---------------------------------------------------------------------------------
 
     def _result(self) -> CertifiedRate:
+        if self._best is None and self._possible < MOST_EVALUATIONS:  # another evaluation would take minutes
+            return self._certificate(self._classic, self._epsilon, ProvedLoss(self._epsilon, "classic"))
         if self._best is None:
             found = self._evaluate(self._classic)
             return self._certificate(self._classic, min(found.loss, self._epsilon), found)
@@ -235,6 +241,8 @@ class _RateSearch:
             return None
         if entry is None or not self._classic <= rate <= self._epsilon * 1000 or rate.denominator > 10**30:
             return None
+        if rate == self._classic and self._possible < MOST_EVALUATIONS:
+            return self._certificate(rate, self._epsilon, ProvedLoss(self._epsilon, "classic"))
         found = self._evaluate(rate)
         if found.loss > self._epsilon and rate == self._classic:
             found = ProvedLoss(self._epsilon, "classic", found.worst_found, found.pairs)

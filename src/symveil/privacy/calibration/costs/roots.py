@@ -12,22 +12,12 @@ import numpy as np
 
 from symveil.languages.compiling import compiled
 from symveil.privacy.calibration.costs.nodes import box_row, smallest_passing
-from symveil.privacy.calibration.costs.steps import step_backward, step_forward
+from symveil.privacy.calibration.costs.steps import step_backward, step_forward, summed
 
-COMPILED_FROM = "24f71eb71fc771dd"
+COMPILED_FROM = "909a6a5a8f1d0b38"
 
 COLUMNS = 7
 """group, w's path, v's path, R, the nominal ratio, the first-order terms of the left and the right."""
-
-
-@compiled
-def _arrived(back, earlier, weight, phases, now, result):
-    for y in range(len(back) - 1):
-        for phase in range(phases):
-            total = 0.0
-            for e in range(back[y], back[y + 1]):
-                total += weight[e] * now[earlier[e] * phases + phase]
-            result[y * phases + phase] = total
 
 
 @compiled
@@ -164,7 +154,7 @@ def root_bounds(
                 )
                 forward[i] = after
                 if k < differ:
-                    _arrived(back, earlier, behind, phases, now, arrived[i, k])
+                    summed(back, earlier, behind, phases, now, arrived[i, k])
                     step_forward(back, earlier, behind, symbol, levels, kappa, following, metric, path[k], now, after)
                     now[:] = after
             for r in range(rows):

@@ -10,6 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from symveil.languages.compiling import compiled
+from symveil.privacy.calibration.boxes import largest_fraction
+
+COMPILED_FROM = "8632ed82358d8b3a"
 
 
 @compiled
@@ -82,48 +85,8 @@ def total_of_word(
 
 
 @compiled
-def largest_fraction(first, other, weight, low, high, y, t, least, slack):
-    """A number that Σ T(y,·)g / Σ T(t,·)g does not exceed for any g in the box; at least `least`.
-
-    R is such a number as soon as Σ (T(y,s) − R·T(t,s))·g(s) ≤ 0 for every g: high where the bracket is positive, low
-    elsewhere. The test is made with T(y,·) rounded up and T(t,·) rounded down; should none pass, infinity.
-    """
-    ratio = least
-    for _ in range(60):
-        above, below, positive, negative = 0.0, 0.0, 0.0, 0.0
-        i, j = first[y], first[t]
-        while i < first[y + 1] or j < first[t + 1]:
-            of_y, of_t = 0.0, 0.0
-            if j == first[t + 1] or (i < first[y + 1] and other[i] <= other[j]):
-                state = other[i]
-                of_y = weight[i] * (1.0 + slack)
-                if j < first[t + 1] and other[j] == state:
-                    of_t = weight[j] * (1.0 - slack)
-                    j += 1
-                i += 1
-            else:
-                state = other[j]
-                of_t = weight[j] * (1.0 - slack)
-                j += 1
-            bracket = of_y - ratio * of_t
-            if bracket > 0:
-                worth = high[state]
-                positive += worth * bracket
-            else:
-                worth = low[state]
-                negative -= worth * bracket
-            above += worth * of_y
-            below += worth * of_t
-        if positive * (1.0 + slack) <= negative * (1.0 - slack):
-            return ratio
-        if not (below > 0.0 and above < np.inf):
-            return np.inf
-        ratio = max(ratio, above / below) * (1.0 + 4.0 * slack)
-    return np.inf
-
-
-@compiled
-def _sums(first, other, weight, phases, values, result):
+def summed(first, other, weight, phases, values, result):
+    """Σ T(x,·)·values for every state x and phase."""
     for x in range(len(first) - 1):
         for phase in range(phases):
             total = 0.0
@@ -163,8 +126,8 @@ def next_left_boxes(
     for r in range(len(row_state)):
         if not valid[r]:
             continue
-        _sums(back, earlier, weight, phases, low[r], sum_low)
-        _sums(back, earlier, weight, phases, high[r], sum_high)
+        summed(back, earlier, weight, phases, low[r], sum_low)
+        summed(back, earlier, weight, phases, high[r], sum_high)
         for y in range(size):
             own_low[y] = low[r, y * phases + start_phase]
             own_high[y] = high[r, y * phases + start_phase]
@@ -221,8 +184,8 @@ def next_right_boxes(
         x = row_state[r]
         compared(symbol, levels, kappa, following, metric, symbol[x], low[r], 0.0, worth_low)
         compared(symbol, levels, kappa, following, metric, symbol[x], high[r], 2.0**-600, worth_high)
-        _sums(first, other, weight, phases, worth_low, sum_low)
-        _sums(first, other, weight, phases, worth_high, sum_high)
+        summed(first, other, weight, phases, worth_low, sum_low)
+        summed(first, other, weight, phases, worth_high, sum_high)
         for y in range(size):
             # κ is rounded once: a factor that the bounds are pushed outwards by below
             own_low[y] = worth_low[y * phases + start_phase]
