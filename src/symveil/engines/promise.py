@@ -52,7 +52,7 @@ class Release:
         model: Model | None,
         laws: Iterable[Mapping[str, Any]] = (),
     ) -> Release:
-        """The words over an alphabet, or of a model, released as a choice says; with the `law` of a manifest, by that."""
+        """The words over an alphabet, or of a model, released as a choice says; by the `law` of a manifest if given."""
         if choice.mechanism in BY_NAME and not BY_NAME[choice.mechanism].private:
             raise ParameterError("mechanism", expected="one that is private", found=choice.mechanism)
         # a manifest has to say them, and the check to read them

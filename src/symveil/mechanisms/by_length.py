@@ -81,6 +81,12 @@ class ByLength(Mechanism):
 
         return Memo(make, one_at_a_time=True)  # choosing may search for seconds
 
+    @property
+    def may_solve(self) -> bool:
+        """Whether the mechanism of some length may carry its law."""
+        kind = BY_NAME.get(self.choice.mechanism)
+        return self._words.graph is not None if kind is None else kind.carries_law
+
     def with_laws(self, rows: Iterable[Mapping[str, Any]]) -> Mechanism:
         """The same mechanism with the laws that a manifest tells, where they would have to be solved again."""
         carried = {}

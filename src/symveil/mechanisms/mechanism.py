@@ -186,6 +186,11 @@ class Mechanism(ABC):
         """What the mechanism was given or has chosen besides ε and the adjacency, as JSON; all of it public."""
         return {}
 
+    @property
+    def may_solve(self) -> bool:
+        """Whether a law has to be found by a solver, of this mechanism or of one that it is made of."""
+        return self.carries_law
+
     def law_document(self) -> dict[str, object]:
         """What has to be written down beside the parameters, so that anybody gets the same law; nothing for most."""
         return {}

@@ -125,6 +125,11 @@ class Optimal(Mechanism):
                 f"mechanism optimal: expected a language of at most {MOST_WORDS} words, found {_counted(language)} in "
                 f"{language!r}; take mechanism auto, or shorter words"
             )
+        # a table that does not fit is refused here, not when a word is drawn
+        if self.plain_cost is not None and self.plain_cost.far == INFINITE:
+            raise ParameterError(
+                "cap", expected="a whole number, since some symbols cannot stand for others", found=cap
+            )
         if law is not None:
             self._given_law = law
             if self.law.ratio > allowed_ratio(self.epsilon):
@@ -196,12 +201,9 @@ class Optimal(Mechanism):
         """The given costs; None where wrong symbols are counted."""
         if self.cost != "given" or not isinstance(self._small, RunLanguage):
             return None
-        found = chosen_cost(
+        return chosen_cost(
             self._small, cost="given", cap=self.cap, costs=self.costs, adjacency=self.reach, epsilon=self.epsilon
         )
-        if found.far == INFINITE:
-            raise ParameterError("cap", expected="a whole number where symbols have no cost for others", found="none")
-        return found
 
     @computed_once
     def _losses(self) -> NDArray[np.float64]:
@@ -262,7 +264,7 @@ class Optimal(Mechanism):
 
     @computed_once
     def digest(self) -> str:
-        """SHA-256 of the words and the table: another solver may find another law, which is then known to be another."""
+        """SHA-256 of the words and the table: another solver may find another law, which is then known as such."""
         words = hashlib.sha256(np.ascontiguousarray(self._words, dtype="<i4").tobytes()).hexdigest()
         return hashlib.sha256(f"{words} {self.law.digest}".encode()).hexdigest()
 
@@ -322,7 +324,7 @@ class Optimal(Mechanism):
         return "words that no steps between adjacent words connect can be told apart almost with certainty"
 
     def _numbers(self, words: Codes, *, others: bool = False) -> NDArray[np.int64]:
-        """The numbers of words of the language; what is no word of it is refused, or is −1 where `others` may be there."""
+        """The numbers of words of the language; what is no word of it is refused, or −1 where `others` are allowed."""
         rows = np.ascontiguousarray(words, dtype=np.int32)
         numbers = np.array([self._number_of.get(row.tobytes(), -1) for row in rows], dtype=np.int64)
         if not others and (numbers < 0).any():

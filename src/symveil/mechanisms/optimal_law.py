@@ -1,8 +1,8 @@
 """The law of the optimal mechanism: whole numbers over a power of two, made of what a solver proposes.
 
 What is written down (`SolvedLaw`) decides it, in integer arithmetic and on every machine: the cells that do not follow
-from others ("peaks"), the ratio c that others follow with, and how much of the uniform law is mixed in. Then the largest
-ratio between adjacent words is computed in integers. It is the guarantee, and nothing about the solver is believed.
+from others ("peaks"), the ratio c that others follow with, and how much of the uniform law is mixed in. Then the
+largest ratio between adjacent words is computed in integers. It is the guarantee; the solver is believed in nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SPARE_BITS = 16
 # What a document may say: it may come from anybody.
 _MOST_BITS = 4096
 
-_EXPECTED = "a law as symveil writes it: ratio, uniform_bits, bits and peaks"
+_EXPECTED = "a law as symveil writes it: adjacent_ratio, uniform_bits, bits and peaks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class SolvedLaw:
     def document(self) -> dict[str, object]:
         """The JSON form, for manifests."""
         peaks = ";".join(f"{word} {output} {value!r}" for word, output, value in self.peaks)
-        return {"ratio": self.ratio, "uniform_bits": self.uniform_bits, "bits": self.bits, "peaks": peaks}
+        return {"adjacent_ratio": self.ratio, "uniform_bits": self.uniform_bits, "bits": self.bits, "peaks": peaks}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> SolvedLaw:
@@ -79,21 +79,21 @@ class SolvedLaw:
         Parameters
         ----------
         document
-            With the keys ratio, uniform_bits, bits and peaks.
+            With the keys adjacent_ratio, uniform_bits, bits and peaks.
         """
         try:
-            ratio, peaks = float(document["ratio"]), []
-            numbers = [document["uniform_bits"], document["bits"]]
+            ratio, peaks = float(document["adjacent_ratio"]), []
+            uniform_bits, bits = document["uniform_bits"], document["bits"]
             for text in document["peaks"].split(";"):
                 word, output, value = text.split()
                 peaks.append((int(word[:9]), int(output[:9]), float(value)))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
             raise ParameterError("law", expected=_EXPECTED, found="something else") from None
-        whole = all(type(number) is int and 0 <= number <= _MOST_BITS for number in numbers)
+        whole = all(type(number) is int and 0 <= number <= _MOST_BITS for number in (uniform_bits, bits))
         real = math.isfinite(ratio) and ratio >= 1 and all(0 < value <= 1 for _, _, value in peaks)
-        if not whole or not real or numbers[0] > numbers[1]:
+        if not whole or not real or uniform_bits > bits:
             raise ParameterError("law", expected=_EXPECTED, found="other numbers")
-        return cls(ratio, *numbers, tuple(peaks))
+        return cls(ratio, uniform_bits, bits, tuple(peaks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,9 @@ def aimed_ratio(epsilon: Fraction) -> float:
     return float(1 + (allowed_ratio(epsilon) - 1) * (1 - _ROOM))
 
 
-def solved_law(programmes: tuple[Programme, ...], groups: tuple[NDArray[np.int64], ...], epsilon: Fraction) -> SolvedLaw:
+def solved_law(
+    programmes: tuple[Programme, ...], groups: tuple[NDArray[np.int64], ...], epsilon: Fraction
+) -> SolvedLaw:
     """The best law that a solver proposes, with as much of the uniform law as it takes for the loss to be at most ε.
 
     Parameters
@@ -161,7 +163,9 @@ def solved_law(programmes: tuple[Programme, ...], groups: tuple[NDArray[np.int64
     for programme, group in zip(programmes, groups, strict=True):
         law = programme.proposal(ratio)
         loss, weight = loss + programme.expected_loss(law) * programme.shares.sum(), weight + programme.shares.sum()
-        peaks += [(int(group[word]), int(group[output]), value) for word, output, value in _peaks(programme, law, ratio)]
+        peaks += [
+            (int(group[word]), int(group[output]), value) for word, output, value in _peaks(programme, law, ratio)
+        ]
     if loss > 0:  # relative to what a wrong word costs, so that the unit of costs does not matter
         costly = max(float(programme.losses.max()) for programme in programmes)
         uniform_bits = _UNIFORM_BITS + max(0, -math.floor(math.log2(loss / weight / costly)))
@@ -180,9 +184,7 @@ def solved_law(programmes: tuple[Programme, ...], groups: tuple[NDArray[np.int64
         uniform_bits = max(0, -_floor_log2(share) - 2)
 
 
-def exact_law(
-    solved: SolvedLaw, programmes: tuple[Programme, ...], groups: tuple[NDArray[np.int64], ...]
-) -> ExactLaw:
+def exact_law(solved: SolvedLaw, programmes: tuple[Programme, ...], groups: tuple[NDArray[np.int64], ...]) -> ExactLaw:
     """The law that was written down: the same integers everywhere.
 
     Parameters
@@ -202,7 +204,9 @@ def exact_law(
         peaks = [(own[word], own[output], cells.pop((word, output))) for word, output in mine]
         numerators[np.ix_(group, group)] = _rounded(solved, _raised(solved, programme, peaks))
     if cells:
-        raise ParameterError("law", expected="words of the language, and released words with their start", found="others")
+        raise ParameterError(
+            "law", expected="words of the language, and released words with their start", found="others"
+        )
     return ExactLaw(numerators, solved.bits, programmes, groups)
 
 
@@ -238,11 +242,11 @@ def _rounded(solved: SolvedLaw, table: NDArray[np.object_]) -> NDArray[np.object
     """Rows that add up to 2^bits, with the uniform law mixed in; what rounding down leaves goes to the word itself."""
     count = len(table)
     rounded = np.empty((count, count), dtype=object)
-    for word, row in enumerate(table):
-        total = int(row.sum())
-        if not total:
-            row, total = (np.arange(count) == word).astype(object) * 1, 1
-        mixed = row * (count * ((1 << solved.uniform_bits) - 1)) + total
+    for word in range(count):
+        if not table[word].any():
+            table[word, word] = 1
+        total = int(table[word].sum())
+        mixed = table[word] * (count * ((1 << solved.uniform_bits) - 1)) + total
         units = mixed * (1 << (solved.bits - solved.uniform_bits)) // (total * count)
         units[word] += (1 << solved.bits) - int(units.sum())
         rounded[word] = units

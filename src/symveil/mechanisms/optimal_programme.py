@@ -43,8 +43,8 @@ class Programme:
     reach
         b: words at most so far apart are adjacent.
     alike
-        Whether all words look alike (Σⁿ). Averaged over the symmetries, a law keeps its error and its loss and depends on
-        the distance only.
+        Whether all words look alike (Σⁿ). Averaged over the symmetries, a law keeps its error and its loss, and depends
+        on the distance only.
     """
 
     words: Codes
@@ -95,7 +95,7 @@ class Programme:
     # --- solutions -----------------------------------------------------------------------------
 
     def closed_form(self, ratio: float) -> Floats | None:
-        """The best law where it is s(x)·c^−hops(w, x) (docs/mechanisms/optimal.md, Theorem 2); None where that is not shown.
+        """The best law where it is s(x)·c^−hops(w, x) (docs/mechanisms/optimal.md); None where that is not shown.
 
         Parameters
         ----------

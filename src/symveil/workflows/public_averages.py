@@ -11,6 +11,7 @@ import numpy as np
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.optimal import MOST_WORDS
 from symveil.models.word import Codes, Word, decode
 from symveil.numerics.integers import decimal
 from symveil.numerics.progress import Progress
@@ -90,7 +91,7 @@ def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None
         errors.append(mechanism.distances(word).expected_error)
         if progress:
             progress(number, len(words))
-    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_ALL_WORDS)
+    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_written_out(mechanism))
     shares = _shares(mechanism) if whole and len(errors) > 1 else np.full(len(errors), 1 / len(errors))
     spread = 0.0 if whole else float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
     return PublicAverages(
@@ -139,13 +140,18 @@ def _prior(mechanism: Mechanism) -> str:
     return str(getattr(mechanism, "prior", "uniform"))
 
 
+def _written_out(mechanism: Mechanism) -> int:
+    """Up to how many words all of them are looked at: a law that is written down has them all."""
+    return MOST_WORDS if mechanism.carries_law else _ALL_WORDS
+
+
 def _public_words(mechanism: Mechanism) -> Sequence[Word | None]:
     """All words, or a sample from the prior by public bits; None where all words have the same law."""
     language = mechanism.language
     if not isinstance(language, RunLanguage):
         return [None]
-    if language.has_at_most(_ALL_WORDS):
-        rows = language.enumerate_codes(at_most=_ALL_WORDS)
+    if language.has_at_most(_written_out(mechanism)):
+        rows = language.enumerate_codes(at_most=_written_out(mechanism))
     else:
         rows = _drawn(language, _prior(mechanism))
     return [decode(row, language.alphabet, like=()) for row in rows]
@@ -161,4 +167,6 @@ def _drawn(language: RunLanguage, kind: str) -> Codes:
 def _shares(mechanism: Mechanism) -> np.ndarray:
     language = mechanism.language
     assert isinstance(language, RunLanguage)  # noqa: S101 - others have one law for all words
-    return Prior(language, _prior(mechanism)).word_probabilities(language.enumerate_codes(at_most=_ALL_WORDS))
+    return Prior(language, _prior(mechanism)).word_probabilities(
+        language.enumerate_codes(at_most=_written_out(mechanism))
+    )
