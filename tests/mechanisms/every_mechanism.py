@@ -75,7 +75,7 @@ EVERY_MECHANISM = [
     Case("staircase, places, balanced", lambda e: _roads(e, sv.Staircase, costs=PLACES, balanced=True)),
     Case("optimal", lambda e: _free(e, sv.Optimal, b=2)),
     Case("optimal on a model", lambda e: _roads(e, sv.Optimal)),
-    Case("optimal on a model, prior, b = 2", lambda e: _roads(e, sv.Optimal, b=2, prior="chain")),
+    Case("optimal, prior, given costs, b = 2", lambda e: _roads(e, sv.Optimal, b=2, prior="chain", costs=COSTS)),
     Case("online", lambda e: _roads(e, sv.Online), slow=True),
     Case("edit", lambda e: sv.EditChannel("ab", epsilon=e)),
     Case("truncated-levenshtein", lambda e: sv.TruncatedLevenshtein(sv.words_up_to("ab", 3), epsilon=e), slow=True),

@@ -207,18 +207,18 @@ def test_the_document_is_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     document = mechanism.law_document()
     unsolved(monkeypatch)
     law = SolvedLaw.from_document(document)
-    again = sv.Optimal(language, epsilon=1, adjacency=2, prior="chain", costs=COSTS, law=law)
+    again = sv.Optimal(language, epsilon=1, adjacency=2, prior="chain", costs=COSTS, solved=law)
     assert (again.digest, again.guarantee, again.expected_cost) == (
         mechanism.digest,
         mechanism.guarantee,
         mechanism.expected_cost,
     )
     # with a larger budget it is as private as it was; with a smaller one it is refused
-    assert sv.Optimal(language, epsilon=2, adjacency=2, law=law).guarantee == mechanism.guarantee
+    assert sv.Optimal(language, epsilon=2, adjacency=2, solved=law).guarantee == mechanism.guarantee
     with pytest.raises(ParameterError, match=r"^law: expected a loss of at most epsilon, found a larger one$"):
-        sv.Optimal(language, epsilon="0.99", adjacency=2, law=law)
+        sv.Optimal(language, epsilon="0.99", adjacency=2, solved=law)
     with pytest.raises(ParameterError, match="^law: expected words of the language"):
-        sv.Optimal(sv.runs(ROADS, 2), epsilon=1, law=law)
+        sv.Optimal(sv.runs(ROADS, 2), epsilon=1, solved=law)
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,9 @@ class Optimal(Mechanism):
         The most that one symbol costs where costs are given.
     costs
         What each pair of symbols costs (`CostTable`).
-    law
-        What was found before (`solved`): then nothing is solved, and its loss is proved again. None: it is solved when
-        it is first needed.
+    solved
+        What was found before (`mechanism.solved`): then nothing is solved again, and its loss is proved again. None: it
+        is found when it is first needed.
 
     >>> import symveil as sv
     >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
@@ -100,7 +100,7 @@ class Optimal(Mechanism):
         cost: str | None = None,
         cap: Cap | None = None,
         costs: CostTable | None = None,
-        law: SolvedLaw | None = None,
+        solved: SolvedLaw | None = None,
     ) -> None:
         super().__init__(language, epsilon=epsilon, adjacency=adjacency)
         if not isinstance(language, FreeLanguage | RunLanguage):
@@ -130,8 +130,8 @@ class Optimal(Mechanism):
             raise ParameterError(
                 "cap", expected="a whole number, since some symbols cannot stand for others", found=cap
             )
-        if law is not None:
-            self._given_law = law
+        if solved is not None:
+            self._given_law = solved
             if self.law.ratio > allowed_ratio(self.epsilon):
                 raise ParameterError("law", expected="a loss of at most epsilon", found="a larger one")
             return
@@ -178,8 +178,8 @@ class Optimal(Mechanism):
             A row of the manifest's `law`.
         """
         taken = {name: getattr(choice, name) for name in cls.takes}
-        law = SolvedLaw.from_document(document)
-        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, law=law, **taken)  # type: ignore[arg-type]
+        found = SolvedLaw.from_document(document)
+        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, solved=found, **taken)  # type: ignore[arg-type]
 
     def _has_closed_form(self, programme: Programme) -> bool:
         return programme.closed_form(aimed_ratio(self.epsilon)) is not None
