@@ -325,15 +325,24 @@ class Optimal(Mechanism):
 
     def _numbers(self, words: Codes, *, others: bool = False) -> NDArray[np.int64]:
         """The numbers of words of the language; what is no word of it is refused, or −1 where `others` are allowed."""
-        rows = np.ascontiguousarray(words, dtype=np.int32)
-        numbers = np.array([self._number_of.get(row.tobytes(), -1) for row in rows], dtype=np.int64)
+        rows, length = np.ascontiguousarray(words, dtype=np.int32), self._small.length
+        if rows.shape[1] == length:
+            order, keys = self._keys
+            wanted = _as_keys(rows)
+            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            numbers = np.where(keys[place] == wanted, order[place], -1)
+        else:
+            numbers = np.full(len(rows), -1)
         if not others and (numbers < 0).any():
             self._small.check(rows.reshape(-1), np.full(len(rows), rows.shape[1]))
         return numbers
 
     @computed_once
-    def _number_of(self) -> dict[bytes, int]:
-        return {word.tobytes(): number for number, word in enumerate(self._words)}
+    def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.bytes_]]:
+        """The numbers of the words in the order of their keys, and the keys."""
+        keys = _as_keys(self._words)
+        order = np.argsort(keys)
+        return order, keys[order]
 
     # --- drawing -------------------------------------------------------------------------------
 
@@ -421,6 +430,13 @@ class Optimal(Mechanism):
 
     def __repr__(self) -> str:
         return super().__repr__().replace("calibration='tight'", f"prior={self.prior!r}")
+
+
+def _as_keys(rows: Codes) -> NDArray[np.bytes_]:
+    """Rows of codes as bytes, which are compared at once."""
+    if not rows.shape[1]:
+        return np.zeros(len(rows), dtype="S1")
+    return np.ascontiguousarray(rows, dtype=np.int32).view(f"S{4 * rows.shape[1]}").reshape(-1)
 
 
 def _counted(language: FreeLanguage | RunLanguage) -> str:
