@@ -46,15 +46,12 @@ ORDER = (
 
 OTHER_MEANING = {
     ("levenshtein_automaton", "k"): "edits, as the papers call them; elsewhere observations back, or infinite",
+    ("average_over_model", "mechanism"): "the mechanism itself; elsewhere its name",
     ("from_networkx", "graph"): "a graph of that library; elsewhere one of our chains",
     (
         "lower_bound",
         "confidence",
     ): "of one number that rests on public samples; None leaves them out. Elsewhere: of intervals",
-    ("privatize_file", "progress"): "a file is read by the byte, in two passes that have names",
-    ("enforce_opacity", "progress"): "nobody knows beforehand how many states there are to explore",
-    ("verify_opacity", "progress"): "the same",
-    ("violation_probability", "progress"): "the same",
 }
 
 

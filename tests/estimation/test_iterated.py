@@ -127,6 +127,10 @@ def test_few_sequences_and_no_intervals(tmp_path: Path) -> None:
     found = sv.estimate(released(tmp_path, WORDS[:60], epsilon="1.5", mechanism="exponential"), "visits")
     assert found.row(0)["low"] is None and np.isnan(found.numbers["high_all"]).all()
     assert any("no intervals" in each for each in found.assumptions)
+    (needed,) = (each for each in found.assumptions if "would have been enough" in each)
+    enough = needed.removeprefix("for intervals about epsilon ").removesuffix(" would have been enough")
+    found = sv.estimate(released(tmp_path, WORDS, epsilon=float(enough) + 1, mechanism="exponential"), "visits")
+    assert found.row(0)["low"] is not None  # "about": from 60 words
     assert found.to_svg().startswith("<svg")
 
 

@@ -15,6 +15,7 @@ from symveil.examples.paper_systems import example_4, medical, pin_checker
 from symveil.examples.road_network import TRIP, network_language
 from symveil.workflows.curves import error_curves
 from symveil.workflows.opacity import judge_opacity
+from symveil.workflows.public_averages import average_over_model
 
 from .running import Running, Watched, watched
 
@@ -77,6 +78,7 @@ def test_the_slider_redraws_on_a_road_network(tab: Watched) -> None:
 
 def test_compare_says_what_the_api_says(tab: Watched) -> None:
     page = tab.open("/compare?epsilon=5")
+    page.wait_for_selector('#panel-compare .supplement [data-averages="20"]')
     with page.expect_download() as waiting:
         page.click("#panel-compare [data-act=json]")
     document = json.loads(Path(waiting.value.path()).read_text())
@@ -86,6 +88,13 @@ def test_compare_says_what_the_api_says(tab: Watched) -> None:
     shown = text_of(tab, "compare")
     assert f"{curves[0].errors[9]:.4g}" in shown
     assert "of a private word is wrong" in shown and "Benvenuti 2026, Mechanism 2" in shown
+    averages = average_over_model(sv.select_mechanism(sv.words("abcd", 8), epsilon=5))
+    assert document["averages"][9] == averages.document()
+    followed = page.inner_text("#panel-compare .supplement")
+    assert f"At ε = 5: {averages.sentence()}." in followed and "Averaging" not in followed
+    page.focus("#compare-epsilon")
+    page.keyboard.press("ArrowRight")  # another place to look at: nothing is computed again
+    page.get_by_text("At ε = 5.5: expected error").wait_for()
 
 
 def test_the_map_shows_trips_that_can_be_driven(tab: Watched) -> None:

@@ -20,6 +20,7 @@ from symveil.examples.road_network import TRIP
 from symveil.io.models.coordinates import read_coordinates
 from symveil.languages import observation
 from symveil.ledger.units import Unit
+from symveil.numerics.progress import silent
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer
 from symveil.studio.panel import Panel
@@ -29,11 +30,14 @@ from symveil.studio.panels.map import MapPanel
 from symveil.studio.panels.opacity import OpacityPanel
 from symveil.studio.panels.proofs import ProofsPanel
 from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.tasks import averages as averages_task
+from symveil.studio.tasks.averages import Averages, average_more
 from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
 from symveil.studio.tasks.words import factor
 from symveil.studio.worker import Task
 from symveil.verification.opacity import run_observations, safe_observations
 from symveil.workflows import opacity as opacity_workflow
+from symveil.workflows import public_averages
 from symveil.workflows.budgets import grant_budget
 from symveil.workflows.privatize_file import privatize_file
 
@@ -210,6 +214,53 @@ def test_the_document_of_a_map_has_no_secret_trip() -> None:
     assert task_of(MapPanel)(values, lambda *_: None).document["trip"] == list(TRIP)
     document = task_of(MapPanel)({**values, "trip": trip}, lambda *_: None).document
     assert "trip" not in document and "for its holder only" in document["notice"]
+
+
+# --- averages over the public model beside the least there can be ----------------------------------
+
+
+def chain_file(folder: Path) -> str:
+    rows = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
+    sv.save_model(sv.MarkovChain.from_transitions(rows), folder / "chain.json")
+    return str(folder / "chain.json")
+
+
+def averages_of(**values: str) -> Averages:
+    return average_more({**ComparePanel.defaults, **values}, silent)
+
+
+def test_averages_come_a_few_at_a_time_the_one_that_is_looked_at_first(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(averages_task, "_SLICE", -1.0)  # a slice is over at once
+    monkeypatch.setattr(averages_task, "_kept", {})
+    about = {"source": "file", "model": chain_file(tmp_path), "trip": "abaa"}
+    first = averages_of(**about, epsilon="2")
+    assert [each["epsilon"] for each in first.documents] == [2.0] and (first.done, first.of) == (1, 20)
+    bound = sv.lower_bound(sv.runs(sv.load_model(about["model"]), 4), epsilon=2)
+    assert first.documents[0]["lower_bound"]["value"] == bound.value
+    assert public_averages.bound_sentence(bound) in first.section.body
+    assert "do not compare the two" in first.section.body  # a word above, all feasible words here
+    second = averages_of(**about, epsilon="3")
+    assert [each["epsilon"] for each in second.documents] == [2.0, 3.0] and "At ε = 3:" in second.section.body
+    other = averages_of(**about, epsilon="3", adjacency="2")
+    assert (other.done, other.documents[0]["adjacency"]) == (1, 2)
+
+
+def test_averages_are_in_what_is_downloaded() -> None:
+    values = {**ComparePanel.defaults, "word": "abca"}
+    answer = averages_of(word="abca").added_to(task_of(ComparePanel)(values, lambda *_: lambda *_: None))
+    row = dict(zip(answer.columns, answer.rows[5], strict=True))
+    assert row["epsilon"] == 3.0 and row["chosen by auto"] == "exponential"
+    assert row["on average"] == pytest.approx(row["exponential, tight"], rel=1e-12)  # all words have the same law
+    assert row["least possible on average"] == pytest.approx(row["on average"], rel=1e-9)
+    assert len(answer.document["averages"]) == 20
+    assert "How much is left" in answer.report()
+
+
+def test_where_there_is_no_bound_that_is_said(monkeypatch) -> None:
+    monkeypatch.setattr(averages_task, "_kept", {})
+    monkeypatch.setattr(public_averages, "least_possible", lambda _: None)
+    found = averages_of(word="ab")
+    assert "No lower bound: the model is too large" in found.section.body and "fill-opacity" not in found.section.svg
 
 
 # --- the ledger ------------------------------------------------------------------------------------

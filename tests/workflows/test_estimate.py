@@ -325,6 +325,21 @@ def test_an_edit_channel_that_tells_nothing(tmp_path: Path) -> None:
         sv.estimate(edited(tmp_path, some_words(40), "0.5"), "visits")
 
 
+def test_lengths_need_less_than_symbols(tmp_path: Path) -> None:
+    """The epsilon that a refusal names is enough for lengths, and half of one less is not."""
+    words = some_words(400)
+    with pytest.raises(
+        sv.SymveilError, match=r"nothing can be said about lengths .* would have been enough"
+    ) as refused:
+        sv.estimate(edited(tmp_path, words, "0.5"), "lengths")
+    enough = float(str(refused.value).split("epsilon ")[-1].split(" ")[0])
+    assert len(sv.estimate(edited(tmp_path, words, str(enough)), "lengths"))
+    with pytest.raises(sv.SymveilError, match="nothing can be said about lengths"):
+        sv.estimate(edited(tmp_path, words, str(enough - 0.5)), "lengths")
+    with pytest.raises(sv.SymveilError, match="nothing can be said about visits"):
+        sv.estimate(tmp_path / "private.csv", "visits")
+
+
 def test_truncated_levenshtein_is_refused(tmp_path: Path) -> None:
     source, _ = write_words(tmp_path, ["ab", "c"])
     out = tmp_path / "private.csv"

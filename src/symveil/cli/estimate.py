@@ -31,10 +31,12 @@ _SHOWN = 50
     text="These sequences, or as many of the population that they are a sample of.",
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
+@click.option("--assume", metavar="chain", help="For online releases: the true sequences come from a Markov chain.")
 @click.option("--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover.")
 @number_option("--top", "N", text="So many of the largest rows; by default 50 in a table, all in JSON.")
 @out_option("All rows, as .csv, .parquet or .json", required=False)
-@file_option("--plot", text="A picture (.svg): bars with intervals, or a map of pairs.")
+@file_option("--plot", text="A picture (.svg): bars with intervals, a table of pairs, or with --places a map.")
+@file_option("--places", text="Where symbols lie: CSV with symbol, x, y. The picture has flows on the map then.")
 @json_option
 def estimate_command(
     private: Path,
@@ -43,10 +45,12 @@ def estimate_command(
     model: Path | None,
     target: str,
     cluster: str | None,
+    assume: str | None,
     confidence: str,
     top: int | None,
     out: Path | None,
     plot: Path | None,
+    places: Path | None,
     as_json: bool,
 ) -> None:
     """Estimate statistics of the true sequences from a PRIVATE file.
@@ -63,7 +67,9 @@ def estimate_command(
     require_suffix("plot", plot, (".svg",))
     require_different(out=out, plot=plot)
     described = manifest or manifest_path(private)
-    require_not_read(private, described, model, model_beside(described), out=out, plot=plot)
+    require_not_read(private, described, model, model_beside(described), places, out=out, plot=plot)
+    if places is not None and plot is None:
+        raise ParameterError("places", expected="--plot with it: they are for the picture", found="no --plot")
     if top is not None and top < 1:
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)
     try:
@@ -71,9 +77,16 @@ def estimate_command(
     except ValueError:
         raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence) from None
     found = estimate(
-        private, statistic, manifest=manifest, model=model, target=target, cluster=cluster, confidence=level
+        private,
+        statistic,
+        manifest=manifest,
+        model=model,
+        target=target,
+        cluster=cluster,
+        confidence=level,
+        assume=assume,
     )
-    write_estimate(found, out=out, plot=plot)
+    write_estimate(found, out=out, plot=plot, places=places)
     if as_json:
         print_json(found.document(top))
         return

@@ -9,7 +9,7 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
-from symveil.cli.output import print_facts, print_json, print_notes, rate_bar, thin_protection
+from symveil.cli.output import print_facts, print_json, print_notes, progress_bar, thin_protection
 from symveil.cli.single_options import (
     choice_option,
     column_options,
@@ -70,7 +70,7 @@ def privatize_command(
     if mechanism.not_private:
         raise InputError("mechanism: expected a private mechanism for a file, found --not-private")
     given = source.parameters()
-    with rate_bar() as progress:
+    with progress_bar("privatising") as progress:
         release = privatize_file(
             source_file,
             out,

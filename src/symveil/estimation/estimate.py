@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.drawing.heat_map import heat_map_svg
+from symveil.drawing.road_map import Road, flows_svg, road_weights_svg
 from symveil.drawing.whiskers import Whisker, whiskers_svg
-from symveil.errors import InputError
+from symveil.errors import InputError, ParameterError
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import EstimatedTable
 
@@ -178,13 +179,22 @@ class Estimate:
             return name
         return f"{name}, {self.leading} {self.places[index]}" if name else str(self.places[index])
 
-    def to_svg(self) -> str:
-        """A map of all pairs for transitions, od and directly-follows; bars with whiskers for the largest rows else."""
-        title = f"{self.statistic}: estimates with {self.confidence:.0%} intervals"
+    def to_svg(self, places: Mapping[str, Road] | None = None) -> str:
+        """A table of all pairs for transitions, od and directly-follows; bars with whiskers for the largest rows else.
+
+        Parameters
+        ----------
+        places
+            Where symbols lie, as points or as the two ends of roads: then flows on a map, or visits.
+        """
+        assumed = ", assuming a Markov chain" if self.method == "chain-assumed" else ""
+        title = f"{self.statistic}: estimates with {self.confidence:.0%} intervals{assumed}"
+        if places is not None:
+            return self._on_map(places, assumed)
         if self.codes.shape[1] == 2 and len(self.symbols) <= _LARGEST_MAP:
             values = np.full((len(self.symbols), len(self.symbols)), np.nan)
             values[self.codes[:, 0], self.codes[:, 1]] = self.numbers["consistent"]
-            return heat_map_svg(values, names=self.symbols, title=f"{self.statistic}: estimated, consistent")
+            return heat_map_svg(values, names=self.symbols, title=f"{self.statistic}: estimated, consistent{assumed}")
         shown = range(min(_MOST_BARS, len(self)))
         bars = [
             Whisker(
@@ -197,6 +207,27 @@ class Estimate:
             for index in shown
         ]
         return whiskers_svg(bars, title=title, reference="as released")
+
+    def _on_map(self, places: Mapping[str, Road], assumed: str) -> str:
+        order = self.codes.shape[1]
+        if order not in (1, 2) or self.leading is not None:
+            raise ParameterError(
+                "places", expected="a statistic that names one place or two, such as visits, od or transitions",
+                found=self.statistic,
+            )  # fmt: skip
+        wanting = [symbol for symbol in self.symbols if symbol not in places]
+        if wanting:
+            raise ParameterError(
+                "places", expected="a place for every symbol", found=f"none for {len(wanting)}, such as {wanting[0]!r}"
+            )
+        names = [tuple(self.symbols[code] for code in row) for row in self.codes.tolist()]
+        values = self.numbers["consistent"].tolist()
+        roads = {symbol: places[symbol] for symbol in self.symbols}
+        title = f"{self.statistic}: estimated, consistent{assumed}"
+        if order == 2:
+            return flows_svg(roads, {(a, b): value for (a, b), value in zip(names, values, strict=True)}, title=title)
+        weights = {name[0]: value for name, value in zip(names, values, strict=True)}
+        return road_weights_svg(roads, weights, title=title, heaviest=max(values, default=1.0))
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

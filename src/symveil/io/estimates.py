@@ -13,11 +13,14 @@ import pyarrow.parquet
 from symveil.errors import ParameterError, either
 from symveil.estimation.estimate import Estimate
 from symveil.files.atomic import write_files
+from symveil.io.models.coordinates import read_coordinates
 
 SUFFIXES = (".csv", ".parquet", ".json")
 
 
-def write_estimate(estimate: Estimate, *, out: Path | None = None, plot: Path | None = None) -> None:
+def write_estimate(
+    estimate: Estimate, *, out: Path | None = None, plot: Path | None = None, places: Path | None = None
+) -> None:
     """Write all rows of an estimate, a picture of it, or both: all of them or none.
 
     Parameters
@@ -28,12 +31,14 @@ def write_estimate(estimate: Estimate, *, out: Path | None = None, plot: Path | 
         The table, in the format of its name: .csv, .parquet or .json.
     plot
         The picture, an SVG file.
+    places
+        Where symbols lie, a CSV file with symbol, x, y: then the picture is a map.
     """
     contents: dict[Path, bytes] = {}
     if out is not None:
         contents[out] = _written(estimate, out)
     if plot is not None:
-        contents[plot] = estimate.to_svg().encode()
+        contents[plot] = estimate.to_svg(None if places is None else read_coordinates(places)).encode()
     if contents:
         write_files(contents)
 

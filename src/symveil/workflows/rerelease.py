@@ -104,6 +104,10 @@ class Rerelease:
             )
         return row
 
+    def mechanism(self, length: int) -> Mechanism:
+        """The mechanism that released words of this length."""
+        return self._mechanism(self._row(length), length)
+
     def _mechanism(self, row: dict[str, Any], length: int) -> Mechanism:
         """The mechanism of a length by its own name: "auto" would search and prove again."""
         choice, kind = self._release.choice, BY_NAME[row["mechanism"]]
