@@ -8,9 +8,11 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from flint import arb
 from hypothesis import HealthCheck, assume, given, settings
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import symveil as sv
+from symveil.engines.batch import ReleasePlan, privatize_batch
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.cost_table import CostTable
@@ -26,6 +29,7 @@ from symveil.mechanisms.optimal_law import SolvedLaw, allowed_ratio
 from symveil.mechanisms.optimal_programme import MOST_ROWS, Programme
 from symveil.models.markov_chain import MarkovChain
 from symveil.numerics.conversions import precision
+from symveil.randomness import choices
 
 from .every_mechanism import COSTS, ROADS
 from .random_models import distance, models, prior_by_definition, words_by_definition
@@ -327,3 +331,16 @@ def test_words_that_nothing_connects_are_said_to_be_told_apart() -> None:
     assert mechanism.expected_error < 1e-15
     assert mechanism.guarantee.epsilon == 0
     assert sv.Optimal(sv.runs(ROADS, 3), epsilon=1).given_up is None
+
+
+def test_a_word_depends_on_its_own_bits_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = sv.select_mechanism(runs_of_any_length(ROADS), epsilon="1/2", mechanism="optimal")
+    plan = ReleasePlan(mechanism=family, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
+    words = [list("abaca"[: number % 4]) for number in range(400)]
+    batch = pa.record_batch({"id": [f"{number}" for number in range(400)], "s": words})
+    whole = privatize_batch(batch, plan).column("s").to_pylist()
+    pieces = [privatize_batch(batch.slice(start, 7), plan).column("s").to_pylist() for start in range(0, 400, 7)]
+    assert list(itertools.chain(*pieces)) == whole
+    monkeypatch.setattr(choices, "FILTER_BITS", 2)  # the first bits hardly ever decide
+    plan = replace(plan, mechanism=pickle.loads(pickle.dumps(family)))  # noqa: S301 - our own; nothing is kept from before
+    assert privatize_batch(batch, plan).column("s").to_pylist() == whole
