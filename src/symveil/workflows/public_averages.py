@@ -9,7 +9,6 @@ import numpy as np
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Codes, decode
 from symveil.numerics.integers import decimal
@@ -138,14 +137,14 @@ def _prior(mechanism: Mechanism) -> str:
 
 def _errors(mechanism: Mechanism, progress: Progress | None) -> list[float]:
     """The expected error of all words, or of a sample from the prior by public bits; one where all have the same."""
-    language = mechanism.language
-    if not isinstance(language, RunLanguage):
+    language = mechanism.language.runs
+    if language is None:
         return [mechanism.distances().expected_error]
     if language.has_at_most(_ALL_WORDS):
         rows = language.enumerate_codes(at_most=_ALL_WORDS)
     else:
         rows = _drawn(language, _prior(mechanism))
-    if isinstance(mechanism, CostWeighted) and mechanism.weighting is not None:
+    if mechanism.weighting is not None:
         symbols, _ = mechanism.expected_errors(rows)  # all at once, without the law of the distance
         return [float(error) for error in symbols]
     errors = []
@@ -164,6 +163,6 @@ def _drawn(language: RunLanguage, kind: str) -> Codes:
 
 
 def _shares(mechanism: Mechanism) -> np.ndarray:
-    language = mechanism.language
-    assert isinstance(language, RunLanguage)  # noqa: S101 - others have one law for all words
+    language = mechanism.language.runs
+    assert language is not None  # noqa: S101 - others have one law for all words
     return Prior(language, _prior(mechanism)).word_probabilities(language.enumerate_codes(at_most=_ALL_WORDS))
