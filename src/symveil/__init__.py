@@ -20,6 +20,7 @@ __version__ = "0.3.0"
 if TYPE_CHECKING:
     from importlib.abc import InspectLoader
 
+    from symveil.central.counts import PrivateCounts
     from symveil.drawing.road_map import road_map_svg
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.errors import SymveilError
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from symveil.workflows.check import check_manifest
     from symveil.workflows.compare import compare
     from symveil.workflows.compose import compose
+    from symveil.workflows.count import count, count_file
     from symveil.workflows.estimate import estimate, estimate_statistic
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
@@ -92,6 +94,7 @@ __all__ = [
     "MechanismChoice",
     "Online",
     "PermuteAndFlip",
+    "PrivateCounts",
     "RunLanguage",
     "Staircase",
     "StochasticSystem",
@@ -106,6 +109,8 @@ __all__ = [
     "choose_mechanism",
     "compare",
     "compose",
+    "count",
+    "count_file",
     "delayed_estimate",
     "enforce_opacity",
     "estimate",

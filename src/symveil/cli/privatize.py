@@ -17,6 +17,7 @@ from symveil.cli.single_options import (
     ledger_option,
     out_option,
     over_budget_option,
+    person_option,
     release_id_option,
     size_options,
     spreadsheet_option,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @language_options
 @mechanism_options
 @column_options
-@click.option("--person", metavar="COL", help="Whose budget a sequence is charged to; by default its own.")
+@person_option
 @ledger_option(required=False)
 @over_budget_option
 @choice_option(

@@ -83,7 +83,7 @@ def _privatized(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
         return privatize_batch(batch, plan)
 
 
-class LocalJob(Job):
+class LocalJob(Job[ReleasePlan]):
     """A file of sequences, read and written here."""
 
     def __init__(

@@ -96,7 +96,7 @@ def parameters(release: Release, **others: object) -> dict[str, Any]:
 
 def manifest(
     release: Release,
-    job: Job,
+    job: Job[Any],
     release_id: str,
     written: Written,
     *,

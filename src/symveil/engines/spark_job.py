@@ -44,7 +44,7 @@ _NAMES = (StringType, BooleanType, *_SORTABLE)
 """The types of columns that can name a record or a person."""
 
 
-class SparkJob(Job):
+class SparkJob(Job[ReleasePlan]):
     """Rows of a cluster. An id column is required: rows have no number there."""
 
     unit = "row"

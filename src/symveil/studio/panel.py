@@ -22,7 +22,7 @@ from symveil.errors import AlphabetError, FileError, ModelError, ParameterError,
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form, Scale
 from symveil.studio.studio import Studio
-from symveil.studio.uploads import uploaded_file
+from symveil.studio.uploads import remove_upload, uploaded_file
 from symveil.studio.worker import BrokenError, StoppedError, Task, TaskHandle, Worker
 
 Values = dict[str, str]
@@ -59,6 +59,7 @@ class Panel(ABC):
         self.answer: Answer | None = None
         self.stale = False
         self.opened = False
+        self._dropped: set[str] = set()
         self._handle: TaskHandle | None = None
         self._running = False
         self._pending = False
@@ -107,6 +108,7 @@ class Panel(ABC):
     def change(self, values: Mapping[str, str]) -> None:
         """The form has changed."""
         self.values.update({name: str(values[name]) for name in self.defaults if name in values})
+        self._dropped.update(self.values[name] for name in self.files if self.values[name])
         self.ask()
 
     def ask(self) -> None:
@@ -168,6 +170,12 @@ class Panel(ABC):
         self._pending = False
         if self._handle is not None:
             self._handle.cancel()
+
+    def leave(self) -> None:
+        """The page is gone: nothing is computed for it, and the files that were dropped on it go too."""
+        self.cancel()
+        for handle in self._dropped:
+            remove_upload(self.studio.uploads, handle)
 
     # --- telling -------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from symveil.numerics.rationals import spelled
 from symveil.workflows.parameters import (
     FileParameters,
     RunOptions,
-    check_names,
+    check_choice_names,
     described,
     described_choice,
     shows_fields,
@@ -109,7 +109,7 @@ def privatize_file(
     """
     progress = accepted(progress, before=3)
     loose = dict(named)
-    check_names("privatize_file", FileParameters, loose, choice)
+    check_choice_names("privatize_file", FileParameters, loose, choice)
     if "keep" in loose:
         loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
     choice = described_choice(choice, loose)
@@ -185,7 +185,7 @@ def release_file(
 
 def _job(
     source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
-) -> Job:
+) -> Job[Any]:
     """The input, the output, and the engine between them."""
     if run.engine == "spark":
         try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
