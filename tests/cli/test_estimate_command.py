@@ -66,7 +66,7 @@ def test_a_document_and_files(private) -> None:
         (["--out", "t.xlsx"], "out: expected a file name ending in"),
         (["--plot", "t.png"], "plot: expected a file name ending in"),
         (["--manifest", "none.json"], "none.json"),
-        (["--cluster", "who"], "one column 'who'"),
+        (["--cluster", "who"], "one column 'who' (--cluster), found none in 2 columns"),
         (["--places", "places.csv"], "places: expected --plot with it"),
         (
             ["--places", "places.csv", "--plot", "t.svg"],
