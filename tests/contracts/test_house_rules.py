@@ -69,3 +69,17 @@ def test_every_public_name_lists_its_parameters(name) -> None:
     )
     assert not missing, sorted(missing)
     assert (inspect.getdoc(getattr(sv, name)) or "").count("Parameters\n----------") <= 1, "two lists"
+
+
+def test_progress_is_of_one_type() -> None:
+    """Whatever is called `progress` is a `Progress`; only the door for those of earlier versions takes others."""
+    found = {}
+    for file in (ROOT / "src").rglob("*.py"):
+        for each in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(each, ast.FunctionDef):
+                for argument in (*each.args.posonlyargs, *each.args.args, *each.args.kwonlyargs):
+                    if argument.arg == "progress" and argument.annotation is not None:
+                        found[f"{file.name}: {each.name}"] = ast.unparse(argument.annotation)
+    assert len(found) > 30
+    del found["progress.py: accepted"]
+    assert {name: kind for name, kind in found.items() if kind not in ("Progress", "Progress | None")} == {}

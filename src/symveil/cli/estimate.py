@@ -7,10 +7,25 @@ from pathlib import Path
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_json, print_notes, print_table, require_different, require_not_read, require_suffix
-from symveil.cli.single_options import choice_option, file_option, json_option, number_option, out_option
-from symveil.cli.values import PATH
+from symveil.cli.output import (
+    print_json,
+    print_named_table,
+    print_notes,
+    require_different,
+    require_not_read,
+    require_suffix,
+)
+from symveil.cli.single_options import (
+    choice_option,
+    confidence_option,
+    file_option,
+    json_option,
+    number_option,
+    out_option,
+)
+from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
+from symveil.estimation.statistics import CHOICES
 
 _SHOWN = 50
 
@@ -21,7 +36,7 @@ _SHOWN = 50
     "--statistic",
     metavar="S",
     required=True,
-    help="One of visits, first, last, positions, ngrams:K, transitions, od, lengths, presence, directly-follows.",
+    help=f"One of {', '.join(CHOICES)}.",
 )
 @file_option("--manifest", text="The manifest, if it does not lie beside the private file.")
 @click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
@@ -32,7 +47,7 @@ _SHOWN = 50
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
 @click.option("--assume", metavar="chain", help="For online releases: the true sequences come from a Markov chain.")
-@click.option("--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover.")
+@confidence_option
 @number_option("--top", "N", text="So many of the largest rows; by default 50 in a table, all in JSON.")
 @out_option("All rows, as .csv, .parquet or .json", required=False)
 @file_option("--plot", text="A picture (.svg): bars with intervals, a table of pairs, or with --places a map.")
@@ -72,10 +87,7 @@ def estimate_command(
         raise ParameterError("places", expected="--plot with it: they are for the picture", found="no --plot")
     if top is not None and top < 1:
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)
-    try:
-        level = float(confidence)
-    except ValueError:
-        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence) from None
+    level = read_confidence(confidence)
     found = estimate(
         private,
         statistic,
@@ -90,22 +102,8 @@ def estimate_command(
     if as_json:
         print_json(found.document(top))
         return
-    shown = min(len(found), _SHOWN if top is None else top)
-    rows = []
-    for index in range(shown):
-        row = found.row(index)
-        place = [str(row[found.leading])] if found.leading else []
-        numbers = [_spelled(row[name]) for name in _COLUMNS]
-        rows.append([" → ".join(row["symbols"]), *place, *numbers])
-    columns = ["symbols", *([found.leading] if found.leading else []), *(name.replace("_", " ") for name in _COLUMNS)]
-    print_table(f"{found.statistic}: {shown} of {len(found)} rows, {found.method}", columns, rows)
+    print_named_table(found, _COLUMNS, top=_SHOWN if top is None else top, said=found.method)
     print_notes(found.assumptions)
 
 
 _COLUMNS = ("released", "estimate", "standard_error", "low", "high", "low_all", "high_all", "consistent")
-
-
-def _spelled(value: float | None) -> str:
-    if value is None:
-        return "not known"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

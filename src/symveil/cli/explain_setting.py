@@ -26,7 +26,7 @@ def explain_settings(
 ) -> None:
     """Print what each ε gives on average."""
     from symveil.mechanisms.selection import choose_mechanism
-    from symveil.workflows.public_averages import average_over_model
+    from symveil.workflows.public_averages import NO_BOUND, average_over_model
 
     for option, value in needs_word.items():
         if value is not None:
@@ -47,7 +47,7 @@ def explain_settings(
     else:
         _print_one(found[0])
     if any(each.bound is None for each in found):
-        notes.append("no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)")
+        notes.append(NO_BOUND)
     print_notes(notes, warnings=[*doubts(found[0].mechanism), *thin_protection(found[0].protection)])
 
 

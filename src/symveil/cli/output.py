@@ -7,7 +7,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +16,29 @@ import click
 
 from symveil.cli.interrupts import stop_if_interrupted
 from symveil.errors import ParameterError, either
-from symveil.numerics.progress import FileProgress, Progress, Steps
+from symveil.numerics.progress import Progress
 
 if TYPE_CHECKING:
+    from symveil.estimation.named_table import NamedTable
     from symveil.mechanisms.mechanism import Mechanism
     from symveil.privacy.protection import Protection
+
+
+def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, said: str) -> None:
+    """The first rows of a table with names; `said` tells what kind of numbers they are."""
+    rows = []
+    for index in range(min(len(table), top)):
+        row = table.row(index)
+        place = [str(row[table.leading])] if table.leading else []
+        rows.append([" → ".join(row["symbols"]), *place, *(_spelled(row[name]) for name in columns)])
+    heads = ["symbols", *([table.leading] if table.leading else []), *(name.replace("_", " ") for name in columns)]
+    print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {said}", heads, rows)
+
+
+def _spelled(value: float | None) -> str:
+    if value is None:
+        return "not known"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
@@ -113,71 +131,38 @@ def require_not_read(*read: Path | None, **written: Path | None) -> None:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress]:
-    """A bar on standard error where somebody is looking; yields what tells it (done, total)."""
-    with click.progressbar(length=100, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+    """One bar for all progress, on standard error where somebody is looking; yields what tells it.
 
-        def tell(done: int, total: int) -> None:
-            stop_if_interrupted()
-            bar.update(done * 100 // total - bar.pos)
-
-        yield tell
-
-
-def step_teller() -> Steps:
-    """Tell each step of a job on standard error, where somebody is looking."""
+    It is drawn from the first report on. Work of unknown length shows its count, a file its records and their rate.
+    """
     looking = sys.stderr.isatty()
+    began = last = 0.0
+    shown, text = "", ""
+    bar = click.progressbar(range(_WHOLE), label=label, file=sys.stderr, item_show_func=lambda _: text)
 
-    def tell(what: str) -> Progress:
+    def tell(done: int, total: int | None, what: str = "", records: int | None = None) -> None:
+        nonlocal began, last, shown, text
         stop_if_interrupted()
-        if looking:
-            click.echo(f"{what} …", err=True)
-        return lambda _done, _of: stop_if_interrupted()
-
-    return tell
-
-
-@contextmanager
-def counter(what: str) -> Iterator[Callable[[int], None]]:
-    """A number that grows on standard error where somebody is looking, for work of unknown length."""
-    shown = sys.stderr.isatty()
-    last = 0.0
-
-    def tell(count: int) -> None:
-        nonlocal last
-        stop_if_interrupted()
-        if shown and time.monotonic() - last > _SECONDS_BETWEEN_COUNTS:
-            last = time.monotonic()
-            click.echo(f"\r{what}: {count:,}", nl=False, err=True)
+        now = time.monotonic()
+        if not looking or (what == shown and done != total and now - last < _SECONDS_BETWEEN_REPORTS):
+            return
+        if not last or what != shown:  # the next part begins again
+            began, bar.pos, bar.finished, bar.start = now, 0, False, time.time()
+        last, shown = now, what
+        bar.length = None if total is None else _WHOLE
+        text = what if total is not None else f"{done:,} {what}".rstrip()
+        if records is not None:
+            text += f": {records:,} sequences, {records / max(now - began, 1e-3):,.0f} a second"
+        bar.pos = done if total is None else done * _WHOLE // max(total, 1)
+        bar.make_step(0)
+        bar.render_progress()  # `update` would not where it moved back, or only the text is new
 
     try:
         yield tell
     finally:
         if last:
-            click.echo("\r\033[K", nl=False, err=True)  # whatever is said next starts on a clean line
+            bar.render_finish()  # whatever is said next starts on a line of its own
 
 
-_SECONDS_BETWEEN_COUNTS = 0.2
-
-
-@contextmanager
-def rate_bar() -> Iterator[FileProgress]:
-    """A bar with the rate and the time that remains; yields what tells it (what, how much of it, how many records)."""
-    hidden = not sys.stderr.isatty()
-    began = time.monotonic()
-    shown: tuple[str, int] = ("", 0)
-
-    def rate(_: object) -> str:
-        what, records = shown
-        return f"{what}: {records:,} sequences, {records / max(time.monotonic() - began, 1e-3):,.0f} a second"
-
-    with click.progressbar(length=1000, file=sys.stderr, hidden=hidden, show_eta=True, item_show_func=rate) as bar:
-
-        def tell(what: str, done: float, records: int) -> None:
-            nonlocal began, shown
-            stop_if_interrupted()
-            if what != shown[0]:  # the next pass begins again
-                began, bar.pos, bar.start = time.monotonic(), 0, time.time()
-            shown = (what, records)
-            bar.update(int(done * 1000) - bar.pos, what)
-
-        yield tell
+_WHOLE = 1000
+_SECONDS_BETWEEN_REPORTS = 0.1

@@ -34,9 +34,21 @@ def road_map_svg(
     original: Sequence[str] | None = None,
     around: Iterable[str] = (),
 ) -> str:
-    """The roads with a trip on them; with `original`, what differs from it, road by road, is dashed.
+    """The roads with a trip on them, as SVG. A picture with the true trip is for its holder only.
 
-    `around` names the roads to look at closely, with some of what surrounds them; without any the whole map is shown.
+    Parameters
+    ----------
+    roads
+        The two ends of each road by its name, x to the right and y upwards; the same point twice for a place
+        (`sv.read_coordinates` reads them).
+    trip
+        The names of its roads, in order.
+    title
+        What the picture is called.
+    original
+        The true trip, if it is to be compared: what differs from it, road by road, is dashed.
+    around
+        The roads to look at closely, with some of what surrounds them; without any the whole map is shown.
 
     >>> roads = {"a": ((0, 0), (1, 0)), "b": ((1, 0), (1, 1)), "c": ((1, 0), (2, 0))}
     >>> picture = road_map_svg(roads, ["a", "c"], title="a trip", original=["a", "b"])

@@ -55,7 +55,7 @@ class Section:
         kind = "card" + (" wide" if self.wide else "") + (" tall" if self.tall else "")
         return (
             f'<section class="{kind}"><div class="card-head"><h2>{html.escape(self.heading)}</h2>{tools}</div>'
-            f"{_reachable(self.body)}{picture}{self.after}</section>"
+            f"{_reachable(self.body)}{picture}{_reachable(self.after)}</section>"
         )
 
     def _size(self) -> str:

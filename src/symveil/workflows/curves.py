@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from symveil.drawing.plots import Curve, draw_curves
+from symveil.drawing.curves import Curve
 from symveil.errors import ParameterError
 from symveil.files.atomic import write_text
 from symveil.languages.language import Language
@@ -94,6 +94,8 @@ def save_curves(curves: Sequence[ErrorCurve], path: Path) -> None:
         return
     if path.suffix.lower() not in (".png", ".svg"):
         raise ParameterError("curves", expected="a file name ending in .png, .svg or .json", found=repr(path.name))
+    from symveil.drawing.plots import draw_curves  # noqa: PLC0415 - matplotlib, which the studio's pages do without
+
     draw_curves(
         [
             Curve(each.mechanism, each.epsilons, each.errors, "dashed" if "classic" in each.mechanism else "solid")

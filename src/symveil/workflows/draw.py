@@ -6,7 +6,6 @@ from pathlib import Path
 
 from symveil.drawing.diagram import Diagram
 from symveil.drawing.dot import to_dot
-from symveil.drawing.plots import draw_bars
 from symveil.drawing.svg import to_svg
 from symveil.errors import ParameterError, either
 from symveil.files.atomic import write_text
@@ -61,6 +60,8 @@ def diagram_text(diagram: Diagram, path: Path) -> str:
 
 def plot_law(explanation: Explanation, path: Path) -> None:
     """Plot the law of the distance as `.png` or `.svg`."""
+    from symveil.drawing.plots import draw_bars  # noqa: PLC0415 - matplotlib, which the studio's pages do without
+
     law, mechanism = explanation.law, explanation.mechanism
     draw_bars(
         law.distances,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Codes, Word, decode
+from symveil.mechanisms.optimal import MOST_WORDS, Optimal
+from symveil.models.word import Codes, decode
 from symveil.numerics.integers import decimal
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import at_least, shown_at_most
@@ -19,6 +20,8 @@ from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
 from symveil.privacy.lower_bounds.prior import Prior
 from symveil.privacy.protection import Protection, protection
 from symveil.randomness import NotPrivateSeededBits
+
+NO_BOUND = "no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)"
 
 # All words of a language up to this size; beyond it so many, fewer where a word takes long.
 _ALL_WORDS = 64
@@ -75,7 +78,7 @@ def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None
     mechanism
         On words of one length.
     progress
-        Called with the number of words done, and of how many.
+        Called with the number of words done, and of how many, where they are looked at one by one.
 
     >>> import symveil as sv
     >>> averages = average_over_model(sv.Exponential(sv.words("abc", 3), epsilon=2))
@@ -84,13 +87,8 @@ def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None
     """
     if mechanism.length is None or mechanism.metric != "hamming":
         raise ParameterError("language", expected="words of one public length", found=repr(mechanism.language))
-    words = _public_words(mechanism)
-    errors = []
-    for number, word in enumerate(words, start=1):
-        errors.append(mechanism.distances(word).expected_error)
-        if progress:
-            progress(number, len(words))
-    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_ALL_WORDS)
+    errors = _errors(mechanism, progress)
+    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_written_out(mechanism))
     shares = _shares(mechanism) if whole and len(errors) > 1 else np.full(len(errors), 1 / len(errors))
     spread = 0.0 if whole else float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
     return PublicAverages(
@@ -139,16 +137,29 @@ def _prior(mechanism: Mechanism) -> str:
     return str(getattr(mechanism, "prior", "uniform"))
 
 
-def _public_words(mechanism: Mechanism) -> Sequence[Word | None]:
-    """All words, or a sample from the prior by public bits; None where all words have the same law."""
+def _written_out(mechanism: Mechanism) -> int:
+    """Up to how many words all of them are looked at: a law that is written down has them all."""
+    return MOST_WORDS if isinstance(mechanism, Optimal) else _ALL_WORDS
+
+
+def _errors(mechanism: Mechanism, progress: Progress | None) -> list[float]:
+    """The expected error of all words, or of a sample from the prior by public bits; one where all have the same."""
     language = mechanism.language
     if not isinstance(language, RunLanguage):
-        return [None]
-    if language.has_at_most(_ALL_WORDS):
-        rows = language.enumerate_codes(at_most=_ALL_WORDS)
+        return [mechanism.distances().expected_error]
+    if language.has_at_most(_written_out(mechanism)):
+        rows = language.enumerate_codes(at_most=_written_out(mechanism))
     else:
         rows = _drawn(language, _prior(mechanism))
-    return [decode(row, language.alphabet, like=()) for row in rows]
+    if isinstance(mechanism, Optimal) or (isinstance(mechanism, CostWeighted) and mechanism.weighting is not None):
+        symbols, _ = mechanism.expected_errors(rows)  # all at once, without the law of the distance
+        return [float(error) for error in symbols]
+    errors = []
+    for number, row in enumerate(rows, start=1):
+        errors.append(mechanism.distances(decode(row, language.alphabet, like=())).expected_error)
+        if progress:
+            progress(number, len(rows))
+    return errors
 
 
 def _drawn(language: RunLanguage, kind: str) -> Codes:
@@ -161,4 +172,6 @@ def _drawn(language: RunLanguage, kind: str) -> Codes:
 def _shares(mechanism: Mechanism) -> np.ndarray:
     language = mechanism.language
     assert isinstance(language, RunLanguage)  # noqa: S101 - others have one law for all words
-    return Prior(language, _prior(mechanism)).word_probabilities(language.enumerate_codes(at_most=_ALL_WORDS))
+    return Prior(language, _prior(mechanism)).word_probabilities(
+        language.enumerate_codes(at_most=_written_out(mechanism))
+    )

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from symveil.errors import FileError
+from symveil.drawing.road_map import Road
+from symveil.errors import FileError, ParameterError
 from symveil.io.models.coordinates import NAMES
 from symveil.io.reading import csv_rows
+from symveil.models.zones import grid_zones
+
+GRID = "6"
+"""The grid over places where no zones are given."""
 
 _GRID = re.compile(r"(\d{1,7})(?:x(\d{1,7}))?")
 
@@ -53,3 +59,26 @@ def read_zones(path: str | Path) -> dict[str, str]:
     if not zones:
         raise FileError(str(file), expected="at least one symbol with a zone", found="none")
     return zones
+
+
+def zones_of(zones: str | Path | None, roads: Mapping[str, Road]) -> tuple[str, Mapping[str, str]]:
+    """What zones are, and the zone of each symbol; none where each symbol is its own.
+
+    >>> zones_of("2", {"a": ((0.0, 0.0), (0.0, 0.0)), "b": ((3.0, 1.0), (5.0, 1.0))})
+    ('grid 2x2', {'a': '0,0', 'b': '1,1'})
+    """
+    if zones is None and not roads:
+        return "symbols", {}
+    grid = read_grid(str(GRID if zones is None else zones))
+    if grid is None:
+        return str(zones), read_zones(str(zones))
+    if not roads:
+        raise ParameterError("zones", expected="--places with a grid: it is laid over them", found="no places")
+    columns, rows = grid
+    middles = {symbol: middle(road) for symbol, road in roads.items()}
+    return f"grid {columns}x{rows}", grid_zones(middles, columns=columns, rows=rows)
+
+
+def middle(road: Road) -> tuple[float, float]:
+    """Half way between the ends of a road."""
+    return (road[0][0] + road[1][0]) / 2, (road[0][1] + road[1][1]) / 2

@@ -10,7 +10,7 @@ from symveil.errors import ModelError
 from symveil.examples.road_network import network_coordinates
 from symveil.io.models.coordinates import read_coordinates
 from symveil.io.page import table
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.numerics.rationals import spelled
 from symveil.studio.answer import Answer, Section, large
 from symveil.studio.tasks.release import PROVING
@@ -23,14 +23,14 @@ _NOTICE = "the true trip is left out; how many roads were changed is known from 
 _WHOLE_MAP = 150  # roads that can still be told apart on one picture
 
 
-def answer_map(values: Mapping[str, str], steps: Steps) -> Answer:
+def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Map panel."""
     subject = read_subject(values)
     file = source_file(values)
     model = model_in(file)[0]
     roads = _roads(file, values["coordinates"])
     mechanism = read_mechanism(values, subject)
-    steps(PROVING)
+    named(progress, PROVING)(0, None)
     count = max(1, min(MOST_SAMPLES, read_whole("samples", values["samples"])))
     released, ignorant = released_trips(model, subject.word, mechanism, count=count)
     law = mechanism.distances(subject.word)

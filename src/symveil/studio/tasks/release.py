@@ -15,7 +15,7 @@ from symveil.languages.language import Metric
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.numerics.integers import decimal
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.numerics.rationals import spelled
 from symveil.privacy.law import DistanceLaw
 from symveil.studio.answer import Answer, Section, facts, large
@@ -31,13 +31,13 @@ _EDITS_DRAWN = 1
 _LONG_WORD = 30  # characters: a longer word gets the whole width
 
 
-def answer_release(values: Mapping[str, str], steps: Steps) -> Answer:
+def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Release panel."""
     subject = read_subject(values)
     mechanism = read_mechanism(values, subject)
     if not mechanism.language.homogeneous:
-        steps(PROVING)
-    explanation = explain_word(subject.word, mechanism)
+        named(progress, PROVING)(0, None)
+    explanation = explain_word(subject.word, mechanism, bounded=False)  # Compare shows it; here a slider moves
     released = release_word(subject.word, mechanism, count=SHOWN_WORDS)
     law = explanation.law
     return Answer(
@@ -65,15 +65,15 @@ def answer_release(values: Mapping[str, str], steps: Steps) -> Answer:
     )
 
 
-def warm_up(values: Mapping[str, str], steps: Steps) -> None:
+def warm_up(values: Mapping[str, str], progress: Progress) -> None:
     """Import the workflows before anybody asks; with values also compile the loops that prove guarantees."""
     if values:
-        answer_release(values, steps)
+        answer_release(values, progress)
 
 
-def prepare_release(values: Mapping[str, str], steps: Steps) -> float:
+def prepare_release(values: Mapping[str, str], progress: Progress) -> float:
     """Prove the guarantee for one more ε, so that the slider finds it ready; how many seconds that took."""
-    del steps
+    del progress
     began = time.monotonic()
     read_mechanism(values, read_subject(values)).guarantee  # noqa: B018 - kept where the other worker finds it
     return time.monotonic() - began
