@@ -17,8 +17,8 @@ def doubts(mechanism: Mechanism, protection: Protection | None = None) -> list[s
         How many feasible words lie near a typical one, where that is known.
 
     >>> import symveil as sv
-    >>> doubts(sv.Jones2019Printed(sv.words("abc", 3), epsilon=5))
-    ['this mechanism loses more than was asked for: it is not private']
+    >>> doubts(sv.EditChannel("abcd", epsilon="0.1", max_length=16))[0][:53]
+    'at this epsilon the release carries no information: e'
     """
     warnings = []
     if mechanism.tells_nothing:
