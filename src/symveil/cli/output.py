@@ -24,19 +24,8 @@ if TYPE_CHECKING:
 
 def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, said: str) -> None:
     """The first rows of a table with names; `said` tells what kind of numbers they are."""
-    rows = []
-    for index in range(min(len(table), top)):
-        row = table.row(index)
-        place = [str(row[table.leading])] if table.leading else []
-        rows.append([" → ".join(row["symbols"]), *place, *(_spelled(row[name]) for name in columns)])
-    heads = ["symbols", *([table.leading] if table.leading else []), *(name.replace("_", " ") for name in columns)]
+    heads, rows = table.as_text(columns, top=top)
     print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {said}", heads, rows)
-
-
-def _spelled(value: float | None) -> str:
-    if value is None:
-        return "not known"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
