@@ -153,6 +153,11 @@ class Staircase(CostWeighted):
             return Guarantee.of_loss(self.epsilon, "classic")
         return Guarantee.of_loss(self.step_height if self.reach else Fraction(0), "exact")
 
+    @property
+    def described(self) -> str:
+        """Its name with cost, prior and first step."""
+        return f"{self.name} ({self.weighting_name}, first step {self.first_step})"
+
     def parameters_document(self) -> dict[str, object]:
         """The width of the first step, the height of every step, and what symbols cost."""
         document = {"first_step": self.first_step, "step_height": spelled(self.step_height)}

@@ -9,9 +9,8 @@ import numpy as np
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.optimal import MOST_WORDS, Optimal
+from symveil.mechanisms.optimal import MOST_WORDS
 from symveil.models.word import Codes, decode
 from symveil.numerics.integers import decimal
 from symveil.numerics.progress import Progress
@@ -145,7 +144,7 @@ def _prior(mechanism: Mechanism) -> str:
 
 def _written_out(mechanism: Mechanism) -> int:
     """Up to how many words all of them are looked at: a law that is written down has them all."""
-    return MOST_WORDS if isinstance(mechanism, Optimal) else _ALL_WORDS
+    return MOST_WORDS if mechanism.carries_law else _ALL_WORDS
 
 
 def _errors(mechanism: Mechanism, progress: Progress | None) -> tuple[list[float], list[float] | None]:
@@ -153,23 +152,22 @@ def _errors(mechanism: Mechanism, progress: Progress | None) -> tuple[list[float
 
     And what it costs, where costs are given.
     """
-    language = mechanism.language
-    if not isinstance(language, RunLanguage):
+    language = mechanism.language.runs
+    if language is None:
         return [mechanism.distances().expected_error], None
     if language.has_at_most(_written_out(mechanism)):
         rows = language.enumerate_codes(at_most=_written_out(mechanism))
     else:
         rows = _drawn(language, _prior(mechanism))
-    if isinstance(mechanism, Optimal) or (isinstance(mechanism, CostWeighted) and mechanism.weighting is not None):
+    if mechanism.carries_law or mechanism.weighting is not None:
         symbols, spent = mechanism.expected_errors(rows)  # all at once, without the law of the distance
-        return symbols.tolist(), spent.tolist() if mechanism.cost == "given" else None
-    laws = []
+        return symbols.tolist(), spent.tolist() if getattr(mechanism, "cost", None) == "given" else None
+    errors = []
     for number, row in enumerate(rows, start=1):
-        laws.append(mechanism.distances(decode(row, language.alphabet, like=())))
+        errors.append(mechanism.distances(decode(row, language.alphabet, like=())).expected_error)
         if progress:
             progress(number, len(rows))
-    costs = [law.expected_cost for law in laws if law.expected_cost is not None]
-    return [law.expected_error for law in laws], costs if costs and len(costs) == len(laws) else None
+    return errors, None
 
 
 def _drawn(language: RunLanguage, kind: str) -> Codes:
@@ -180,8 +178,8 @@ def _drawn(language: RunLanguage, kind: str) -> Codes:
 
 
 def _shares(mechanism: Mechanism) -> np.ndarray:
-    language = mechanism.language
-    assert isinstance(language, RunLanguage)  # noqa: S101 - others have one law for all words
+    language = mechanism.language.runs
+    assert language is not None  # noqa: S101 - others have one law for all words
     return Prior(language, _prior(mechanism)).word_probabilities(
         language.enumerate_codes(at_most=_written_out(mechanism))
     )

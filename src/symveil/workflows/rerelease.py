@@ -130,7 +130,7 @@ class Rerelease:
         row = self._row(length)
         made = self._mechanism(row, length)
         rate = row.get("rate", row.get("step_height"))
-        if isinstance(made, CostWeighted) and made.weighting is not None and rate is not None:
+        if made.weighting is not None and rate is not None:
             return made.weighting.weights(exact(rate, name="rate") * self._faster)
         return made
 
