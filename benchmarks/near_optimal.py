@@ -22,6 +22,8 @@ from symveil.privacy.public_words import uniform_words
 _LENGTH, _TRIPS, _WORDS = 20, 40, 60
 _ON_TRIPS = ((1, 1, 0.36), (1, 2, 0.18), (2, 2, 1.6), (2, 4, 0.36), (2, 8, 0.010))
 _ON_SHANGHAI = ((1, 1, 1.05), (1, 2, 1.05), (2, 4, 1.3), (2, 8, 1.2))
+_PLACES, _SMALL_LENGTH = 7, 4
+_ON_SMALL = ((1, 1), (2, 2), (2, 4), (1, 2), (1, 3))
 _IN_TOWN = ((1, 2, 2.4), (1, 3, 1.6), (1, 4, 1.2))
 
 
@@ -93,4 +95,33 @@ def against_bounds(effort: Effort) -> Iterator[Row]:
     yield from _multiples("the demo's town", sv.runs(town(), 9), effort.of(_IN_TOWN, ()))
 
 
-BENCHMARKS: list[Benchmark] = [on_trips, against_bounds]
+def of_small_languages(effort: Effort) -> Iterator[Row]:
+    """The linear programme's own mechanism on a small network, beside the best other mechanism and the lower bound."""
+    language = sv.runs(never_far(), _SMALL_LENGTH)
+    words = language.enumerate_codes(at_most=400)
+    for adjacency, epsilon in effort.of(_ON_SMALL, _ON_SMALL[-1:]):
+        optimal = sv.Optimal(language, epsilon=epsilon, adjacency=adjacency)
+        others = [sv.Exponential(language, epsilon=epsilon, adjacency=adjacency)]
+        others += candidates(language, epsilon=epsilon, adjacency=adjacency)  # type: ignore[arg-type]
+        other = min(others, key=lambda each: error(each, words))
+        least = sv.lower_bound(language, epsilon=epsilon, adjacency=adjacency, confidence=None)
+        yield Row(
+            name=f"{language.size} words of a ring road, b = {adjacency}, ε = {epsilon}: optimal",
+            ours=optimal.expected_error,
+            peer=f"{other.name} ({other.weighting_name})",
+            peer_time=error(other, words),
+            quantity="symbols",
+            note=f"{optimal.guarantee.how}; over all words; no private mechanism below {least.value:.4g}",
+        )
+
+
+def never_far() -> sv.MarkovChain:
+    """Seven places on a ring with a bridge across: from each to the next ones only."""
+    rows = []
+    for place in range(_PLACES):
+        onward = sorted({(place + 1) % _PLACES, (place + 2) % _PLACES, *((5,) if place == 1 else ())})
+        rows += [(f"p{place}", f"p{other}", f"1/{len(onward)}") for other in onward]
+    return sv.MarkovChain.from_transitions(rows)
+
+
+BENCHMARKS: list[Benchmark] = [on_trips, against_bounds, of_small_languages]

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from symveil.mechanisms.edit_channel import EditChannel
     from symveil.mechanisms.exponential import Exponential
     from symveil.mechanisms.online import Online
+    from symveil.mechanisms.optimal import Optimal
     from symveil.mechanisms.permute_and_flip import PermuteAndFlip
     from symveil.mechanisms.selection import choose_mechanism, select_mechanism
     from symveil.mechanisms.staircase import Staircase
@@ -93,6 +94,7 @@ __all__ = [
     "MarkovChain",
     "MechanismChoice",
     "Online",
+    "Optimal",
     "PermuteAndFlip",
     "PrivateCounts",
     "RunLanguage",

@@ -42,6 +42,7 @@ NAMES = {
     "MarkovChain",
     "MechanismChoice",
     "Online",
+    "Optimal",
     "PermuteAndFlip",
     "RunLanguage",
     "Staircase",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,8 @@ class Mechanism(ABC):
     private: ClassVar[bool] = True
     """Whether its loss is at most ε; what is kept only to reproduce a paper may lose more."""
     zero_epsilon_allowed: ClassVar[bool] = False
+    carries_law: ClassVar[bool] = False
+    """Whether its law is found by a solver, whose answers differ from machine to machine: then it is written down."""
     chosen_because: str | None = None
     """Why "auto" took it, over the public model; None where it was asked for by name or there was no choice."""
 
@@ -92,6 +94,22 @@ class Mechanism(ABC):
         """The mechanism on this language with the parameters of a choice that it takes."""
         taken = {name: getattr(choice, name) for name in cls.takes}
         return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, **taken)
+
+    @classmethod
+    def from_law(cls, language: Language, choice: MechanismChoice, document: Mapping[str, Any]) -> Self:
+        """The same with the law that a row of a manifest tells, for mechanisms that carry theirs.
+
+        Parameters
+        ----------
+        language
+            The words, of one length.
+        choice
+            The parameters.
+        document
+            A row of the manifest's `law`.
+        """
+        del document
+        return cls.from_choice(language, choice)
 
     # --- what a subclass says ------------------------------------------------------------------
 
@@ -167,6 +185,26 @@ class Mechanism(ABC):
     def parameters_document(self) -> dict[str, object]:
         """What the mechanism was given or has chosen besides ε and the adjacency, as JSON; all of it public."""
         return {}
+
+    @property
+    def may_solve(self) -> bool:
+        """Whether a law has to be found by a solver, of this mechanism or of one that it is made of."""
+        return self.carries_law
+
+    def law_document(self) -> dict[str, object]:
+        """What has to be written down beside the parameters, so that anybody gets the same law; nothing for most."""
+        return {}
+
+    def with_laws(self, rows: Iterable[Mapping[str, Any]]) -> Mechanism:
+        """The same mechanism with the laws that a manifest tells, where they would have to be solved again.
+
+        Parameters
+        ----------
+        rows
+            The rows of the manifest's `law`.
+        """
+        del rows
+        return self
 
     @property
     def notes(self) -> tuple[str, ...]:

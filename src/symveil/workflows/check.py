@@ -193,7 +193,7 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
             same = choice.costs.digest == document["digests"].get("costs")
             note = "they are what their SHA-256 says" if same else "their SHA-256 is another one"
             checks.append(Check("costs", same, note))
-        return Release.of(choice, alphabet=document["alphabet"], model=loaded)
+        return Release.of(choice, alphabet=document["alphabet"], model=loaded, laws=document.get("law", ()))
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None

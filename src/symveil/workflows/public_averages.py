@@ -10,6 +10,7 @@ import numpy as np
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.optimal import MOST_WORDS
 from symveil.models.word import Codes, decode
 from symveil.numerics.integers import decimal
 from symveil.numerics.progress import Progress
@@ -86,7 +87,7 @@ def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None
     if mechanism.length is None or mechanism.metric != "hamming":
         raise ParameterError("language", expected="words of one public length", found=repr(mechanism.language))
     errors = _errors(mechanism, progress)
-    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_ALL_WORDS)
+    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_written_out(mechanism))
     shares = _shares(mechanism) if whole and len(errors) > 1 else np.full(len(errors), 1 / len(errors))
     spread = 0.0 if whole else float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
     return PublicAverages(
@@ -135,16 +136,21 @@ def _prior(mechanism: Mechanism) -> str:
     return str(getattr(mechanism, "prior", "uniform"))
 
 
+def _written_out(mechanism: Mechanism) -> int:
+    """Up to how many words all of them are looked at: a law that is written down has them all."""
+    return MOST_WORDS if mechanism.carries_law else _ALL_WORDS
+
+
 def _errors(mechanism: Mechanism, progress: Progress | None) -> list[float]:
     """The expected error of all words, or of a sample from the prior by public bits; one where all have the same."""
     language = mechanism.language.runs
     if language is None:
         return [mechanism.distances().expected_error]
-    if language.has_at_most(_ALL_WORDS):
-        rows = language.enumerate_codes(at_most=_ALL_WORDS)
+    if language.has_at_most(_written_out(mechanism)):
+        rows = language.enumerate_codes(at_most=_written_out(mechanism))
     else:
         rows = _drawn(language, _prior(mechanism))
-    if mechanism.weighting is not None:
+    if mechanism.carries_law or mechanism.weighting is not None:
         symbols, _ = mechanism.expected_errors(rows)  # all at once, without the law of the distance
         return [float(error) for error in symbols]
     errors = []
@@ -165,4 +171,6 @@ def _drawn(language: RunLanguage, kind: str) -> Codes:
 def _shares(mechanism: Mechanism) -> np.ndarray:
     language = mechanism.language.runs
     assert language is not None  # noqa: S101 - others have one law for all words
-    return Prior(language, _prior(mechanism)).word_probabilities(language.enumerate_codes(at_most=_ALL_WORDS))
+    return Prior(language, _prior(mechanism)).word_probabilities(
+        language.enumerate_codes(at_most=_written_out(mechanism))
+    )

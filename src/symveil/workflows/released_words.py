@@ -78,7 +78,9 @@ class ReleasedWords:
             loaded = load_word_model(place)
             if model_digest(loaded) != self.told["digests"]["model"]:
                 raise FileError(str(place), expected="the model that the manifest tells", found="another one")
-        release = Release.of(choice_of(self.told), alphabet=self.told["alphabet"], model=loaded)
+        release = Release.of(
+            choice_of(self.told), alphabet=self.told["alphabet"], model=loaded, laws=self.told.get("law", ())
+        )
         if alphabet_digest(release.alphabet) != self.told["digests"]["alphabet"]:
             raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
         return release

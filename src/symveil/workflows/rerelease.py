@@ -18,6 +18,7 @@ from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
+from symveil.mechanisms.optimal import Optimal
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.registry import BY_NAME
 from symveil.mechanisms.run_release import release_runs
@@ -89,10 +90,10 @@ class Rerelease:
             ]
         found: list[dict[str, Any]] = rows
         for row in found:
-            if row["mechanism"] == PermuteAndFlip.name and self._release.model is not None:
+            if row["mechanism"] in (PermuteAndFlip.name, Optimal.name) and self._release.model is not None:
                 raise InputError(
                     "estimate: expected a mechanism that can be undone on a model (exponential, staircase, online), "
-                    "found permute-and-flip, whose iterates need not come closer to the truth"
+                    f"found {row['mechanism']}, whose iterates need not come closer to the truth"
                 )
         return found
 
