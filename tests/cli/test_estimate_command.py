@@ -66,7 +66,7 @@ def test_a_document_and_files(private) -> None:
         (["--out", "t.xlsx"], "out: expected a file name ending in"),
         (["--plot", "t.png"], "plot: expected a file name ending in"),
         (["--manifest", "none.json"], "none.json"),
-        (["--cluster", "who"], "one column 'who'"),
+        (["--cluster", "who"], "one column 'who' (--cluster), found none in 2 columns"),
         (["--places", "places.csv"], "places: expected --plot with it"),
         (
             ["--places", "places.csv", "--plot", "t.svg"],
@@ -116,9 +116,9 @@ def test_a_released_log_is_refused_as_what_it_is(tmp_path, monkeypatch) -> None:
 def test_flows_on_a_map(private) -> None:
     Path("places.csv").write_text("symbol,x,y\na,0,0\nb,1,2\nc,3,1\n")
     for statistic, found in (
-        ("od", "od: estimated"),
-        ("transitions", "transitions: estimated"),
-        ("visits", "visits: est"),
+        ("od", "od: estimates, consistent"),
+        ("transitions", "transitions: estimates, consistent"),
+        ("visits", "visits: estimates"),
     ):
         asked = ("estimate", "private.csv", "--statistic", statistic, "--places", "places.csv", "--plot", "map.svg")
         assert symveil(*asked).status == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from fractions import Fraction
 from pathlib import Path
 
 import jsonschema
@@ -348,3 +349,13 @@ def test_truncated_levenshtein_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(sv.SymveilError, match="found truncated-levenshtein, whose noise cannot be undone"):
         sv.estimate(out, "visits")
+    manifest = manifest_path(out)
+    told = json.loads(manifest.read_text())
+    jsonschema.validate(told, SCHEMA)
+    (row,) = told["law"]
+    assert isinstance(row["rate"], str)
+    for rate, holds in ((float(Fraction(row["rate"])), True), (float(Fraction(row["rate"])) + 1e-9, False)):
+        row["rate"] = rate  # a number, as it was written first
+        manifest.write_text(json.dumps(told))
+        jsonschema.validate(told, SCHEMA)
+        assert sv.check_manifest(manifest).holds is holds

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +28,7 @@ from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import AnyModel
-from symveil.numerics.rationals import at_least, spelled
+from symveil.numerics.rationals import at_least, exact, spelled
 from symveil.privacy.parameters import read_epsilon
 from symveil.workflows.enforce_log import log_policy
 from symveil.workflows.opacity import load_system
@@ -254,6 +255,8 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
         del promise["protection"]  # it is that of a middle length
     if document["format"] == FORMAT_WITHOUT_LAW:
         del promise["law"]
+    elif isinstance(document["law"], list):
+        promise["law"] = [_as_once_written(row, of) for row, of in zip_longest(promise["law"], document["law"])]
     for key, value in promise.items():
         # as text, and not as Python compares them: 1 is not true
         if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
@@ -263,6 +266,13 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
     if not all(each.guarantee.within(epsilon) for each in release.mechanism.classes(known)):
         return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
     return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")
+
+
+def _as_once_written(row: Any, written: Any) -> Any:
+    """A row of the law, with its rate as a number where the manifest has one, as truncated-levenshtein once did."""
+    if isinstance(row, dict) and isinstance(written, dict) and isinstance(written.get("rate"), float):
+        return {**row, "rate": float(exact(row["rate"], name="rate"))} if "rate" in row else row
+    return row
 
 
 def _quickly_worked_out(release: Release, lengths: list[int]) -> bool:

@@ -238,7 +238,9 @@ def _pattern_sizes(patterns: tuple[int, int]) -> range:
     whole = isinstance(patterns, tuple) and len(patterns) == 2 and all(type(size) is int for size in patterns)
     if not whole or not 2 <= patterns[0] <= patterns[1] <= _MOST_PATTERN:
         raise ParameterError(
-            "patterns", expected=f"two numbers of symbols from 2 to {_MOST_PATTERN}, the smaller first", found=patterns
+            "patterns",
+            expected=f"two numbers of symbols from 2 to {_MOST_PATTERN}, the smaller first, such as 2..5",
+            found="..".join(map(str, patterns)) if whole else repr(patterns),
         )
     return range(patterns[0], patterns[1] + 1)
 

@@ -103,7 +103,7 @@ class ReleasedWords:
     def _clusters(self) -> dict[str, int]:
         """The clusters in the order in which they come."""
         found: dict[str, int] = {}
-        for file in open_released(self.place, self.told, person=self.cluster):
+        for file in open_released(self.place, self.told, cluster=self.cluster):
             for batch in file.records():
                 for name in pc.unique(file.persons(batch)).to_pylist():
                     found.setdefault(name, len(found))
@@ -113,7 +113,7 @@ class ReleasedWords:
         """The words, each in one of so many random groups."""
         owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
         seen = 0
-        for file in open_released(self.place, self.told, person=self.cluster):
+        for file in open_released(self.place, self.told, cluster=self.cluster):
             for batch in file.records():
                 codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
                 if len(codes) and codes.min() < 0:
