@@ -1,0 +1,81 @@
+"""The law of words against all words written out."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symveil.central.support import Support
+from symveil.central.word_law import FEATURES, Parameters, Trellis, no_parameters
+from symveil.errors import ModelError
+
+
+@st.composite
+def laws(draw) -> tuple[Support, Parameters]:
+    symbols = draw(st.integers(1, 4))
+    pairs = list(itertools.product(range(symbols), repeat=2))
+    moves = sorted(draw(st.sets(st.sampled_from(pairs), min_size=1)))
+    zones = draw(st.integers(1, symbols))
+    zone = draw(st.lists(st.integers(0, zones - 1), min_size=symbols, max_size=symbols))
+    zone[draw(st.integers(0, symbols - 1))] = zones - 1
+    longest = draw(st.integers(1, 4))
+    shortest = draw(st.integers(1, longest))
+    support = Support(
+        symbols=symbols,
+        source=np.array([pair[0] for pair in moves]),
+        target=np.array([pair[1] for pair in moves]),
+        zone=np.array(zone),
+        shortest=shortest,
+        longest=longest,
+    )
+    numbers = st.floats(-3, 3)
+    sizes = {name: len(values) for name, values in no_parameters(support).items()}
+    return support, {
+        name: np.array(draw(st.lists(numbers, min_size=size, max_size=size))) for name, size in sizes.items()
+    }
+
+
+def written_out(support: Support, parameters: Parameters):
+    """Every word with its weight, by the definition."""
+    number = {(int(a), int(b)): index for index, (a, b) in enumerate(zip(support.source, support.target, strict=True))}
+    for length in range(support.shortest, support.longest + 1):
+        for word in itertools.product(range(support.symbols), repeat=length):
+            steps = [number.get(pair) for pair in itertools.pairwise(word)]
+            if None in steps:
+                continue
+            zones = support.zone[word[0]] * support.zones + support.zone[word[-1]]
+            log = sum(np.log(support.base[step]) + parameters["moves"][step] for step in steps)
+            log += parameters["starts"][word[0]] + parameters["ends"][word[-1]] + parameters["od"][zones]
+            yield word, steps, zones, np.exp(log + parameters["lengths"][length - support.shortest])
+
+
+@given(laws())
+@settings(max_examples=80)
+def test_everything_expected(law) -> None:
+    support, parameters = law
+    words = list(written_out(support, parameters))
+    if not words:
+        with pytest.raises(ModelError, match="a word of the public lengths"):
+            Trellis.of(support, parameters)
+        return
+    total = sum(weight for *_, weight in words)
+    means = no_parameters(support)
+    shared = np.zeros(len(support.source))
+    for word, steps, zones, weight in words:
+        chance = weight / total
+        means["starts"][word[0]] += chance
+        means["ends"][word[-1]] += chance
+        means["od"][zones] += chance
+        means["lengths"][len(word) - support.shortest] += chance
+        for step in steps:
+            means["moves"][step] += chance
+            shared[step] += chance / len(steps)
+    found = Trellis.of(support, parameters).expected()
+    assert found.log_total == pytest.approx(np.log(total), abs=1e-9)
+    for name in FEATURES:
+        assert found.means[name] == pytest.approx(means[name], abs=1e-9)
+    assert found.shared_moves == pytest.approx(shared, abs=1e-9)
