@@ -128,7 +128,9 @@ def progress_bar(label: str) -> Iterator[Progress]:
     try:
         yield tell
     finally:
-        if last:
+        if last and bar.length is None:
+            click.echo("\r\033[K\033[?25h", nl=False, err=True)  # a count that was on its way says nothing any more
+        elif last:
             bar.render_finish()  # whatever is said next starts on a line of its own
 
 

@@ -18,7 +18,7 @@ from symveil.numerics.rationals import at_least, shown_at_most
 from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
 from symveil.privacy.lower_bounds.prior import Prior
 from symveil.privacy.protection import Protection, protection
-from symveil.randomness import NotPrivateSeededBits
+from symveil.privacy.public_words import public_words
 
 NO_BOUND = "no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)"
 
@@ -26,7 +26,6 @@ NO_BOUND = "no lower bound: the model is too large for a quick one (sv.lower_bou
 _ALL_WORDS = 64
 _MOST_WORDS, _FEWEST_WORDS = 200, 20
 _MOST_STEPS = 2_000_000
-_SEED = 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +172,7 @@ def _errors(mechanism: Mechanism, progress: Progress | None) -> tuple[list[float
 def _drawn(language: RunLanguage, kind: str) -> Codes:
     steps = max(language.length * language.graph.edge_count, 1)
     count = int(min(_MOST_WORDS, max(_FEWEST_WORDS, _MOST_STEPS // steps)))
-    _, edges = Prior(language, kind).draw(count, NotPrivateSeededBits(_SEED))
-    return language.graph.symbol[edges]
+    return public_words(language, count, prior=kind)
 
 
 def _shares(mechanism: Mechanism) -> np.ndarray:
