@@ -157,6 +157,11 @@ class CostWeighted(DistanceWeighted):
         return f"{beyond}: a symbol counts what it costs, up to {float(largest):g}"
 
     @property
+    def tells_apart(self) -> bool:
+        """Whether no cap bounds what a symbol costs: some words never become what others become."""
+        return self.plain_cost is not None and self.plain_cost.largest is None
+
+    @property
     def weighting_name(self) -> str:
         """Cost and prior in a few words."""
         name = self.plain_cost.name if self.plain_cost is not None else "hamming"

@@ -217,6 +217,11 @@ class Mechanism(ABC):
         return None
 
     @property
+    def tells_apart(self) -> bool:
+        """Whether some words that are not adjacent can be told apart, however small ε is."""
+        return False
+
+    @property
     def tells_nothing(self) -> bool:
         """Whether what is released carries no information about the word."""
         return False

@@ -26,7 +26,7 @@ from symveil.mechanisms.online import Online
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Codes
-from symveil.privacy.public_words import uniform_words
+from symveil.privacy.public_words import public_words
 
 _MOST_CERTIFIED = 200  # words: so few are written out, and every pair of them is compared at once
 _MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance is looked at
@@ -63,7 +63,7 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage) -> Mech
     others = [] if _is_settled(choice, language) else list(_others(choice, language))
     if not others:
         return plain if plain is not None else Exponential.from_choice(language, choice)
-    words = uniform_words(language, _word_count(language))
+    words = public_words(language, _word_count(language))
     best = None if plain is None else _Candidate(plain, _expected(plain, words, choice))
     compared = [] if best is None else [(best.mechanism.described, best.error)]
     for mechanism in others:

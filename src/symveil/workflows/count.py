@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import read_epsilon, require_spellable
 from symveil.randomness import RecordKey, new_release_key
-from symveil.workflows.parameters import check_names, described, shows_fields
+from symveil.workflows.parameters import ColumnParameters, check_names, described, shows_fields
 
 _ANY_LENGTH = 1 << 40
 """Longer than any sequence: words of every length count."""
@@ -76,16 +76,9 @@ class CountOptions:
             raise ParameterError("max_length", expected="a whole number, 1 or more", found=self.max_length)
 
 
-class CountParameters(TypedDict, total=False):
+class CountParameters(ColumnParameters, total=False):
     """The fields of `ColumnOptions` and `CountOptions`, as they are given by name."""
 
-    sequence: str | None
-    separator: str | None
-    identifier: str | None
-    case: str | None
-    order: str | None
-    symbol: str | None
-    person: str | None
     bound: Bound
     zones: str | Path | None
     places: str | Path | None

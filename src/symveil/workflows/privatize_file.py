@@ -26,6 +26,7 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.progress import Progress, accepted, silent
 from symveil.numerics.rationals import spelled
+from symveil.workflows.doubts import given_up_notes
 from symveil.workflows.parameters import (
     FileParameters,
     RunOptions,
@@ -178,7 +179,7 @@ def release_file(
         manifest_file=finished.manifest_file,
         manifest=finished.manifest,
         already_done=finished.already_done,
-        notes=(*notes, *release.mechanism.notes),
+        notes=(*notes, *release.mechanism.notes, *given_up_notes(release.mechanism)),
         true_error=None if finished.written is None else finished.written.true_error,
     )
 
