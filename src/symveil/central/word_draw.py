@@ -1,0 +1,76 @@
+"""Words drawn from a learned law: every one is legal, and drawing more of them tells nothing more.
+
+The chance of each step, given the position, the symbol and the zone of the first symbol, follows from the backward sums. It
+is rounded to a multiple of 2⁻⁵³ that is 0 where it was 0; from the rounded chances draws are exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse
+
+from symveil.central.word_law import Floats, Trellis
+from symveil.estimation.batches import Indices
+from symveil.models.word import Codes, Lengths
+from symveil.randomness import BitSource
+
+_BITS = 53
+_END = -1
+
+
+def draw_words(trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Lengths]:
+    """So many words, one after the other, with their lengths.
+
+    Parameters
+    ----------
+    trellis
+        The sums of the law.
+    count
+        How many words.
+    bits
+        Where random bits come from.
+    """
+    support = trellis.support
+    backward = [sums[:, : support.zones] for sums in trellis.backward()]
+    order = np.lexsort((support.target, support.source))
+    source, target, weight = support.source[order], support.target[order], trellis.moves[order]
+    first = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=support.symbols))])
+    widest = int(np.diff(first).max(initial=0))
+    starts = (trellis.forward[0] * backward[0]).sum(axis=1)
+    here = _chosen(np.broadcast_to(starts, (count, support.symbols)), bits)
+    zone = support.zone[here]
+    drawn = np.full((count, support.longest), _END, dtype=np.int32)
+    drawn[:, 0] = here
+    going = np.arange(count)
+    for position in range(support.longest - 1):
+        now, own = drawn[going, position], zone[going]
+        stop = trellis.end[now, own] * trellis.weight[position] * np.exp(trellis.scale[position] - trellis.log_total)
+        edge = first[now][:, None] + np.arange(widest)
+        there = edge < first[now + 1][:, None]
+        edge = np.where(there, edge, 0)
+        factor = np.exp(trellis.scale[position] - trellis.scale[position + 1])
+        onward = np.where(there, weight[edge] * backward[position + 1][target[edge], own[:, None]] * factor, 0.0)
+        picked = _chosen(np.concatenate([stop[:, None], onward], axis=1), bits)
+        goes = picked > 0
+        drawn[going[goes], position + 1] = target[edge[goes, picked[goes] - 1]]
+        going = going[goes]
+        if not len(going):
+            break
+    lengths = (drawn != _END).sum(axis=1)
+    return drawn[drawn != _END], lengths
+
+
+def _chosen(weights: Floats, bits: BitSource) -> Indices:
+    """One column of each row, with chances in proportion to its weights; never one without weight.
+
+    >>> from symveil.randomness import NotPrivateSeededBits
+    >>> _chosen(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), NotPrivateSeededBits(1)).tolist()
+    [1, 0]
+    """
+    sums = np.cumsum(weights, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ends = np.floor(sums / sums[:, -1:] * 2.0**_BITS).astype(np.uint64)
+    last = weights.shape[1] - 1 - np.argmax(weights[:, ::-1] > 0, axis=1)
+    ends[np.arange(weights.shape[1]) >= last[:, None]] = np.uint64(1 << _BITS)
+    drawn = bits.words(len(weights)) >> np.uint64(64 - _BITS)
+    return np.asarray((drawn[:, None] >= ends).sum(axis=1), dtype=np.int64)
