@@ -11,6 +11,7 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.estimation.batches import Batch, Indices, windows
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.languages.graph import WordGraph
+from symveil.models.word import Lengths
 
 STATISTICS = ("visits", "first", "last", "transitions", "od", "ngrams:K", "lengths", "directly-follows")
 """What can be counted centrally, as it is typed."""
@@ -32,8 +33,8 @@ class Cells:
         The cells as numbers, increasing, where not all of them can occur: a model's moves. None: all.
     zones
         The zone of each symbol, where origins and destinations are counted by zone.
-    longest
-        The longest word that counts. Longer ones add nothing.
+    longest, shortest
+        The longest and the shortest word that counts. Others add nothing.
     """
 
     statistic: Statistic
@@ -41,20 +42,23 @@ class Cells:
     listed: Indices | None = field(default=None, repr=False)
     zones: Indices | None = field(default=None, repr=False)
     longest: int
+    shortest: int = 0
 
     def __len__(self) -> int:
         if self.listed is not None:
             return len(self.listed)
-        return self.longest + 1 if self.statistic.kind == "lengths" else self.symbols**self.statistic.order
+        if self.statistic.kind == "lengths":
+            return self.longest - self.shortest + 1
+        return int(self.symbols**self.statistic.order)
 
     def of(self, batch: Batch) -> tuple[Indices, Indices]:
         """For everything in a batch that counts: its cell, and which word it is in. Over-long words do not count."""
         if self.statistic.kind == "lengths":
-            words = np.flatnonzero(batch.lengths <= self.longest)
-            return batch.lengths[words].astype(np.int64), words
+            words = np.flatnonzero(self._counts(batch.lengths))
+            return batch.lengths[words].astype(np.int64) - self.shortest, words
         found = windows(self.statistic, batch)
         cells, words = self._numbers(found.symbols), found.word
-        counted = batch.lengths[words] <= self.longest
+        counted = self._counts(batch.lengths)[words]
         if self.listed is not None:
             at = np.searchsorted(self.listed, cells)
             counted &= self.listed[np.minimum(at, len(self.listed) - 1)] == cells if len(self.listed) else False
@@ -65,12 +69,15 @@ class Cells:
         """The symbols (or zones) of each cell, a column for each; the lengths where lengths are counted."""
         cells = np.arange(len(self)) if self.listed is None else self.listed
         if self.statistic.kind == "lengths":
-            return cells[:, None]
+            return cells[:, None] + self.shortest
         columns = []
         for _ in range(self.statistic.order):
             cells, code = np.divmod(cells, self.symbols)
             columns.append(code)
         return np.stack(columns[::-1], axis=1)
+
+    def _counts(self, lengths: Lengths) -> NDArray[np.bool_]:
+        return np.asarray((lengths >= self.shortest) & (lengths <= self.longest))
 
     def _numbers(self, columns: tuple[NDArray[np.int32], ...]) -> Indices:
         total = np.zeros(len(columns[0]), dtype=np.int64)

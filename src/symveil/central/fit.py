@@ -126,7 +126,7 @@ def _minimised(
 
     def cells(steps: Floats) -> Floats:
         moved = unit * steps
-        return centre + moved[: len(y)] + spread @ moved[len(y) :]
+        return np.asarray(centre + moved[: len(y)] + spread @ moved[len(y) :])
 
     def objective(steps: Floats) -> tuple[float, Floats]:
         values, moved = cells(steps), unit * steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ class Support:
     symbols
         How many symbols there are.
     source, target
-        The moves, from symbol to symbol.
+        The moves, from symbol to symbol, in order.
     zone
         The zone of each symbol.
     shortest, longest
@@ -64,14 +64,13 @@ class Support:
         return 1.0 / np.bincount(self.source, minlength=self.symbols)[self.source]
 
     def cells(self) -> dict[str, Cells]:
-        """The tables that a law is fitted to, by the names of its features."""
-        listed = np.sort(self.source * self.symbols + self.target)
-        pairs = cells_of("ngrams:2", symbols=self.symbols, longest=self.longest)
-        asked = {
+        """The tables that a law is fitted to, by its features; words outside the lengths do not count."""
+        moves = cells_of("ngrams:2", symbols=self.symbols, longest=self.longest)
+        every = {
+            "moves": replace(moves, listed=self.source * self.symbols + self.target),
             "starts": cells_of("first", symbols=self.symbols, longest=self.longest),
             "ends": cells_of("last", symbols=self.symbols, longest=self.longest),
             "od": cells_of("od", symbols=self.symbols, longest=self.longest, zones=self.zone),
             "lengths": cells_of("lengths", symbols=self.symbols, longest=self.longest),
         }
-        moves = Cells(statistic=pairs.statistic, symbols=self.symbols, listed=listed, longest=self.longest)
-        return {"moves": moves, **asked}
+        return {name: replace(cells, shortest=self.shortest) for name, cells in every.items()}

@@ -1,13 +1,13 @@
 """Words drawn from a learned law: every one is legal, and drawing more of them tells nothing more.
 
-The chance of each step, given the position, the symbol and the zone of the first symbol, follows from the backward sums. It
-is rounded to a multiple of 2⁻⁵³ that is 0 where it was 0; from the rounded chances draws are exact.
+The chance of each step, given the position, the symbol and the zone of the first symbol, follows from the backward
+sums. It is rounded to a multiple of 2⁻⁵³ that is 0 where it was 0; from the rounded chances draws are exact.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse
+from numpy.typing import NDArray
 
 from symveil.central.word_law import Floats, Trellis
 from symveil.estimation.batches import Indices
@@ -37,7 +37,7 @@ def draw_words(trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Le
     first = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=support.symbols))])
     widest = int(np.diff(first).max(initial=0))
     starts = (trellis.forward[0] * backward[0]).sum(axis=1)
-    here = _chosen(np.broadcast_to(starts, (count, support.symbols)), bits)
+    here = np.searchsorted(_ends(starts[None, :])[0], _uniform(count, bits), side="right")
     zone = support.zone[here]
     drawn = np.full((count, support.longest), _END, dtype=np.int32)
     drawn[:, 0] = here
@@ -67,10 +67,18 @@ def _chosen(weights: Floats, bits: BitSource) -> Indices:
     >>> _chosen(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), NotPrivateSeededBits(1)).tolist()
     [1, 0]
     """
+    return np.asarray((_uniform(len(weights), bits)[:, None] >= _ends(weights)).sum(axis=1), dtype=np.int64)
+
+
+def _ends(weights: Floats) -> NDArray[np.uint64]:
+    """Where the share of each column ends, of 2⁵³; that of the last column with weight, and all after it, at 2⁵³."""
     sums = np.cumsum(weights, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         ends = np.floor(sums / sums[:, -1:] * 2.0**_BITS).astype(np.uint64)
     last = weights.shape[1] - 1 - np.argmax(weights[:, ::-1] > 0, axis=1)
     ends[np.arange(weights.shape[1]) >= last[:, None]] = np.uint64(1 << _BITS)
-    drawn = bits.words(len(weights)) >> np.uint64(64 - _BITS)
-    return np.asarray((drawn[:, None] >= ends).sum(axis=1), dtype=np.int64)
+    return np.asarray(ends)
+
+
+def _uniform(count: int, bits: BitSource) -> NDArray[np.uint64]:
+    return np.asarray(bits.words(count) >> np.uint64(64 - _BITS))

@@ -1,0 +1,120 @@
+"""A law of words learned with one ε per person: five tables with noise, and the fit to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from symveil.central.contributions import GRID, PersonCounts, Read, contributed
+from symveil.central.fit import Classes, NoisyTable, fitted
+from symveil.central.noise import Neighbours, Query
+from symveil.central.support import Support
+from symveil.central.word_draw import draw_words
+from symveil.central.word_law import FEATURES, Parameters, Trellis
+from symveil.models.markov_chain import MarkovChain
+from symveil.models.word import Codes, Lengths
+from symveil.randomness import BitSource, RecordKey
+
+SHARES = {
+    "moves": Fraction(50, 100),
+    "od": Fraction(30, 100),
+    "starts": Fraction(8, 100),
+    "ends": Fraction(8, 100),
+    "lengths": Fraction(4, 100),
+}
+"""What each table gets of ε."""
+_FINEST = 1 << 40
+"""Of the probabilities of the chain: each move that the support has keeps at least one such part."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LearnedLaw:
+    """A law of words on a public support.
+
+    Parameters
+    ----------
+    support
+        The moves, the zones and the lengths.
+    parameters
+        What was learned of each of them.
+    symbols
+        The names of the symbols.
+    zone_names
+        The names of the zones.
+    """
+
+    support: Support
+    parameters: Parameters = field(repr=False)
+    symbols: tuple[str, ...] = field(repr=False)
+    zone_names: tuple[str, ...] = field(repr=False)
+
+    def chain(self) -> MarkovChain:
+        """The Markov chain with the same moves: each from a symbol as often as the law has it."""
+        means = Trellis.of(self.support, self.parameters).expected().means["moves"]
+        whole = np.maximum(np.round(means * _FINEST), 1.0)
+        totals = np.zeros(self.support.symbols)
+        np.add.at(totals, self.support.source, whole)
+        rows = zip(self.support.source.tolist(), self.support.target.tolist(), whole.tolist(), strict=True)
+        return MarkovChain.from_transitions(
+            [(self.symbols[a], self.symbols[b], Fraction(int(part), int(totals[a]))) for a, b, part in rows],
+            states=self.symbols,
+        )
+
+    def draw(self, count: int, bits: BitSource) -> tuple[Codes, Lengths]:
+        """So many words, one after the other, with their lengths."""
+        return draw_words(Trellis.of(self.support, self.parameters), count, bits)
+
+
+def learn_law(
+    support: Support,
+    read: Read,
+    persons: int,
+    *,
+    symbols: Sequence[str],
+    zone_names: Sequence[str],
+    classes: Classes,
+    epsilon: Fraction,
+    neighbours: Neighbours,
+    keys: RecordKey,
+) -> tuple[LearnedLaw, tuple[Query, ...]]:
+    """A law learned from all words, and the queries that it cost.
+
+    Each person adds 1 in all to each table, shared among everything of theirs: the law is that of a random word of a
+    random person.
+
+    Parameters
+    ----------
+    support
+        The moves, the zones and the lengths.
+    read
+        Reads all legal words; their groups are persons, numbered from 0.
+    persons
+        How many persons there are.
+    symbols, zone_names
+        Names, for the result.
+    classes
+        What moves and pairs of zones have in common by the public map.
+    epsilon, neighbours
+        What each person loses at most, and between which files.
+    keys
+        Where noise comes from.
+    """
+    queries = tuple(
+        Query(name=f"law of words: {name}", epsilon=epsilon * SHARES[name], bound=1, neighbours=neighbours)
+        for name in FEATURES
+    )
+    tables: dict[str, NoisyTable] = {}
+    every = support.cells()
+    for name, query in zip(FEATURES, queries, strict=True):
+        cells = every[name]
+        counted = PersonCounts.of(cells, read(), persons)
+        answers = query.answered(contributed(cells, read(), counted.weights(1)), keys)
+        values = np.array([value / GRID for value in answers])
+        tables[name] = NoisyTable(values=values, deviation=math.sqrt(2) * float(query.scale / GRID))
+    parameters = fitted(support, tables, classes)
+    law = LearnedLaw(support=support, parameters=parameters, symbols=tuple(symbols), zone_names=tuple(zone_names))
+    return law, queries
