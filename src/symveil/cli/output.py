@@ -30,8 +30,10 @@ def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, sa
     for index in range(min(len(table), top)):
         row = table.row(index)
         place = [str(row[table.leading])] if table.leading else []
-        rows.append([" → ".join(row["symbols"]), *place, *(_spelled(row[name]) for name in columns)])
-    heads = ["symbols", *([table.leading] if table.leading else []), *(name.replace("_", " ") for name in columns)]
+        names = [" → ".join(row["symbols"])] if table.codes.shape[1] else []  # lengths have no symbols
+        rows.append([*names, *place, *(_spelled(row[name]) for name in columns)])
+    named = ["symbols"] if table.codes.shape[1] else []
+    heads = [*named, *([table.leading] if table.leading else []), *(name.replace("_", " ") for name in columns)]
     print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {said}", heads, rows)
 
 
