@@ -17,7 +17,7 @@ from benchmarks.row import Benchmark, Row
 from benchmarks.shanghai import trips_and_chain
 from symveil.examples.road_network import town
 from symveil.models.word import Codes
-from symveil.privacy.public_words import uniform_words
+from symveil.privacy.public_words import public_words
 
 _LENGTH, _TRIPS, _WORDS = 20, 40, 60
 _ON_TRIPS = ((1, 1, 0.36), (1, 2, 0.18), (2, 2, 1.6), (2, 4, 0.36), (2, 8, 0.010))
@@ -41,7 +41,7 @@ def error(mechanism: sv.Exponential | sv.Staircase, codes: Codes) -> float:
 
 def best(language: sv.RunLanguage, *, epsilon: int, adjacency: int) -> sv.Exponential | sv.Staircase:
     """The candidate with the least error over uniform words of the public model."""
-    public = uniform_words(language, _WORDS)
+    public = public_words(language, _WORDS)
     return min(candidates(language, epsilon=epsilon, adjacency=adjacency), key=lambda made: error(made, public))
 
 
@@ -69,7 +69,7 @@ def on_trips(effort: Effort) -> Iterator[Row]:
 
 
 def _multiples(title: str, language: sv.RunLanguage, settings: tuple[tuple[int, int, float], ...]) -> Iterator[Row]:
-    words = uniform_words(language, _WORDS)
+    words = public_words(language, _WORDS)
     for adjacency, epsilon, bar in settings:
         made = [sv.Exponential(language, epsilon=epsilon, adjacency=adjacency)]
         made += candidates(language, epsilon=epsilon, adjacency=adjacency)  # type: ignore[arg-type]

@@ -44,8 +44,9 @@ def test_work_without_a_known_end(monkeypatch) -> None:
     with progress_bar("estimates explored") as progress:
         progress(12, None)
         progress(3456, None)
-    shown = lines(terminal)[1:]
+    *shown, erased = lines(terminal)[1:]
     assert [line.split("]")[1].strip() for line in shown] == ["12", "3,456"]
+    assert erased == "\x1b[K"
     assert not any("%" in line for line in shown)
 
 

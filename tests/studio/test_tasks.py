@@ -438,5 +438,5 @@ def test_what_the_command_line_refuses_is_refused_here_too(mechanism: str) -> No
 def test_a_budget_too_small_for_any_channel_says_so() -> None:
     values = {**ReleasePanel.defaults, **SMALL, "epsilon": "0.1", "mechanism": "edit", "calibration": "tight"}
     answer = task_of(ReleasePanel)(values, lambda *_: None)
-    assert "At this ε everything is deleted: the release says nothing" in answer.html()
+    assert "the release carries no information: everything is deleted" in answer.html()
     assert [len(word) for word in answer.document["release"]["released"]] == [0] * 10

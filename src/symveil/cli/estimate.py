@@ -73,6 +73,7 @@ def estimate_command(
     The manifest beside it tells the law of the noise, which is undone: estimates with intervals, each and all at once.
     It costs no privacy, since nothing but the private file and its manifest is read.
     """
+    from symveil.estimation.estimate import NUMBERS
     from symveil.io.estimates import SUFFIXES, write_estimate
     from symveil.io.manifest import manifest_path
     from symveil.workflows.estimate import estimate
@@ -102,8 +103,5 @@ def estimate_command(
     if as_json:
         print_json(found.document(top))
         return
-    print_named_table(found, _COLUMNS, top=_SHOWN if top is None else top, said=found.method)
+    print_named_table(found, NUMBERS, top=_SHOWN if top is None else top, said=found.method)
     print_notes(found.assumptions)
-
-
-_COLUMNS = ("released", "estimate", "standard_error", "low", "high", "low_all", "high_all", "consistent")

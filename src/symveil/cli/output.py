@@ -20,35 +20,22 @@ from symveil.numerics.progress import Progress
 
 if TYPE_CHECKING:
     from symveil.estimation.named_table import NamedTable
-    from symveil.mechanisms.mechanism import Mechanism
-    from symveil.privacy.protection import Protection
 
 
 def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, said: str) -> None:
     """The first rows of a table with names; `said` tells what kind of numbers they are."""
-    rows = []
-    for index in range(min(len(table), top)):
-        row = table.row(index)
-        place = [str(row[table.leading])] if table.leading else []
-        names = [" → ".join(row["symbols"])] if table.codes.shape[1] else []  # lengths have no symbols
-        rows.append([*names, *place, *(_spelled(row[name]) for name in columns)])
-    named = ["symbols"] if table.codes.shape[1] else []
-    heads = [*named, *([table.leading] if table.leading else []), *(name.replace("_", " ") for name in columns)]
+    heads, rows = table.as_text(columns, top=top)
     print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {said}", heads, rows)
-
-
-def _spelled(value: float | None) -> str:
-    if value is None:
-        return "not known"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
     """Say them on standard error, last, once everything has gone well: an error is the only line there."""
-    for warning in warnings:
+    warned = list(warnings)
+    for warning in warned:
         click.echo(f"symveil: warning: {warning}", err=True)
     for note in notes:
-        click.echo(f"symveil: note: {note}", err=True)
+        if note not in warned:
+            click.echo(f"symveil: note: {note}", err=True)
 
 
 def print_json(document: dict[str, object]) -> None:
@@ -78,27 +65,6 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     rendered = io.StringIO()
     Console(file=rendered, width=width, force_terminal=looking).print(table)
     click.echo(rendered.getvalue(), nl=False)
-
-
-def doubts(mechanism: Mechanism) -> list[str]:
-    """What somebody who is about to use this mechanism should be warned of."""
-    warnings = []
-    if mechanism.tells_nothing:
-        warnings.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
-    if not mechanism.guarantee.within(mechanism.epsilon):
-        warnings.append("this mechanism loses more than was asked for: it is not private")
-    return warnings
-
-
-def thin_protection(protection: Protection | None) -> list[str]:
-    """The warning that adjacency protects little, where few words can really take another's place."""
-    if protection is None or not protection.thin:
-        return []
-    near = protection.neighbours_within_adjacency
-    return [
-        f"protection is thin: on average {near:.3g} feasible words lie within the adjacency of a word, unevenly over "
-        "its positions; a larger --adjacency may hide more"
-    ]
 
 
 def require_suffix(option: str, path: Path | None, suffixes: tuple[str, ...]) -> None:
@@ -162,7 +128,9 @@ def progress_bar(label: str) -> Iterator[Progress]:
     try:
         yield tell
     finally:
-        if last:
+        if last and bar.length is None:
+            click.echo("\r\033[K\033[?25h", nl=False, err=True)  # a count that was on its way says nothing any more
+        elif last:
             bar.render_finish()  # whatever is said next starts on a line of its own
 
 

@@ -9,7 +9,7 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
-from symveil.cli.output import print_facts, print_json, print_notes, progress_bar, thin_protection
+from symveil.cli.output import print_facts, print_json, print_notes, progress_bar
 from symveil.cli.single_options import (
     choice_option,
     column_options,
@@ -66,6 +66,7 @@ def privatize_command(
     IN is CSV, JSON Lines, Parquet or XES, each also gzipped. With --ledger every person is charged before anything is
     drawn. A manifest beside the private file says what is promised; symveil check rechecks it.
     """
+    from symveil.workflows.doubts import thin_protection
     from symveil.workflows.privatize_file import privatize_file
 
     if mechanism.not_private:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -69,6 +69,25 @@ class NamedTable:
         place = {} if self.leading is None or self.places is None else {self.leading: int(self.places[index])}
         names = [self.symbols[code] for code in self.codes[index].tolist()]
         return {"symbols": names, **place, **{name: _number(values[index]) for name, values in self.numbers.items()}}
+
+    def as_text(self, columns: Sequence[str], *, top: int) -> tuple[list[str], list[list[str]]]:
+        """The heads and the first rows of a table for people.
+
+        Parameters
+        ----------
+        columns
+            Which numbers.
+        top
+            How many rows, from the largest on.
+        """
+        place = [] if self.leading is None else [self.leading]
+        named = ["symbols"] if self.codes.shape[1] else []  # lengths have no symbols
+        rows = []
+        for index in range(min(len(self), top)):
+            row = self.row(index)
+            own = [str(row[name]) for name in place] + [_spelled(row[name]) for name in columns]
+            rows.append([" → ".join(row["symbols"]), *own] if named else own)
+        return [*named, *place, *(name.replace("_", " ") for name in columns)], rows
 
     def document(self, top: int | None = None) -> dict[str, Any]:
         """The JSON form.
@@ -176,3 +195,9 @@ class NamedTable:
 def _number(value: float) -> float | None:
     """A number as JSON has it: none where an interval could not be given."""
     return None if np.isnan(value) else float(value)
+
+
+def _spelled(value: float | None) -> str:
+    if value is None:
+        return "not known"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -110,6 +110,17 @@ class ByLength(Mechanism):
         """What should be said about the parameters, the same for all lengths."""
         return self._notes
 
+    @property
+    def given_up(self) -> str | None:
+        """What is given up for the longest of the words that were looked at so far."""
+        said = {length: each.given_up for length, each in self._made.kept() if each is not None and each.given_up}
+        return said[max(said)] if said else None
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether that is so for some length that was looked at."""
+        return any(each.tells_apart for _, each in self._made.kept() if each is not None)
+
     def _of(self, length: int) -> Mechanism:
         mechanism = self.of_length(length)
         if mechanism is None:

@@ -16,7 +16,6 @@ from symveil.errors import ParameterError, WordError
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.language import FAR, Language, Metric
 from symveil.languages.run_product import AutomatonSize, product_size
-from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word, decode, split_words
 from symveil.numerics.once import computed_once
@@ -30,6 +29,7 @@ from symveil.randomness import BitSource, system_bits
 
 if TYPE_CHECKING:
     from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
+    from symveil.privacy.calibration.calibrate import Weighting
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +217,35 @@ class Mechanism(ABC):
         return None
 
     @property
+    def tells_apart(self) -> bool:
+        """Whether some words that are not adjacent can be told apart, however small ε is."""
+        return False
+
+    @property
     def tells_nothing(self) -> bool:
         """Whether what is released carries no information about the word."""
         return False
+
+    @property
+    def described(self) -> str:
+        """Its name, with what else tells it from others of that name."""
+        return self.name
+
+    @property
+    def weighting(self) -> Weighting | None:
+        """Everything about its weights but their rate, where they are made by passes over a model; None elsewhere."""
+        return None
+
+    def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each word the expected number of wrong symbols, and what they cost together.
+
+        Parameters
+        ----------
+        words
+            Rows of codes, words of the language.
+        """
+        errors = np.array([self._law(word).expected_error for word in words])
+        return errors, errors
 
     def symbol_rate(self) -> Fraction | None:
         """η where every symbol of every word is drawn by itself, and one symbol is what is hidden; None elsewhere."""
@@ -351,8 +377,9 @@ class Mechanism(ABC):
 
     def automaton_size(self, word: Word) -> AutomatonSize:
         """States and edges of the automaton around a word, on a model of its product with it."""
-        if isinstance(self.language, RunLanguage):
-            return product_size(self.language, self.language.encode(word))
+        runs = self.language.runs
+        if runs is not None:
+            return product_size(runs, runs.encode(word))
         automaton = hamming_automaton(word, alphabet=self.alphabet)
         return AutomatonSize(automaton.state_count, automaton.edge_count)
 

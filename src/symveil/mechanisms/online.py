@@ -74,15 +74,16 @@ class Online(Mechanism):
         adjacency: Adjacency = 1,
         steering: bool = True,
     ) -> None:
-        if not isinstance(language, RunLanguage):
+        runs = language.runs
+        if runs is None:
             raise ParameterError(
                 "language", expected="runs(model, length); on words(…) exponential is online already", found="words(…)"
             )
         super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration="tight")
-        self._runs = language
+        self._runs = runs
         self._whole_words = adjacency == "all"
         # steps to a symbol are steps to a state only where symbols are states
-        self.steering: Final = steering and language.graph.state_is_symbol
+        self.steering: Final = steering and runs.graph.state_is_symbol
 
     @property
     def public_start(self) -> bool:

@@ -317,9 +317,14 @@ class Optimal(Mechanism):
         return (f"costs: {note}",) if note else ()
 
     @property
+    def tells_apart(self) -> bool:
+        """Whether no steps between adjacent words lead from some word to another."""
+        return not all((each.hops >= 0).all() for each in self.programmes)
+
+    @property
     def given_up(self) -> str | None:
         """Nothing beyond what any two adjacent steps promise; less where no steps lead from word to word."""
-        if all((each.hops >= 0).all() for each in self.programmes):
+        if not self.tells_apart:
             return None
         return "words that no steps between adjacent words connect can be told apart almost with certainty"
 

@@ -75,6 +75,13 @@ class Answer:
     marks: tuple[tuple[str, str], ...] = ()
     secret: bool = False
 
+    @classmethod
+    def without(cls, title: str, *, heading: str, body: str) -> Answer:
+        """What to do first, where there is nothing to answer yet; ready HTML."""
+        return cls(
+            title=title, sections=(Section(heading=heading, body=body, wide=True),), document={}, columns=(), rows=()
+        )
+
     def html(self) -> str:
         """All cards."""
         marks = "".join(f' data-{name}="{html.escape(value, quote=True)}"' for name, value in self.marks)

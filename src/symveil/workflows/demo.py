@@ -132,8 +132,8 @@ def _typical(language: RunLanguage) -> list[Word]:
 
 
 def _mean_error(mechanism: Mechanism) -> float:
-    language = mechanism.language
-    assert isinstance(language, RunLanguage)  # noqa: S101 - the demo is about a model
+    language = mechanism.language.runs
+    assert language is not None  # noqa: S101 - the demo is about a model
     errors = [mechanism.distances(word).expected_error for word in _typical(language)]
     return sum(errors) / len(errors)
 

@@ -92,7 +92,7 @@ def estimate(
     with released.as_file_errors():
         if assume is not None:
             return _assuming_a_chain(released, asked, goal, confidence)
-        if isinstance(released.release.mechanism, EditChannel):
+        if released.release.mechanism.name == EditChannel.name:
             return _edited(released, asked, goal, confidence)
         if released.told["parameters"]["metric"] == "levenshtein":
             raise InputError(
@@ -371,11 +371,11 @@ def _edited_lengths(
     if not lengths_are_told(channel, lengths.released, confidence):
 
         def enough(release: Release) -> bool:
-            mechanism = release.mechanism
-            if not isinstance(mechanism, EditChannel) or mechanism.parameters.deletion >= Fraction(1, 2):
+            other = _parameters(release)
+            if other is None or other.deletion >= Fraction(1, 2):
                 return False
             # lengths of words without a single symbol of the true ones say nothing about those of another release
-            return channel.deletion == 1 or lengths_are_told(mechanism.parameters, lengths.released, confidence)
+            return channel.deletion == 1 or lengths_are_told(other, lengths.released, confidence)
 
         raise InputError(
             "estimate: expected an edit channel that deletes less than half of the symbols, with an interval narrower "
@@ -389,14 +389,18 @@ def _channel(released: ReleasedWords) -> ChannelParameters:
     """The four numbers of the channel: the manifest's, or, where it is an old one, found again."""
     rows = released.told.get("law")
     if rows is None:
-        mechanism = released.release.mechanism
-        assert isinstance(mechanism, EditChannel)  # noqa: S101 - asked before
-        return mechanism.parameters
+        own = _parameters(released.release)
+        assert own is not None  # noqa: S101 - asked before
+        return own
     return ChannelParameters.of(**{name: rows[0][name] for name in ("ratio", "power", "deletion", "substitution")})
 
 
-def _keeps_enough(release: Release) -> bool:
+def _parameters(release: Release) -> ChannelParameters | None:
+    """The parameters that an edit channel has, found again where they were not given; None for other mechanisms."""
     mechanism = release.mechanism
-    if not isinstance(mechanism, EditChannel) or mechanism.parameters.deletion == 1:
-        return False
-    return EditNoise.of(mechanism.parameters, len(release.alphabet)).usable
+    return mechanism.parameters if isinstance(mechanism, EditChannel) else None
+
+
+def _keeps_enough(release: Release) -> bool:
+    own = _parameters(release)
+    return own is not None and own.deletion < 1 and EditNoise.of(own, len(release.alphabet)).usable

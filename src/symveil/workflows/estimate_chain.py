@@ -15,7 +15,6 @@ from symveil.estimation.hidden_chain import HiddenChain, ReleasedOfLength
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import EstimatedTable
 from symveil.languages.any_length import gathered
-from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.online import Online
 from symveil.models.word import Codes
 from symveil.workflows.released_words import ReleasedWords
@@ -117,8 +116,8 @@ class _Gathering:
 
     def _emission_rows(self, length: int, words: Codes, counts: NDArray[np.float64]) -> NDArray[np.int64]:
         mechanism = self._again.mechanism(length)
-        assert isinstance(mechanism, Online) and isinstance(mechanism.language, RunLanguage)  # noqa: S101 - asked before
-        language = mechanism.language
+        language = mechanism.language.runs
+        assert isinstance(mechanism, Online) and language is not None  # noqa: S101 - asked before
         try:
             edges = language.walk_edges(words)
         except WordError:

@@ -116,8 +116,8 @@ class ChoiceParameters(TypedDict, total=False):
     costs: CostTable | None
 
 
-class FileParameters(ChoiceParameters, total=False):
-    """The fields of `MechanismChoice`, `ColumnOptions` and `RunOptions`."""
+class ColumnParameters(TypedDict, total=False):
+    """The fields of `ColumnOptions` that say how a file is read."""
 
     sequence: str | None
     separator: str | None
@@ -126,6 +126,11 @@ class FileParameters(ChoiceParameters, total=False):
     order: str | None
     symbol: str | None
     person: str | None
+
+
+class FileParameters(ChoiceParameters, ColumnParameters, total=False):
+    """The fields of `MechanismChoice`, `ColumnOptions` and `RunOptions`."""
+
     keep: Iterable[str]
     on_unknown: OnUnknown
     ledger: str | Path | None

@@ -21,7 +21,6 @@ from symveil.privacy.release_chain import ReleaseChain
 from symveil.verification.privacy_verdict import PrivacyVerdict
 from symveil.verification.verify_privacy import verify_privacy
 
-CURVE_SUFFIXES = (".png", ".svg", ".json")
 _MOST_POINTS = 1000
 _CURVE_POINTS = 25
 

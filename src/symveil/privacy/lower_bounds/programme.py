@@ -10,6 +10,7 @@ any f will do, nothing about the solver has to be believed.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +18,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from symveil.privacy.lower_bounds.prior import Floats
+from symveil.privacy.lower_bounds.prior import Floats, Prior
 
 # Beyond this the solver takes longer than all prices together.
 MOST_ROWS = 6_000
+_MOST_WORDS = 64
 # Below this, products of it underflow.
 _LEAST_DECAY = 2.0**-900
 # Multipliers are tried a little smaller too: the differences of large numbers that must not be below 0 then have room,
@@ -97,3 +99,31 @@ class SmallProgramme:
         error = (len(self.adjacent) + 8) * 2.0**-52 * (own + sent + decay * received)
         least = (terms - error).reshape(count, outputs).min(axis=1)
         return max(0.0, float(least.sum() - count * 2.0**-52 * np.abs(least).sum()))
+
+
+def small_programme(prior: Prior, adjacency: int) -> SmallProgramme | None:
+    """The programme of a language with few words and few outputs; None where there are too many.
+
+    Outputs are all words made of the symbols that occur at each position: another symbol is wrong for every word.
+    """
+    language = prior.language
+    if not language.has_at_most(_MOST_WORDS):
+        return None
+    words = language.enumerate_codes(at_most=_MOST_WORDS)
+    symbols = [np.unique(words[:, column]).tolist() for column in range(language.length)]
+    outputs = 1
+    for each in symbols:
+        outputs *= len(each)
+    apart = np.count_nonzero(words[:, None, :] != words[None, :, :], axis=2)
+    near = (apart > 0) & (apart <= adjacency)
+    if prior.first:
+        near &= words[:, None, 0] == words[None, :, 0]
+    adjacent = np.argwhere(near)
+    if len(adjacent) * outputs > MOST_ROWS:
+        return None
+    return SmallProgramme(
+        words=words,
+        shares=prior.word_probabilities(words),
+        outputs=np.array(list(itertools.product(*symbols)), dtype=np.int32).reshape(outputs, language.length),
+        adjacent=adjacent,
+    )

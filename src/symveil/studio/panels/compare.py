@@ -12,7 +12,7 @@ from symveil.errors import SymveilError
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import working
-from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
+from symveil.studio.panels.subject import ADJACENCY, SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.averages import Averages, average_more
 from symveil.studio.tasks.compare import answer_compare
 from symveil.studio.worker import BrokenError, StoppedError, TaskHandle
@@ -33,7 +33,7 @@ class ComparePanel(SubjectPanel):
     # the curves are computed at these steps, and one can look nowhere else
     scales: ClassVar = {
         "epsilon": Scale.of("0.5", "10", "0.5", only_steps=True),
-        "adjacency": Scale.of("1", "10", "1"),
+        "adjacency": ADJACENCY,
     }
 
     _round = 0
@@ -43,12 +43,7 @@ class ComparePanel(SubjectPanel):
         """What it is about, and where to look."""
         yield from self.subject_fields(form)
         yield form.slider("epsilon", "Look at ε", self.scales["epsilon"])
-        yield form.slider(
-            "adjacency",
-            "Hidden symbols b",
-            self.scales["adjacency"],
-            hint="Words that differ in up to b symbols are to look alike.",
-        )
+        yield self.adjacency_field(form)
         yield form.choice("which", "Curves", (("all", "all mechanisms"), ("few", "without the staircase")))
 
     def answered(self) -> None:

@@ -57,13 +57,7 @@ def _none() -> Answer:
         "the release was on the words of a model, drop the model too.</p><p>Nothing else is read: an answer costs no "
         "privacy. The same on the command line: <code>symveil estimate private.csv --statistic visits</code>.</p>"
     )
-    return Answer(
-        title="symveil: answers",
-        sections=(Section(heading="No private file yet", body=body, wide=True),),
-        document={},
-        columns=(),
-        rows=(),
-    )
+    return Answer.without("symveil: answers", heading="No private file yet", body=body)
 
 
 def _confidence(text: str) -> float:
@@ -84,25 +78,17 @@ def _picture(found: Estimate, places: str) -> Section:
 
 
 def _rows(found: Estimate) -> Section:
-    shown = min(len(found), SHOWN_ROWS)
-    rows = []
-    for index in range(shown):
-        row = found.row(index)
-        name = html.escape(" → ".join(row["symbols"]))
-        place = [str(row[found.leading])] if found.leading else []
-        rows.append((name, *place, *(_number(row[column]) for column in NUMBERS)))
-    columns = ("symbols", *([found.leading] if found.leading else []), *(name.replace("_", " ") for name in NUMBERS))
+    columns, rows = found.as_text(NUMBERS, top=SHOWN_ROWS)
     after = ""
-    if shown < len(found):
+    if len(rows) < len(found):
         more = f"; the {MOST_ROWS:,} largest can be downloaded" if len(found) > MOST_ROWS else ""
-        after = f'<p class="quiet">The {shown} largest of {len(found):,} rows{more}.</p>'
-    return Section(heading="Row by row", body=table(columns, rows), after=after, wide=True)
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "not known"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+        after = f'<p class="quiet">The {len(rows)} largest of {len(found):,} rows{more}.</p>'
+    return Section(
+        heading="Row by row",
+        body=table(columns, [[html.escape(cell) for cell in row] for row in rows]),
+        after=after,
+        wide=True,
+    )
 
 
 def _said(found: Estimate) -> Section:

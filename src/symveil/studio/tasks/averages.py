@@ -17,7 +17,6 @@ from symveil.drawing.svg_plots import curves_svg
 from symveil.io.page import table
 from symveil.languages.language import Language
 from symveil.mechanisms.choice import read_choice
-from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numerics.progress import Progress, named
 from symveil.numerics.rationals import shown_at_most, spelled
@@ -108,7 +107,7 @@ def _section(rows: list[PublicAverages], here: PublicAverages, language: Languag
 def _which(here: PublicAverages) -> str:
     """Which average it is: a bound over the public words says nothing about the one word above."""
     mechanism = here.mechanism
-    chosen = f"Symbols changed by {_name(mechanism)}, which auto chooses ({mechanism.guarantee.how})."
+    chosen = f"Symbols changed by {html.escape(mechanism.described)}, which auto chooses ({mechanism.guarantee.how})."
     if mechanism.language.homogeneous:
         return f"{chosen} All words of {counted(mechanism.length or 0, 'symbol')} have the same expected error."
     drawn = f"; sampled, with a standard error of {here.standard_error:.2g}" if here.standard_error else ""
@@ -116,14 +115,6 @@ def _which(here: PublicAverages) -> str:
         f"{chosen} The average is over the feasible words of {counted(mechanism.length or 0, 'symbol')} of the public "
         f"model, each as likely as any other{drawn}. The curves above are about one word: do not compare the two."
     )
-
-
-def _name(mechanism: Mechanism) -> str:
-    """The mechanism, with its costs where they are not plain."""
-    parameters = mechanism.parameters_document()
-    costs = [str(parameters["cost"])] if "cost" in parameters else []
-    costs += ["balanced"] if parameters.get("balanced") else []
-    return html.escape(f"{mechanism.name} ({', '.join(costs)})" if costs else mechanism.name)
 
 
 def _picture(rows: list[PublicAverages], here: PublicAverages, language: Language) -> str:
@@ -157,6 +148,6 @@ def _table(rows: list[PublicAverages]) -> str:
             least = shown_at_most(each.bound.value, 4)
             sure = "proved" if each.bound.confidence is None else f"confidence {each.bound.confidence:g}"
         mechanism = each.mechanism
-        name = f"{_name(mechanism)}, {mechanism.guarantee.how}"
+        name = f"{html.escape(mechanism.described)}, {mechanism.guarantee.how}"
         shown.append((spelled(mechanism.epsilon), name, f"{each.expected_error:.4g}{sampled}", least, sure))
     return table(("ε", "chosen by auto", "symbols changed", "least possible", "how that is known"), shown)

@@ -58,13 +58,7 @@ def _none() -> Answer:
         "<p>Start the studio with <code>symveil studio --ledger budgets.db</code>, or drop a ledger file beside. It is "
         "only read.</p>"
     )
-    return Answer(
-        title="symveil: the ledger",
-        sections=(Section(heading="No ledger yet", body=body, wide=True),),
-        document={},
-        columns=(),
-        rows=(),
-    )
+    return Answer.without("symveil: the ledger", heading="No ledger yet", body=body)
 
 
 def _plain(ledger: str) -> str:

@@ -21,7 +21,7 @@ from symveil.privacy.law import DistanceLaw
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import Subject, read_mechanism, read_subject, read_whole
 from symveil.studio.tasks.trellis import MOST_STATES, grid_svg, trellis_svg
-from symveil.studio.tasks.words import counted, marked_edits, marked_word, promise, shown_epsilon
+from symveil.studio.tasks.words import counted, marked_edits, marked_word, promise, shown_epsilon, warned
 from symveil.workflows.explain import Explanation, explain_word
 from symveil.workflows.release import WordRelease, release_word
 
@@ -103,14 +103,7 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
             f"symbols are changed on average; nothing at all is changed with probability {unchanged:.3g}.",
         )
     body += f"</div><div>{cost}</div></div>"
-    if mechanism.tells_nothing:
-        body += '<p class="warning">At this ε everything is deleted: the release says nothing. Use a larger one.</p>'
-    if explanation.protection is not None and explanation.protection.thin:
-        near = explanation.protection.neighbours_within_adjacency
-        body += (
-            '<p class="warning">Protection is thin: on average only '
-            f"{near:.3g} feasible words lie within b = {mechanism.adjacency} of a word. A larger b may hide more.</p>"
-        )
+    body += warned(mechanism, explanation.protection)
     return Section(heading="What is promised, and what it costs", body=body, wide=True)
 
 
@@ -243,6 +236,11 @@ def _facts(explanation: Explanation, subject: Subject) -> Section:
     if explanation.protection is not None:
         near = explanation.protection.neighbours_within_adjacency
         rows.append(("within b of a typical word", counted(near, "feasible word")))
+    rows += [
+        (name, html.escape(said))
+        for name, said in (("chosen", mechanism.chosen_because), ("given up", mechanism.given_up))
+        if said
+    ]
     rows += [
         (html.escape(name.replace("_", " ")), html.escape(str(value)))
         for name, value in mechanism.parameters_document().items()

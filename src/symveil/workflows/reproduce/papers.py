@@ -34,4 +34,5 @@ def reproduce(paper: str | None = None, *, progress: Progress | None = None) -> 
     for number, name in enumerate(names):
         named(progress, name)(number, len(names))
         rows += [row for part in PAPERS[name] for row in part()]
+        named(progress, name)(number + 1, len(names))
     return Reproduction(tuple(rows))
