@@ -75,7 +75,7 @@ def test_the_slider_redraws_on_a_road_network(tab: Watched) -> None:
         page.focus("#release-epsilon")
         page.keyboard.press("ArrowRight")  # the slider works from the keyboard
     assert "3,421 states" in text_of(tab, "release")  # too many to draw: summed up
-    assert page.url.endswith("epsilon=3.2&adjacency=1&mechanism=auto&calibration=tight&distance=auto")
+    assert page.url.endswith("epsilon=3.2&adjacency=1&mechanism=auto&cost=auto&calibration=tight&distance=auto")
 
 
 def test_compare_says_what_the_api_says(tab: Watched) -> None:
