@@ -24,6 +24,7 @@ from symveil.engines.batch import ReleasePlan, privatize_batch
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.cost_table import CostTable
+from symveil.mechanisms import optimal_programme
 from symveil.mechanisms.optimal import MOST_WORDS, Optimal
 from symveil.mechanisms.optimal_law import SolvedLaw, allowed_ratio
 from symveil.mechanisms.optimal_programme import MOST_ROWS, Programme
@@ -166,6 +167,29 @@ def test_the_closed_form_is_what_the_solver_finds(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Programme, "closed_form", lambda *_: None)
     solved = [sv.Optimal(words, epsilon=each.epsilon, prior="chain").expected_error for each in quick]
     assert errors == pytest.approx(solved, rel=AS_GOOD)
+
+
+@pytest.mark.parametrize(("epsilon", "reach"), [(1, 1), (1, 2), (2, 2), (3, 3)])
+def test_rays_find_what_the_whole_programme_has(epsilon: int, reach: int) -> None:
+    ring = [(f"p{i}", f"p{(i + step) % 5}", share) for i in range(5) for step, share in ((1, "2/3"), (2, "1/3"))]
+    mechanism = sv.Optimal(sv.runs(MarkovChain.from_transitions(ring), 3), epsilon=epsilon, adjacency=reach)
+    (programme,) = mechanism.programmes
+    ratio = math.exp(epsilon)
+    by_rays, whole = programme._by_rays(ratio), programme._solved(ratio)
+    assert by_rays is not None
+    assert programme.expected_loss(by_rays) == pytest.approx(programme.expected_loss(whole), rel=1e-8)
+    assert by_rays.sum(axis=1) == pytest.approx(1, abs=1e-12)
+    for word, other in programme.adjacent:
+        assert (by_rays[word] <= by_rays[other] * ratio * (1 + 1e-12)).all()
+
+
+def test_a_budget_too_small_for_rays_is_refused_with_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimal_programme, "_MOST_SOLVED", 100)
+    mechanism = sv.Optimal(sv.runs(ROADS, 3), epsilon="1/10", prior="chain")
+    with pytest.raises(
+        TooLargeError, match="at most 100 adjacent pairs × released words at this epsilon, found [0-9]+; "
+    ):
+        _ = mechanism.guarantee
 
 
 @pytest.mark.parametrize("epsilon", ["1e-12", "1e-4", "30", "400", "1000000"])
