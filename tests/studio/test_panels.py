@@ -214,9 +214,10 @@ def test_every_panel_fits_the_screen_and_has_no_barriers(
             assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, panel
             if theme == "light" or width == 1280:
                 assert barriers(tab) == [], panel
-            picture = tmp_path / f"{panel}-{width}-{theme}.png"
-            tab.page.screenshot(path=picture, full_page=True)
-            assert picture.stat().st_size > 20_000
+            if theme == "light":
+                picture = tmp_path / f"{panel}-{width}.png"
+                tab.page.screenshot(path=picture, full_page=True)
+                assert picture.stat().st_size > 20_000
         assert tab.external() == [] and tab.complaints == []
         ground = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (ground == "rgb(15, 20, 26)") == (theme == "dark")
