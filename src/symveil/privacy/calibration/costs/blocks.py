@@ -50,6 +50,21 @@ class Groups:
     may_other: Booleans
     apart: Integers
 
+    @property
+    def row_of(self) -> Integers:
+        """The left anchor of each path."""
+        return np.repeat(self.row, np.diff(self.first))
+
+    def only(self, kept: Booleans) -> Groups:
+        """Some of the paths, with the groups that they are in."""
+        number = np.repeat(np.arange(len(self.row)), np.diff(self.first))[kept]
+        counts = np.bincount(number, minlength=len(self.row))
+        left = counts > 0
+        return Groups(
+            np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64), self.row[left], self.spare[left],
+            self.paths[kept], self.end[kept], self.origin[kept], self.may_own[kept], self.may_other[kept], self.apart,
+        )  # fmt: skip
+
     def part(self, begin: int, end: int) -> Groups:
         """Some of the groups."""
         low, high = int(self.first[begin]), int(self.first[end])
