@@ -13,6 +13,7 @@ import heapq
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -31,6 +32,8 @@ _MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the 
 _GROUPS_AT_ONCE = 256
 _FIRST_DIVES = 3
 _TOLD_EVERY = 64
+_HOPELESS, _FEW_NODES = 2, 200
+_AT_ONCE, _WIDE = 8, 1000  # so many nodes are split at the same time where vectors are that long
 _MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
 _CONTEXT_WORK = 6e6  # multiplications for one block
 _WORTH_SPLITTING = 0.9  # positions: if the boxes over all of them prove at least a tenth of the paths
@@ -123,8 +126,52 @@ class BlockSearch:
         told which share of the nodes is spent, and may raise an exception.
         """
         outcome = Outcome()
+        roots, settled = self._all_roots(kind, max(target, self._least(kind)), outcome, heard)
+        heap = [(-self._value_of(node), number, node) for number, node in enumerate(roots)]
+        heapq.heapify(heap)
+        at_first = max(settled, -heap[0][0] if heap else -math.inf)  # the bound of all roots
+        if len(heap) > _MANY_ROOTS:
+            heap = heapq.nsmallest(_MANY_ROOTS + 1, heap)
+            settled = max(settled, -heap.pop()[0])
+        nodes = self._worth_splitting(nodes, len(heap))
+        if nodes:
+            self._first_dives(roots, kind, outcome)
+        counter, dives = len(roots), 0
+        batch = _AT_ONCE if self.graph.size * self.graph.phases >= _WIDE else 1
+        while heap and outcome.nodes < nodes and outcome.low <= stop_at:
+            floor = max(settled, outcome.low + tolerance)
+            if -heap[0][0] <= floor:
+                break
+            if heard is not None and (batch > 1 or outcome.nodes % _TOLD_EVERY == 0):
+                heard(outcome.nodes / nodes)
+            top = heap[0][2]
+            if 8 * dives <= outcome.nodes and top.nominal > 0 and self._value_of(top, nominal=True) > outcome.low:
+                self._dive(top, kind, outcome)
+                dives += 1
+                floor = max(settled, outcome.low + tolerance)
+            worst: list[Node] = []
+            while heap and len(worst) < min(batch, nodes - outcome.nodes) and (not worst or -heap[0][0] > floor):
+                worst.append(heapq.heappop(heap)[2])
+            outcome.nodes += len(worst)
+            splits = at_once(partial(self._split, kind=kind, floor=floor), worst)
+            for node, children in zip(worst, splits, strict=True):
+                if children is None:  # a single pair: its bound is its value, up to rounding
+                    self._note(node, outcome)
+                    settled = max(settled, self._value_of(node))
+                    continue
+                for child in children:
+                    counter += 1
+                    heapq.heappush(heap, (-self._value_of(child), counter, child))
+        # what was left out lies below one of these; both only grew since
+        left = max(settled, outcome.low + tolerance, -heap[0][0] if heap else -math.inf)
+        outcome.high = min(left, at_first)
+        return outcome
+
+    def _all_roots(
+        self, kind: Kind, settled: float, outcome: Outcome, heard: Callable[[float], None] | None
+    ) -> tuple[list[Node], float]:
+        """The roots above a bound, and the largest bound of what is none of them."""
         roots: list[Node] = []
-        settled = max(target, self._least(kind))  # the largest bound of what is not in the heap
         for low, high in classes(self.graph, kind, self._near_ends):
             if heard is not None:
                 heard(0.0)
@@ -134,39 +181,11 @@ class BlockSearch:
                 settled = max(settled, self._classic(kind))
                 continue
             roots += self._roots(kind, groups, low, high, settled, outcome)
-        heap = [(-self._value_of(node), number, node) for number, node in enumerate(roots)]
-        heapq.heapify(heap)
-        at_first = max(settled, -heap[0][0] if heap else -math.inf)  # the bound of all roots
-        if len(heap) > _MANY_ROOTS:
-            heap = heapq.nsmallest(_MANY_ROOTS + 1, heap)
-            settled = max(settled, -heap.pop()[0])
-        if nodes:
-            self._first_dives(roots, kind, outcome)
-        counter, dives = len(roots), 0
-        while heap and outcome.nodes < nodes and outcome.low <= stop_at:
-            floor = max(settled, outcome.low + tolerance)
-            if -heap[0][0] <= floor:
-                break
-            _, _, node = heapq.heappop(heap)
-            if heard is not None and outcome.nodes % _TOLD_EVERY == 0:
-                heard(outcome.nodes / nodes)
-            outcome.nodes += 1
-            if 8 * dives <= outcome.nodes and node.nominal > 0 and self._value_of(node, nominal=True) > outcome.low:
-                self._dive(node, kind, outcome)
-                dives += 1
-                floor = max(settled, outcome.low + tolerance)
-            children = self._split(node, kind, floor)
-            if children is None:  # a single pair: its bound is its value, up to rounding
-                self._note(node, outcome)
-                settled = max(settled, self._value_of(node))
-                continue
-            for child in children:
-                counter += 1
-                heapq.heappush(heap, (-self._value_of(child), counter, child))
-        # what was left out lies below one of these; both only grew since
-        left = max(settled, outcome.low + tolerance, -heap[0][0] if heap else -math.inf)
-        outcome.high = min(left, at_first)
-        return outcome
+        return roots, settled
+
+    def _worth_splitting(self, nodes: int, roots: int) -> int:
+        """How many nodes: few where there are so many roots that minutes of refinement would change nothing."""
+        return min(nodes, _FEW_NODES) if self.adjacency > 2 and roots > _HOPELESS * nodes else nodes
 
     def _first_dives(self, roots: list[Node], kind: Kind, outcome: Outcome) -> None:
         likely = heapq.nlargest(_FIRST_DIVES, roots, key=lambda node: self._value_of(node, nominal=True))
