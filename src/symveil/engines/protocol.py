@@ -56,12 +56,12 @@ class Finished:
 class Protocol:
     """One release of one job."""
 
-    job: Job
+    job: Job[Any]
     target: Path
     manifest_text: ManifestText
     settings: Settings
     """Everything public that decides what is drawn, as far as it is known before the input was read."""
-    worked_out: Callable[[Job], WorkedOut]
+    worked_out: Callable[[Job[Any]], WorkedOut]
     """What the mechanisms draw with, once the input was surveyed."""
     release_id: str | None = None
 
@@ -206,7 +206,7 @@ class Protocol:
     def _in_place(self, database: Database, known: LedgerRelease) -> Finished | None:
         """The release, where its output is in its place already; whatever is still missing is made up for."""
         if known.digest is not None and known.digest == self.job.digest_in_place() and known.manifest is not None:
-            if known.done and not self.job.agrees_with(json.loads(known.manifest)["counts"]):
+            if known.done and not self.job.agrees_with(json.loads(known.manifest).get("counts", {})):
                 raise LedgerError(
                     f"release {known.release_id}: expected the input it was made from, found one with other records; "
                     "it is done: use another --release-id, which is charged anew"

@@ -20,14 +20,13 @@ from symveil.errors import SymveilError
 from symveil.languages.run_counts import can_count
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.choice import MechanismChoice
-from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
-from symveil.models.word import Codes, decode
-from symveil.privacy.public_words import uniform_words
+from symveil.models.word import Codes
+from symveil.privacy.public_words import public_words
 
 _MOST_CERTIFIED = 200  # words: so few are written out, and every pair of them is compared at once
 _MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance is looked at
@@ -64,18 +63,18 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage) -> Mech
     others = [] if _is_settled(choice, language) else list(_others(choice, language))
     if not others:
         return plain if plain is not None else Exponential.from_choice(language, choice)
-    words = uniform_words(language, _word_count(language))
-    best = None if plain is None else _Candidate(plain, _expected(plain, words))
-    compared = [] if best is None else [(_described(best.mechanism), best.error)]
+    words = public_words(language, _word_count(language))
+    best = None if plain is None else _Candidate(plain, _expected(plain, words, choice))
+    compared = [] if best is None else [(best.mechanism.described, best.error)]
     for mechanism in others:
-        error = _expected(mechanism, words)
-        compared.append((_described(mechanism), error))
+        error = _expected(mechanism, words, choice)
+        compared.append((mechanism.described, error))
         certified_before = best is not None and best.mechanism.guarantee.how != "classic"
         share = _BY_FAR if certified_before and mechanism.guarantee.how == "classic" else _CLEARLY
         if best is None or error < share * best.error:
             best = _Candidate(mechanism, error)
     assert best is not None  # noqa: S101 - there was a candidate
-    beaten = sorted((error, name) for name, error in compared if name != _described(best.mechanism))
+    beaten = sorted((error, name) for name, error in compared if name != best.mechanism.described)
     best.mechanism.chosen_because = _reason(best.error, beaten, len(words))
     return best.mechanism
 
@@ -85,13 +84,6 @@ def _reason(error: float, beaten: list[tuple[float, str]], words: int) -> str:
     if beaten:
         reason += "; " + ", ".join(f"{name} {other:.3g}" for other, name in beaten[:3])
     return reason
-
-
-def _described(mechanism: Mechanism) -> str:
-    if not isinstance(mechanism, CostWeighted):
-        return mechanism.name
-    step = f", first step {mechanism.first_step}" if isinstance(mechanism, Staircase) else ""
-    return f"{mechanism.name} ({mechanism.weighting_name}{step})"
 
 
 def _is_settled(choice: MechanismChoice, language: RunLanguage) -> bool:
@@ -164,10 +156,7 @@ def _word_count(language: RunLanguage) -> int:
     return int(np.clip(_WORK_OF_ERRORS // max(work, 1), _FEWEST_WORDS, _MOST_WORDS))
 
 
-def _expected(mechanism: Mechanism, words: Codes) -> float:
+def _expected(mechanism: Mechanism, words: Codes, choice: MechanismChoice) -> float:
     """The mean expected error over the words: of wrong symbols, or of what they cost where costs are given."""
-    if isinstance(mechanism, CostWeighted):
-        symbols, costs = mechanism.expected_errors(words)
-        return float((costs if mechanism.cost == "given" else symbols).mean())
-    symbols_of = mechanism.alphabet
-    return float(np.mean([mechanism.distances(decode(word, symbols_of, like=())).expected_error for word in words]))
+    symbols, costs = mechanism.expected_errors(words)
+    return float((symbols if choice.costs is None else costs).mean())

@@ -24,12 +24,13 @@ from symveil.languages.graph import Model
 from symveil.ledger.store import Database
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.numerics.progress import FileProgress as Progress
+from symveil.numerics.progress import Progress, accepted, silent
 from symveil.numerics.rationals import spelled
+from symveil.workflows.doubts import given_up_notes
 from symveil.workflows.parameters import (
     FileParameters,
     RunOptions,
-    check_names,
+    check_choice_names,
     described,
     described_choice,
     shows_fields,
@@ -96,7 +97,8 @@ def privatize_file(
         How it is released; or by name: on_unknown, ledger, over_budget, release_id, engine, master,
         unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe.
     progress
-        Called with what is being done, how much of it is done (0 to 1), and how many records that is.
+        Called with how much of a pass over the file is done, and of how much; with `what` (charging, releasing) and
+        `records` (how many were read), if it takes them by name.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -106,8 +108,9 @@ def privatize_file(
     ...     release.manifest["counts"]["released"], release.manifest["how"]
     (2, 'exact')
     """
+    progress = accepted(progress, before=3)
     loose = dict(named)
-    check_names("privatize_file", FileParameters, loose, choice)
+    check_choice_names("privatize_file", FileParameters, loose, choice)
     if "keep" in loose:
         loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
     choice = described_choice(choice, loose)
@@ -138,7 +141,7 @@ def release_file(
     """A file through the mechanism of a release, by the protocol: charged, written aside, put in its place."""
     choice, notes = release.choice, list(notes or ())
     _check_apart(run.ledger, source, target)
-    job = _job(source, target, release, columns, run, progress or _silent)
+    job = _job(source, target, release, columns, run, progress or silent)
     protocol = Protocol(
         job=job,
         target=target,
@@ -176,14 +179,14 @@ def release_file(
         manifest_file=finished.manifest_file,
         manifest=finished.manifest,
         already_done=finished.already_done,
-        notes=(*notes, *release.mechanism.notes),
+        notes=(*notes, *release.mechanism.notes, *given_up_notes(release.mechanism)),
         true_error=None if finished.written is None else finished.written.true_error,
     )
 
 
 def _job(
     source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
-) -> Job:
+) -> Job[Any]:
     """The input, the output, and the engine between them."""
     if run.engine == "spark":
         try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
@@ -225,7 +228,3 @@ def _check_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
     for other in (source, target, manifest_path(target)):
         if Path(ledger).absolute() == other.absolute():
             raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
-
-
-def _silent(_what: str, _done: float, _records: int) -> None:
-    return

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.models.word import Codes
-from symveil.numerics.progress import Progress
+from symveil.numerics.progress import Progress, silent
 from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.costs.balls import balls_within, has_balls
 from symveil.privacy.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds, root_work
@@ -131,7 +131,7 @@ def searched_loss(
             return ProvedLoss(classic, "classic")
         search = LocalSearch(graph, weighting.adjacency, near, largest_step=step)
         nodes = _NODES_OF_A_PAIR if nodes is None else nodes
-    return _searched(weighting, rate, search, classic, epsilon, nodes, progress or _silent)
+    return _searched(weighting, rate, search, classic, epsilon, nodes, progress or silent)
 
 
 def _is_small(graph: CostGraph, adjacency: int) -> bool:
@@ -151,10 +151,6 @@ def rates_that_can_be_tried(weighting: Weighting) -> int:
     if work > _ALL_RATES_WORK / MOST_EVALUATIONS:
         return FEW_EVALUATIONS
     return MOST_EVALUATIONS
-
-
-def _silent(_: int, __: int) -> None:
-    """Where nobody wants to know."""
 
 
 def _searched(
