@@ -83,6 +83,14 @@ def test_over_balls_nothing_exceeds_the_certificate_and_more_nodes_prove_no_less
     assert more * (1 + 1e-12) >= many
 
 
+@pytest.mark.parametrize("radius", [0, 1, 2])
+def test_symbols_that_a_cost_does_not_list_are_outside_a_ball_and_not_forgotten(radius: int) -> None:
+    case = random_case(random.Random(10_827))
+    assert case.weighting.cost.is_hamming
+    found = searched_loss(case.weighting, case.rate, nodes=30, radius=radius)
+    assert float(found.loss) >= case.exact * (1 - 1e-13)
+
+
 def test_over_balls_the_bound_is_the_one_over_all_states_where_little_is_outside() -> None:
     words = sv.runs(grid_roads(4, seed=3), 8, public_start=True)
     weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=3), adjacency=2)

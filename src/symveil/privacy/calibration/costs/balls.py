@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from symveil.languages.costs import INFINITE, SymbolCosts
+from symveil.languages.costs import INFINITE
 from symveil.privacy.calibration.costs.graph import CostGraph, Floats, Integers
 
 _LEAST_FAR = 2.0**-300
@@ -93,10 +93,11 @@ def balls(graph: CostGraph, radius: int, *, steps: int = 1, most: int | None = N
     for number in range(len(costs.metrics)):
         level[number] = costs.levels(costs.metric_of.index(number), one, two)
     kappa, _, _ = graph.automaton
-    outside = radius + 1
-    reach = outside < len(costs.values) and (costs.far != INFINITE or outside <= _largest_level(costs.metrics))
+    # what is outside is listed with a higher level, or is not listed: then its level is `far`
+    listed = radius + 1 <= max(int(metric.level.max(initial=0)) for metric in costs.metrics)
+    outside = radius + 1 if costs.far == INFINITE else min(radius + 1, costs.far)
     far = np.zeros(graph.phases)
-    if reach:
+    if listed or costs.far != INFINITE:
         far[:] = np.maximum(kappa[outside:].max(axis=0), _LEAST_FAR)
     leaving = np.bincount(np.repeat(own, np.diff(graph.first)), weights=graph.weight, minlength=size).astype(np.float64)
     return Balls(
@@ -124,10 +125,6 @@ def balls_within(graph: CostGraph, radius: int | None) -> Balls | None:
         if not larger.far.any():
             break
     return found
-
-
-def _largest_level(metrics: tuple[SymbolCosts, ...]) -> int:
-    return max(int(metric.level.max(initial=0)) for metric in metrics)
 
 
 def _sharing(graph: CostGraph, steps: int) -> Any:
