@@ -96,12 +96,13 @@ class NamedTable:
             How many rows, from the largest on.
         """
         place = [] if self.leading is None else [self.leading]
+        named = ["symbols"] if self.codes.shape[1] else []  # lengths have no symbols
         rows = []
         for index in range(min(len(self), top)):
             row = self.row(index)
             own = [str(row[name]) for name in place] + [_spelled(row[name]) for name in columns]
-            rows.append([" → ".join(row["symbols"]), *own])
-        return ["symbols", *place, *(name.replace("_", " ") for name in columns)], rows
+            rows.append([" → ".join(row["symbols"]), *own] if named else own)
+        return [*named, *place, *(name.replace("_", " ") for name in columns)], rows
 
     def document(self, top: int | None = None) -> dict[str, Any]:
         """The JSON form.
