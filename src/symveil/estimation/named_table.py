@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,21 @@ class NamedTable:
         place = {} if self.leading is None or self.places is None else {self.leading: int(self.places[index])}
         names = [self.symbols[code] for code in self.codes[index].tolist()]
         return {"symbols": names, **place, **{name: _number(values[index]) for name, values in self.numbers.items()}}
+
+    def largest(self, count: int) -> Self:
+        """The first so many rows.
+
+        Parameters
+        ----------
+        count
+            How many; all where there are fewer.
+        """
+        return replace(
+            self,
+            places=None if self.places is None else self.places[:count],
+            codes=self.codes[:count],
+            numbers={name: values[:count] for name, values in self.numbers.items()},
+        )
 
     def as_text(self, columns: Sequence[str], *, top: int) -> tuple[list[str], list[list[str]]]:
         """The heads and the first rows of a table for people.
