@@ -17,11 +17,13 @@ from benchmarks.row import Benchmark, Row
 from benchmarks.shanghai import trips_and_chain
 from symveil.examples.road_network import town
 from symveil.models.word import Codes
-from symveil.privacy.public_words import uniform_words
+from symveil.privacy.public_words import public_words
 
 _LENGTH, _TRIPS, _WORDS = 20, 40, 60
 _ON_TRIPS = ((1, 1, 0.36), (1, 2, 0.18), (2, 2, 1.6), (2, 4, 0.36), (2, 8, 0.010))
 _ON_SHANGHAI = ((1, 1, 1.05), (1, 2, 1.05), (2, 4, 1.3), (2, 8, 1.2))
+_PLACES, _SMALL_LENGTH = 7, 4
+_ON_SMALL = ((1, 1), (2, 2), (2, 4), (1, 2), (1, 3))
 _IN_TOWN = ((1, 2, 2.4), (1, 3, 1.6), (1, 4, 1.2))
 
 
@@ -39,7 +41,7 @@ def error(mechanism: sv.Exponential | sv.Staircase, codes: Codes) -> float:
 
 def best(language: sv.RunLanguage, *, epsilon: int, adjacency: int) -> sv.Exponential | sv.Staircase:
     """The candidate with the least error over uniform words of the public model."""
-    public = uniform_words(language, _WORDS)
+    public = public_words(language, _WORDS)
     return min(candidates(language, epsilon=epsilon, adjacency=adjacency), key=lambda made: error(made, public))
 
 
@@ -67,7 +69,7 @@ def on_trips(effort: Effort) -> Iterator[Row]:
 
 
 def _multiples(title: str, language: sv.RunLanguage, settings: tuple[tuple[int, int, float], ...]) -> Iterator[Row]:
-    words = uniform_words(language, _WORDS)
+    words = public_words(language, _WORDS)
     for adjacency, epsilon, bar in settings:
         made = [sv.Exponential(language, epsilon=epsilon, adjacency=adjacency)]
         made += candidates(language, epsilon=epsilon, adjacency=adjacency)  # type: ignore[arg-type]
@@ -93,4 +95,33 @@ def against_bounds(effort: Effort) -> Iterator[Row]:
     yield from _multiples("the demo's town", sv.runs(town(), 9), effort.of(_IN_TOWN, ()))
 
 
-BENCHMARKS: list[Benchmark] = [on_trips, against_bounds]
+def of_small_languages(effort: Effort) -> Iterator[Row]:
+    """The linear programme's own mechanism on a small network, beside the best other mechanism and the lower bound."""
+    language = sv.runs(never_far(), _SMALL_LENGTH)
+    words = language.enumerate_codes(at_most=400)
+    for adjacency, epsilon in effort.of(_ON_SMALL, _ON_SMALL[-1:]):
+        optimal = sv.Optimal(language, epsilon=epsilon, adjacency=adjacency)
+        others = [sv.Exponential(language, epsilon=epsilon, adjacency=adjacency)]
+        others += candidates(language, epsilon=epsilon, adjacency=adjacency)  # type: ignore[arg-type]
+        other = min(others, key=lambda each: error(each, words))
+        least = sv.lower_bound(language, epsilon=epsilon, adjacency=adjacency, confidence=None)
+        yield Row(
+            name=f"{language.size} words of a ring road, b = {adjacency}, ε = {epsilon}: optimal",
+            ours=optimal.expected_error,
+            peer=f"{other.name} ({other.weighting_name})",
+            peer_time=error(other, words),
+            quantity="symbols",
+            note=f"{optimal.guarantee.how}; over all words; no private mechanism below {least.value:.4g}",
+        )
+
+
+def never_far() -> sv.MarkovChain:
+    """Seven places on a ring with a bridge across: from each to the next ones only."""
+    rows = []
+    for place in range(_PLACES):
+        onward = sorted({(place + 1) % _PLACES, (place + 2) % _PLACES, *((5,) if place == 1 else ())})
+        rows += [(f"p{place}", f"p{other}", f"1/{len(onward)}") for other in onward]
+    return sv.MarkovChain.from_transitions(rows)
+
+
+BENCHMARKS: list[Benchmark] = [on_trips, against_bounds, of_small_languages]

@@ -13,16 +13,20 @@ Names are imported when they are first used, so that `import symveil` costs noth
 from __future__ import annotations
 
 import importlib
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-__version__ = "0.2.1"
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
+    from importlib.abc import InspectLoader
+
+    from symveil.central.counts import PrivateCounts
+    from symveil.drawing.road_map import road_map_svg
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.errors import SymveilError
     from symveil.estimation.estimate import Estimate
     from symveil.io.cost_files import read_costs, read_places
+    from symveil.io.models.coordinates import read_coordinates
     from symveil.io.models.model_files import load_model, save_model
     from symveil.io.models.networkx_graphs import from_networkx
     from symveil.io.sequences.word_lists import read_sequences
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from symveil.mechanisms.edit_channel import EditChannel
     from symveil.mechanisms.exponential import Exponential
     from symveil.mechanisms.online import Online
+    from symveil.mechanisms.optimal import Optimal
     from symveil.mechanisms.permute_and_flip import PermuteAndFlip
     from symveil.mechanisms.selection import choose_mechanism, select_mechanism
     from symveil.mechanisms.staircase import Staircase
@@ -46,6 +51,7 @@ if TYPE_CHECKING:
     from symveil.models.labelled_chain import LabelledChain
     from symveil.models.markov_chain import MarkovChain
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
+    from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
     from symveil.privacy.guarantee import Guarantee
     from symveil.privacy.law import DistanceLaw
     from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
@@ -61,15 +67,18 @@ if TYPE_CHECKING:
     from symveil.workflows.check import check_manifest
     from symveil.workflows.compare import compare
     from symveil.workflows.compose import compose
+    from symveil.workflows.count import count, count_file
     from symveil.workflows.estimate import estimate, estimate_statistic
     from symveil.workflows.learn import learn_chain
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
+    from symveil.workflows.public_averages import average_over_model
     from symveil.workflows.verify import privacy_curve
 
 __all__ = [
     "Alphabet",
     "Automaton",
+    "ChannelParameters",
     "CostTable",
     "DistanceLaw",
     "EditChannel",
@@ -85,7 +94,9 @@ __all__ = [
     "MarkovChain",
     "MechanismChoice",
     "Online",
+    "Optimal",
     "PermuteAndFlip",
+    "PrivateCounts",
     "RunLanguage",
     "Staircase",
     "StochasticSystem",
@@ -95,10 +106,13 @@ __all__ = [
     "__version__",
     "audit",
     "audit_by_chain",
+    "average_over_model",
     "check_manifest",
     "choose_mechanism",
     "compare",
     "compose",
+    "count",
+    "count_file",
     "delayed_estimate",
     "enforce_opacity",
     "estimate",
@@ -117,9 +131,11 @@ __all__ = [
     "privatize",
     "privatize_file",
     "protection",
+    "read_coordinates",
     "read_costs",
     "read_places",
     "read_sequences",
+    "road_map_svg",
     "runs",
     "runs_up_to",
     "save_model",
@@ -139,7 +155,7 @@ def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'symveil' has no attribute {name!r}")
     if not _homes:
-        _homes.update(_read_homes())
+        _homes.update(_compiled_imports())
     globals()[name] = getattr(importlib.import_module(_homes[name]), name)
     return globals()[name]
 
@@ -147,14 +163,18 @@ def __getattr__(name: str) -> object:
 _homes: dict[str, str] = {}
 
 
-def _read_homes() -> dict[str, str]:
-    """The module of each name, read once from the imports above."""
-    import ast  # noqa: PLC0415 - only here: `import symveil` costs nothing
-    import inspect  # noqa: PLC0415
+def _compiled_imports() -> dict[str, str]:
+    """The module of each name, from the imports above as they were compiled: an installation may have no sources."""
+    import dis  # noqa: PLC0415 - only here: `import symveil` costs nothing
 
-    found = ast.walk(ast.parse(inspect.getsource(sys.modules[__name__])))
-    imports = [each for each in found if isinstance(each, ast.ImportFrom)]
-    return {alias.name: str(each.module) for each in imports for alias in each.names}
+    homes, module = {}, ""
+    code = cast("InspectLoader", __spec__.loader).get_code(__name__)
+    for each in dis.get_instructions(code):  # type: ignore[arg-type]
+        if each.opname == "IMPORT_NAME":
+            module = each.argval
+        elif each.opname == "IMPORT_FROM":
+            homes[each.argval] = module
+    return homes
 
 
 def __dir__() -> list[str]:

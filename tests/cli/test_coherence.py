@@ -64,6 +64,13 @@ OTHER_MEANING = {
     ("--on-unknown", "enforce"): "observations that no policy has; in privatize, sequences outside a model",
     ("--over-budget", "enforce"): "needs --ledger, as everything about a release of a log does",
     ("--places", "compare"): "what distances are measured by; elsewhere, what a mechanism's costs are made from",
+    ("--person", "count"): "of the same",
+    ("--places", "count"): "of the same",
+    ("--places", "estimate"): "where flows are drawn",
+    ("--model", "count"): "its words count; elsewhere they are released",
+    ("--max-length", "count"): "longer sequences add nothing; elsewhere, the longest word of the language",
+    ("--statistic", "count"): "of sums with noise: fewer of them",
+    ("--plot", "count"): "as in estimate",
     ("--plot", "estimate"): "bars with intervals or a map of pairs; in explain, a law",
     ("--top", "estimate"): "how many rows are shown; in compare, how many patterns count",
     ("--length", "enforce"): "a bound on observations; in audit, the length of the words",
@@ -162,6 +169,10 @@ GOOD = {
     ("check",): ("released.csv.manifest.json",),
     ("estimate",): ("released.csv", "--statistic", "lengths"),
     ("compare",): ("trips.csv", "released.csv", "--separator", "|"),
+    ("count",): (
+        *("trips.csv", "--statistic", "od", "--epsilon", "1", "--model", "roads.json", "--separator", "|"),
+        *("--out", "counted.csv"),
+    ),
     ("reproduce",): ("zhao2025",),
 }
 SERVERS = {("studio",)}  # runs until it is ended: tests/studio
@@ -399,10 +410,9 @@ def _written_files() -> Iterator[tuple[Path_, str]]:
 @pytest.mark.parametrize(("path", "name"), [*_written_files()], ids=str)
 def test_a_place_that_cannot_be_written_to(path: Path_, name: str, run: Run) -> None:
     """Below a file there is no folder; neither of the two names is touched."""
-    suffix = {"privatize": ".csv", "enforce": ".csv", "export": ".csv", "estimate": ".csv", "learn": ".json"}.get(
-        path[-1], ".svg"
-    )
-    suffix = "" if name == "--plots" or path == ("demo",) else ".svg" if name == "--draw" else suffix
+    tables = dict.fromkeys(("privatize", "enforce", "export", "estimate", "count"), ".csv")
+    suffix = (tables | {"learn": ".json"}).get(path[-1], ".svg")
+    suffix = "" if name == "--plots" or path == ("demo",) else ".svg" if name in ("--draw", "--plot") else suffix
     arguments = _with(path, name, f"a_file/below{suffix}")
     line = _refused(run, *arguments, *(("--log", "seen.csv") if (path, name) == (("enforce",), "--out") else ()))
     assert "a_file/below" in line or name.strip("-") in line

@@ -49,7 +49,10 @@ def test_patterns_and_top(run) -> None:
     ("arguments", "line"),
     [
         (("--patterns", "many"), "patterns: expected a number of symbols, or two such as 2..5, found 'many'"),
-        (("--patterns", "5..2"), "patterns: expected two numbers of symbols from 2 to 100, the smaller first"),
+        (
+            ("--patterns", "5..2"),
+            "patterns: expected two numbers of symbols from 2 to 100, the smaller first, such as 2..5, found 5..2",
+        ),
         (("--top", "0"), "top: expected a whole number, 1 or more, found 0"),
         (("--out", "report.csv"), "out: expected a file name ending in .html or .htm, found 'report.csv'"),
         (("--zones", "6"), "zones: expected --places with a grid: it is laid over them, found no places"),

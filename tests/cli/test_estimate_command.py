@@ -20,6 +20,7 @@ def private(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("true.csv").write_text("id,pages\n" + "".join(f"{i},a b a\n{i}x,b c\n" for i in range(60)))
     sv.privatize_file("true.csv", "private.csv", alphabet="abc", epsilon=3)
+    Path("places.csv").write_text("symbol,x,y\na,0,0\nb,1,2\n")
     return Path("private.csv")
 
 
@@ -65,14 +66,20 @@ def test_a_document_and_files(private) -> None:
         (["--out", "t.xlsx"], "out: expected a file name ending in"),
         (["--plot", "t.png"], "plot: expected a file name ending in"),
         (["--manifest", "none.json"], "none.json"),
-        (["--cluster", "who"], "one column 'who'"),
+        (["--cluster", "who"], "one column 'who' (--cluster), found none in 2 columns"),
+        (["--places", "places.csv"], "places: expected --plot with it"),
+        (
+            ["--places", "places.csv", "--plot", "t.svg"],
+            "places: expected a place for every symbol, found none for 1, such",
+        ),
+        (["--places", "none.csv", "--plot", "t.svg"], "none.csv"),
     ],
 )
 def test_one_line(private, arguments: list[str], said: str) -> None:
     asked = [] if "--statistic" in arguments else ["--statistic", "visits"]
     line = symveil("estimate", "private.csv", *asked, *arguments).assert_one_error_line()
     assert said in line
-    assert not Path("t.xlsx").exists()
+    assert not Path("t.xlsx").exists() and not Path("t.svg").exists()
 
 
 def test_a_refusal_names_an_epsilon(private) -> None:
@@ -104,3 +111,19 @@ def test_a_released_log_is_refused_as_what_it_is(tmp_path, monkeypatch) -> None:
     done = symveil("estimate", "out.csv", "--statistic", "visits")
     assert done.status == 2
     assert "found one with a policy for opacity" in done.err
+
+
+def test_flows_on_a_map(private) -> None:
+    Path("places.csv").write_text("symbol,x,y\na,0,0\nb,1,2\nc,3,1\n")
+    for statistic, found in (
+        ("od", "od: estimates, consistent"),
+        ("transitions", "transitions: estimates, consistent"),
+        ("visits", "visits: estimates"),
+    ):
+        asked = ("estimate", "private.csv", "--statistic", statistic, "--places", "places.csv", "--plot", "map.svg")
+        assert symveil(*asked).status == 0
+        assert f"<title>{found}" in Path("map.svg").read_text()
+    asked = ("estimate", "private.csv", "--statistic", "positions", "--places", "places.csv", "--plot", "no.svg")
+    line = symveil(*asked, "--out", "t.csv").assert_one_error_line()
+    assert "a statistic that names one place or two, such as visits, od or transitions, found positions" in line
+    assert not Path("t.csv").exists() and not Path("no.svg").exists()

@@ -18,7 +18,7 @@ from symveil.errors import SymveilError
 CALLABLES = {
     name: getattr(sv, name) for name in sv.__all__ if name != "__version__" and getattr(sv, name) is not sv.SymveilError
 }
-MECHANISMS = ("EditChannel", "Exponential", "Online", "PermuteAndFlip", "Staircase", "TruncatedLevenshtein")
+MECHANISMS = ("EditChannel", "Exponential", "Online", "Optimal", "PermuteAndFlip", "Staircase", "TruncatedLevenshtein")
 FUNCTIONS = {name: value for name, value in CALLABLES.items() if inspect.isfunction(value)}
 ASKED = FUNCTIONS | {name: CALLABLES[name] for name in MECHANISMS}
 every_call = pytest.mark.parametrize("name", ASKED)
@@ -46,15 +46,12 @@ ORDER = (
 
 OTHER_MEANING = {
     ("levenshtein_automaton", "k"): "edits, as the papers call them; elsewhere observations back, or infinite",
+    ("average_over_model", "mechanism"): "the mechanism itself; elsewhere its name",
     ("from_networkx", "graph"): "a graph of that library; elsewhere one of our chains",
     (
         "lower_bound",
         "confidence",
     ): "of one number that rests on public samples; None leaves them out. Elsewhere: of intervals",
-    ("privatize_file", "progress"): "a file is read by the byte, in two passes that have names",
-    ("enforce_opacity", "progress"): "nobody knows beforehand how many states there are to explore",
-    ("verify_opacity", "progress"): "the same",
-    ("violation_probability", "progress"): "the same",
 }
 
 
@@ -131,6 +128,7 @@ GOOD: dict[str, Callable[..., object]] = {
     "PermuteAndFlip": lambda **changed: sv.PermuteAndFlip(WORDS, **{"epsilon": 1, **changed}),
     "Staircase": lambda **changed: sv.Staircase(WORDS, **{"epsilon": 1, **changed}),
     "Online": lambda **changed: sv.Online(RUNS, **{"epsilon": 1, **changed}),
+    "Optimal": lambda **changed: sv.Optimal(RUNS, **{"epsilon": 1, **changed}),
     "EditChannel": lambda **changed: sv.EditChannel("ab", **{"epsilon": 5, **changed}),
     "TruncatedLevenshtein": lambda **changed: sv.TruncatedLevenshtein(UP_TO, **{"epsilon": 1, **changed}),
     "select_mechanism": lambda **changed: sv.select_mechanism(WORDS, **{"epsilon": 1, **changed}),

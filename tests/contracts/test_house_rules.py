@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import symveil as sv
+from symveil.mechanisms.mechanism import Mechanism
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 500
@@ -69,3 +70,41 @@ def test_every_public_name_lists_its_parameters(name) -> None:
     )
     assert not missing, sorted(missing)
     assert (inspect.getdoc(getattr(sv, name)) or "").count("Parameters\n----------") <= 1, "two lists"
+
+
+def test_progress_is_of_one_type() -> None:
+    """Whatever is called `progress` is a `Progress`; only the door for those of earlier versions takes others."""
+    found = {}
+    for file in (ROOT / "src").rglob("*.py"):
+        for each in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(each, ast.FunctionDef):
+                for argument in (*each.args.posonlyargs, *each.args.args, *each.args.kwonlyargs):
+                    if argument.arg == "progress" and argument.annotation is not None:
+                        found[f"{file.name}: {each.name}"] = ast.unparse(argument.annotation)
+    assert len(found) > 30
+    del found["progress.py: accepted"]
+    assert {name: kind for name, kind in found.items() if kind not in ("Progress", "Progress | None")} == {}
+
+
+def kinds() -> set[str]:
+    """The names of all languages and mechanisms."""
+    names, waiting = (
+        {"FreeLanguage", "RunLanguage", "AnyLength", "OpenWords", "OpenRuns", "ObservationLanguage"},
+        [Mechanism],
+    )
+    while waiting:
+        kind = waiting.pop()
+        names.add(kind.__name__)
+        waiting += kind.__subclasses__()
+    return names
+
+
+def test_languages_and_mechanisms_are_asked_and_not_sorted_by_type() -> None:
+    """What differs between them is said by them; a few questions of type are left, where only one kind can answer."""
+    found = []
+    for file in (ROOT / "src").rglob("*.py"):
+        for each in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(each, ast.Call) and ast.unparse(each.func) == "isinstance":
+                asked = {name.id for name in ast.walk(each.args[1]) if isinstance(name, ast.Name)}
+                found += [f"{file.name}:{each.lineno}"] if asked & kinds() else []
+    assert 1 <= len(found) <= 20, found

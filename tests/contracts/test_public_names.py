@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import py_compile
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +23,14 @@ NAMES = {
     "violation_probability",
     "Alphabet",
     "Automaton",
+    "ChannelParameters",
     "CostTable",
     "DistanceLaw",
     "EditChannel",
     "Estimate",
+    "PrivateCounts",
+    "count",
+    "count_file",
     "estimate",
     "estimate_statistic",
     "Exponential",
@@ -35,6 +42,7 @@ NAMES = {
     "MarkovChain",
     "MechanismChoice",
     "Online",
+    "Optimal",
     "PermuteAndFlip",
     "RunLanguage",
     "Staircase",
@@ -44,6 +52,7 @@ NAMES = {
     "__version__",
     "audit",
     "audit_by_chain",
+    "average_over_model",
     "check_manifest",
     "grant_budget",
     "ledger_status",
@@ -63,9 +72,11 @@ NAMES = {
     "lower_bound",
     "privatize",
     "privatize_file",
+    "read_coordinates",
     "read_costs",
     "read_places",
     "read_sequences",
+    "road_map_svg",
     "runs",
     "runs_up_to",
     "save_model",
@@ -125,3 +136,22 @@ def test_what_is_shown_in_a_notebook() -> None:
     mechanism = sv.Exponential(sv.words("ab", 2), epsilon=1)
     assert "exact" in mechanism.guarantee._repr_html_()
     assert "keeps" in sv.audit(mechanism)._repr_html_()
+
+
+def test_names_are_found_without_sources(tmp_path) -> None:
+    """As some installers leave packages: compiled files only. The rest of the package comes from where it is."""
+    home = Path(sv.__file__).parent
+    (tmp_path / "symveil").mkdir()
+    py_compile.compile(str(home / "__init__.py"), cfile=str(tmp_path / "symveil" / "__init__.pyc"), doraise=True)
+    code = (
+        f"import symveil as sv; assert sv.__file__.endswith('.pyc'); sv.__path__.append({str(home)!r}); "
+        "assert sv.SymveilError.__module__ == 'symveil.errors' and sv.Guarantee and not hasattr(sv, 'no_such_name')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

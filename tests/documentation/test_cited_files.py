@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "docs" / "threat-model.md",
+    ROOT / "docs" / "architecture.md",
     *(ROOT / "docs").glob("theory/*.md"),
     *(ROOT / "docs").glob("mechanisms/*.md"),
 ]

@@ -50,3 +50,11 @@ def test_the_architecture_picture_has_the_layers_of_now() -> None:
     picture = architecture_picture.PICTURE.read_text(encoding="utf-8")
     order = [package for layer in architecture_picture.layers() for package in layer]
     assert re.findall(r'font-weight="500"[^>]*>(\w+)</text>', picture) == order
+
+
+def test_the_page_about_the_architecture_has_the_layers_of_now() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    layers = architecture_picture.layers()
+    assert " > ".join(" | ".join(layer) for layer in layers) in " ".join(page.split())
+    rows = re.findall(r"^\| `(\w+)` \|", page, re.M)
+    assert sorted(rows) == sorted(package for layer in layers for package in layer)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import tomllib
 
 import pytest
 
-from .blocks import PAGES, ROOT, blocks, name
+import symveil as sv
+
+from .blocks import PAGES, ROOT, Block, blocks, name
 
 PYTHON = [
     (name(page), block)
@@ -30,3 +33,34 @@ def test_it_is_an_example(page: str, block) -> None:
     examples = doctest.DocTestParser().get_examples("\n".join(block.lines))
     assert examples
     assert not any("+SKIP" in line for line in block.lines), f"{page}, line {block.line}: an example that is not run"
+
+
+# how a mechanism is added is told to those who change the package itself
+FOR_CONTRIBUTORS = {"CONTRIBUTING.md"}
+
+
+def taught(page: str, block: Block) -> set[str]:
+    """The names of symveil that a block imports, or asks the package for, as `home.name`."""
+    source = "".join(example.source for example in doctest.DocTestParser().get_examples("\n".join(block.lines)))
+    found = set()
+    for each in ast.walk(ast.parse(source)):
+        if isinstance(each, ast.ImportFrom) and (each.module or "").split(".")[0] == "symveil":
+            found |= {f"{each.module}.{alias.name}" for alias in each.names}
+        elif isinstance(each, ast.Import):
+            found |= {alias.name for alias in each.names if alias.name.startswith("symveil.")}
+        elif isinstance(each, ast.Attribute) and ast.unparse(each.value) in ("sv", "symveil"):
+            found.add(f"symveil.{each.attr}")
+    return found
+
+
+@pytest.mark.parametrize("page", sorted({page for page, _ in PYTHON} - FOR_CONTRIBUTORS))
+def test_it_teaches_public_names_only(page: str) -> None:
+    names = {name for where, block in PYTHON if where == page for name in taught(page, block)}
+    assert sorted(names - {f"symveil.{name}" for name in sv.__all__}) == []
+
+
+def test_what_counts_as_taught() -> None:
+    lines = (">>> import symveil.cli", ">>> from symveil.a import b, c", ">>> x = sv.words(sv.d.e)", ">>> y.sv.f")
+    assert taught("", Block("python", 1, lines)) == {
+        *("symveil.cli", "symveil.a.b", "symveil.a.c", "symveil.words", "symveil.d"),
+    }

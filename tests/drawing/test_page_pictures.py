@@ -9,7 +9,7 @@ import pytest
 
 from symveil.drawing.curves import Band, Curve
 from symveil.drawing.heat_grid import Cell, heat_grid_svg
-from symveil.drawing.road_map import road_map_svg
+from symveil.drawing.road_map import flows_svg, road_map_svg
 from symveil.drawing.svg_plots import bars_svg, curves_svg, ticks
 from symveil.errors import FileError
 from symveil.io.models.coordinates import read_coordinates
@@ -108,3 +108,23 @@ def test_wrong_coordinates_are_refused(tmp_path: Path, text: str, told: str) -> 
     file.write_text(text)
     with pytest.raises(FileError, match=told):
         read_coordinates(file)
+
+
+def test_flows_are_as_wide_as_they_are_large() -> None:
+    """Both directions are apart, a flow to itself is a ring, and names are text."""
+    roads = {HOSTILE: ((0.0, 0.0), (2.0, 0.0)), "b": ((2.0, 0.0), (2.0, 2.0)), "c": ((0.0, 2.0), (0.0, 2.0))}
+    flows = {(HOSTILE, "b"): 40.0, ("b", HOSTILE): 20.0, ("b", "b"): 10.0, ("c", "b"): 0.0}
+    svg = flows_svg(roads, flows, title="moves")
+    assert "<script" not in svg and any("the widest arrow is 40" in each for each in texts(svg))
+    arrows = [each for each in ET.fromstring(svg).iter() if each.tag.endswith("}g")]  # noqa: S314
+    wide = [float(next(iter(each.findall("*[@stroke-width]"))).get("stroke-width", "0")) for each in arrows]
+    assert len(arrows) == 3 and wide[0] < wide[1] < wide[2]
+    there, back = (each.find("*[@d]") for each in (arrows[2], arrows[1]))
+    assert there is not None and back is not None
+    bends = [each.get("d", "").split("Q")[1].split()[:2] for each in (there, back)]
+    assert bends[0] != bends[1]
+    assert sum(each.tag.endswith("circle") and each.get("fill") == "none" for each in arrows[0]) == 1
+    many = {(str(i), str(i + 1)): float(i + 1) for i in range(200)}
+    line = {str(i): ((float(i), 0.0), (float(i), 1.0)) for i in range(201)}
+    assert "the 80 largest of 200" in flows_svg(line, many, title="many")
+    assert flows_svg({"a": ((1e200, 0.0), (1e200, 0.0))}, {("a", "a"): 1.0}, title="one").count("<circle") == 2

@@ -19,7 +19,9 @@ from .plain_observer import busy_system
 def test_a_report_on_fifty_states_takes_seconds_and_leaves_little_out():
     """k = 2, length 6: 15,625 observations. It took minutes, and neither distance nor posterior was computed."""
     begin, reports = time.process_time(), []
-    enforced = sv.enforce_opacity(busy_system(50, 8), 2, epsilon=2, length=6, progress=reports.append)
+    enforced = sv.enforce_opacity(
+        busy_system(50, 8), 2, epsilon=2, length=6, progress=lambda done, total: reports.append((done, total))
+    )
     notes: list[str] = []
     document = enforcement_document(enforced, notes=notes)
     assert time.process_time() - begin < 10

@@ -168,6 +168,16 @@ def test_staircases_with_two_steps_have_exact_zeros(m: int, n: int, first_step: 
         assert not own.usable(order, n, sequences=10**9)
 
 
+def test_large_files_may_have_small_eigenvalues() -> None:
+    """17 pages, epsilon 1: pairs keep 0.0084 of what they say, enough for a million sequences, not for a thousand."""
+    constant = LengthNoise(symbols=17, length=0, rate=1.0)
+    noise = SubstitutionNoise(symbols=17, of_length=lambda _: constant, constant=constant)
+    assert 0.008 < noise.eigenvalue(2, 5) < 0.0085
+    assert noise.usable(2, 5, sequences=989_818)
+    assert not noise.usable(2, 5, sequences=1000)
+    assert noise.usable(2, 1, sequences=1000)  # a word of one symbol has no pair
+
+
 def test_eigenvalues_are_those_of_the_whole_law() -> None:
     """Against the law itself: E[Π f(w'_i)] for functions with mean zero."""
     mechanism = sv.Staircase(sv.words("abc", 4), epsilon=3, adjacency=2)

@@ -340,9 +340,11 @@ def test_progress_goes_by_public_steps(tmp_path, small_pieces, monkeypatch):
     kind, told = by_name("CSV of text"), []
     for number, words in enumerate(same_lengths(kind.alphabet).values()):
         steps: dict[int, str] = {}
-        privatized(
-            kind, tmp_path / str(number), words, epsilon=1, progress=lambda what, _, n, s=steps: s.update({n: what})
-        )
+
+        def tell(_done, _total, *, what, records, steps=steps):
+            steps[records] = what
+
+        privatized(kind, tmp_path / str(number), words, epsilon=1, progress=tell)
         told.append(list(steps))
     assert told[0] == [0, 40, 80, 120, COUNT]
     assert all(steps == told[0] for steps in told)

@@ -73,6 +73,8 @@ EVERY_MECHANISM = [
     Case("exponential, given costs", lambda e: _roads(e, sv.Exponential, costs=COSTS)),
     Case("staircase, swap metric", lambda e: _roads(e, sv.Staircase, b=2, cost="swap", step=1)),
     Case("staircase, places, balanced", lambda e: _roads(e, sv.Staircase, costs=PLACES, balanced=True)),
+    Case("optimal", lambda e: _free(e, sv.Optimal, b=2)),
+    Case("optimal, prior, given costs, b = 2", lambda e: _roads(e, sv.Optimal, b=2, prior="chain", costs=COSTS)),
     Case("online", lambda e: _roads(e, sv.Online), slow=True),
     Case("edit", lambda e: sv.EditChannel("ab", epsilon=e)),
     Case("truncated-levenshtein", lambda e: sv.TruncatedLevenshtein(sv.words_up_to("ab", 3), epsilon=e), slow=True),

@@ -13,7 +13,8 @@ from symveil.examples.road_network import town
 from symveil.mechanisms import cost_weighted
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.privacy.calibration import meeting_rates
-from symveil.privacy.public_words import uniform_words
+from symveil.privacy.lower_bounds.prior import Prior
+from symveil.privacy.public_words import public_words
 
 SPARSE = sv.MarkovChain.from_transitions(
     [
@@ -37,7 +38,7 @@ def test_auto_has_no_more_error_than_the_candidates(language, b: int, calibratio
     chosen = sv.select_mechanism(language, epsilon=epsilon, adjacency=b)
     assert chosen.guarantee.epsilon <= epsilon
     assert str(chosen.chosen_because).startswith("expected error ")
-    words = uniform_words(language, 24)
+    words = public_words(language, 24)
     symbols = language.alphabet.symbols
     laws = [chosen.distances(tuple(symbols[code] for code in word)) for word in words]
     own = np.mean([law.expected_error for law in laws])
@@ -98,7 +99,7 @@ def test_the_choice_is_the_least_certified_error(seed: int) -> None:
     epsilon, adjacency = dice.choice([1, 2, 4]), dice.choice([1, 2])
     chosen = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency)
     assert chosen.guarantee.epsilon <= epsilon
-    words = uniform_words(language, 24)
+    words = public_words(language, 24)
     symbols = language.alphabet.symbols
     own = np.mean([chosen.distances(tuple(symbols[code] for code in word)).expected_error for word in words])
     least = min(mean_error(each, words) for each in _every_candidate(language, epsilon=epsilon, adjacency=adjacency))
@@ -144,7 +145,7 @@ def test_a_file_of_many_lengths_waits_for_no_long_certificate(monkeypatch: pytes
 
 
 def test_uniform_words_are_uniform() -> None:
-    words = uniform_words(sv.runs(SPARSE, 5, public_start=True), 20_000)
+    words = public_words(sv.runs(SPARSE, 5, public_start=True), 20_000)
     _, counts = np.unique(words, axis=0, return_counts=True)
     size = SMALL.size
     assert len(counts) == size
@@ -153,3 +154,11 @@ def test_uniform_words_are_uniform() -> None:
     assert statistic < size - 1 + 8 * (2 * (size - 1)) ** 0.5
     skewed = counts * np.linspace(0.8, 1.2, size)
     assert float(((skewed - 20_000 / size) ** 2 / (20_000 / size)).sum()) > size - 1 + 8 * (2 * (size - 1)) ** 0.5
+
+
+def test_words_of_the_chain_are_as_likely_as_the_chain_has_them() -> None:
+    language = sv.runs(SPARSE, 5)
+    words, counts = np.unique(public_words(language, 20_000, prior="chain"), axis=0, return_counts=True)
+    expected = 20_000 * Prior(language, "chain").word_probabilities(words)
+    assert expected.sum() > 19_900
+    assert float(((counts - expected) ** 2 / expected).sum()) < len(words) - 1 + 8 * (2 * (len(words) - 1)) ** 0.5

@@ -7,6 +7,7 @@ import traceback
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -142,6 +143,30 @@ def test_tables_and_events(spark, source, tmp_path, monkeypatch):
         ("y", 1, "b"),
     ]
     assert check_manifest(told.manifest_file).holds
+
+
+def test_a_solved_law_travels_to_the_tasks(spark, tmp_path, monkeypatch):
+    """The driver's law is drawn from and written down: here one that no solver of a task would find."""
+    from symveil.mechanisms.optimal_programme import Programme
+
+    monkeypatch.setattr(Programme, "proposal", lambda self, _: np.full((len(self.words),) * 2, 1.0))
+    chain = sv.MarkovChain.from_transitions([(one, two, "1/3") for one in "abc" for two in "abc"])
+    sv.save_model(chain, tmp_path / "m.json")
+    trips = pa.table({"uid": [f"u{i}" for i in range(90)], "trip": ["a  b a", "c", "b c"] * 30})
+    pq.write_table(trips, tmp_path / "in.parquet")
+    options = {"model": tmp_path / "m.json", "epsilon": 20, "engine": "spark", "identifier": "uid", "sequence": "trip"}
+    grant_budget(tmp_path / "l.db", 20, everyone=True)
+    options |= {"mechanism": "optimal", "ledger": tmp_path / "l.db"}
+    told = sv.privatize_file(tmp_path / "in.parquet", tmp_path / "out", **options)
+    kept = [old == new for old, new in zip(trips["trip"].to_pylist(), rows_in_order(told.out), strict=True)]
+    assert sum(kept) < 45  # at ε = 20 a task that solved by itself would have kept nearly all
+    assert [row["lengths"] for row in told.manifest["law"]] == [[1, 1], [2, 2], [3, 3]]
+    assert check_manifest(told.manifest_file).holds
+
+
+def rows_in_order(folder) -> list[str]:
+    found = {row["uid"]: row["trip"] for row in pq.read_table(folder).to_pylist()}
+    return [found[f"u{number}"] for number in range(len(found))]
 
 
 def test_what_is_refused(spark, source, tmp_path):

@@ -1,8 +1,9 @@
-"""A walk through all six panels in a real browser: the numbers on the page are those of the API."""
+"""A walk through all panels in a real browser: the numbers on the page are those of the API."""
 
 from __future__ import annotations
 
 import json
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,14 +14,16 @@ from playwright.sync_api import Browser
 import symveil as sv
 from symveil.examples.paper_systems import example_4, medical, pin_checker
 from symveil.examples.road_network import TRIP, network_language
+from symveil.io.manifest import manifest_path
 from symveil.workflows.curves import error_curves
 from symveil.workflows.opacity import judge_opacity
+from symveil.workflows.public_averages import average_over_model
 
 from .running import Running, Watched, watched
 
 pytestmark = pytest.mark.xdist_group("studio")  # one studio and one browser for all of them
 
-PANELS = ("release", "compare", "map", "opacity", "proofs", "ledger")
+PANELS = ("release", "compare", "map", "answers", "opacity", "proofs", "ledger")
 
 
 def text_of(tab: Watched, panel: str) -> str:
@@ -77,6 +80,7 @@ def test_the_slider_redraws_on_a_road_network(tab: Watched) -> None:
 
 def test_compare_says_what_the_api_says(tab: Watched) -> None:
     page = tab.open("/compare?epsilon=5")
+    page.wait_for_selector('#panel-compare .supplement [data-averages="20"]')
     with page.expect_download() as waiting:
         page.click("#panel-compare [data-act=json]")
     document = json.loads(Path(waiting.value.path()).read_text())
@@ -86,6 +90,13 @@ def test_compare_says_what_the_api_says(tab: Watched) -> None:
     shown = text_of(tab, "compare")
     assert f"{curves[0].errors[9]:.4g}" in shown
     assert "of a private word is wrong" in shown and "Benvenuti 2026, Mechanism 2" in shown
+    averages = average_over_model(sv.select_mechanism(sv.words("abcd", 8), epsilon=5))
+    assert document["averages"][9] == averages.document()
+    followed = page.inner_text("#panel-compare .supplement")
+    assert f"At ε = 5: {averages.sentence()}." in followed and "Averaging" not in followed
+    page.focus("#compare-epsilon")
+    page.keyboard.press("ArrowRight")  # another place to look at: nothing is computed again
+    page.get_by_text("At ε = 5.5: expected error").wait_for()
 
 
 def test_the_map_shows_trips_that_can_be_driven(tab: Watched) -> None:
@@ -95,6 +106,33 @@ def test_the_map_shows_trips_that_can_be_driven(tab: Watched) -> None:
     assert float(marks["error"]) == mechanism.distances(TRIP).expected_error
     assert page.locator("#panel-map figure svg").count() == 5  # the true one, three private ones, one without the map
     assert "3 of 3 private trips below can be driven" in text_of(tab, "map")
+
+
+def test_answers_are_those_of_the_command_line(tab: Watched, tmp_path: Path) -> None:
+    true = tmp_path / "true.csv"
+    true.write_text("id,word\n" + "".join(f"{number},a b {'ab'[number % 2]}\n" for number in range(400)))
+    private = sv.privatize_file(true, tmp_path / "private.csv", alphabet="abc", epsilon=3).out
+    page = tab.open("/answers?statistic=ngrams:K&order=2")
+    assert "No private file yet" in text_of(tab, "answers")
+    page.set_input_files("#answers-private", private)
+    page.locator("#answers-manifest-error").get_by_text("drop it here").wait_for()
+    page.set_input_files("#answers-manifest", manifest_path(private))
+    tab.answered("answers", statistic="ngrams:2", method="exact-unbiased")
+    with page.expect_download() as waiting:
+        page.click("#panel-answers [data-act=json]")
+    assert json.loads(Path(waiting.value.path()).read_text()) == sv.estimate(private, "ngrams:2").document()
+    assert page.locator("#panel-answers figure svg").count() == 1
+    page.select_option("#answers-statistic", "presence")  # with another statistic, of the same files
+    tab.answered("answers", statistic="presence")
+    page.set_input_files("#answers-private", true)  # not what the manifest is about
+    page.locator("#answers-private-error").get_by_text("expected the bytes that the manifest tells").wait_for()
+    kept = [each for each in tab.studio.log.parent.rglob("*.csv") if each.name in ("private.csv", "true.csv")]
+    assert len(kept) == 2
+    page.goto("about:blank")
+    deadline = time.monotonic() + 20
+    while any(each.exists() for each in kept) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(each.exists() for each in kept)  # gone with the page
 
 
 def test_opacity_steps_through_an_observation(tab: Watched) -> None:

@@ -15,25 +15,33 @@ from symveil.drawing.road_map import road_map_svg
 from symveil.enforcement import sensitive_only
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
+from symveil.estimation.statistics import CHOICES
 from symveil.examples.paper_systems import example_4
 from symveil.examples.road_network import TRIP
+from symveil.io.manifest import manifest_path
 from symveil.io.models.coordinates import read_coordinates
 from symveil.languages import observation
 from symveil.ledger.units import Unit
+from symveil.numerics.progress import silent
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer
+from symveil.studio.forms import Form
 from symveil.studio.panel import Panel
+from symveil.studio.panels.answers import AnswersPanel
 from symveil.studio.panels.compare import ComparePanel
 from symveil.studio.panels.ledger import LedgerPanel
 from symveil.studio.panels.map import MapPanel
 from symveil.studio.panels.opacity import OpacityPanel
 from symveil.studio.panels.proofs import ProofsPanel
 from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.tasks import averages as averages_task
+from symveil.studio.tasks.averages import Averages, average_more
 from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
 from symveil.studio.tasks.words import factor
 from symveil.studio.worker import Task
 from symveil.verification.opacity import run_observations, safe_observations
 from symveil.workflows import opacity as opacity_workflow
+from symveil.workflows import public_averages
 from symveil.workflows.budgets import grant_budget
 from symveil.workflows.privatize_file import privatize_file
 
@@ -47,17 +55,28 @@ def task_of(kind: type[Panel]) -> Task:
 
 CASES = [
     (kind, name)
-    for kind in (ReleasePanel, ComparePanel, MapPanel, OpacityPanel, ProofsPanel, LedgerPanel)
+    for kind in (ReleasePanel, ComparePanel, MapPanel, AnswersPanel, OpacityPanel, ProofsPanel, LedgerPanel)
     for name in kind.defaults
     if name not in kind.files and not (kind is MapPanel and name in ("alphabet", "word", "separator"))
 ]
 
 
+@pytest.fixture(scope="module")
+def private_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("answers")
+    (folder / "true.csv").write_text("id,word\n" + "".join(f"{number},a b b\n" for number in range(300)))
+    return privatize_file(folder / "true.csv", folder / "private.csv", alphabet=["a", "b", "<c>"], epsilon=3).out
+
+
 @pytest.mark.parametrize(("kind", "name"), CASES, ids=lambda each: getattr(each, "name", each))
-def test_junk_is_answered_or_refused(kind: type[Panel], name: str) -> None:
+def test_junk_is_answered_or_refused(kind: type[Panel], name: str, private_file: Path) -> None:
     usual = {**kind.defaults, **{key: value for key, value in SMALL.items() if key in kind.defaults}, "address": ""}
+    if kind is AnswersPanel:
+        usual |= {"private": str(private_file), "manifest": str(manifest_path(private_file)), "statistic": "ngrams:K"}
     for junk in JUNK:
         try:
+            if name in kind.scales:
+                kind.scales[name].require(name, junk)  # as a panel does before it asks
             answer = task_of(kind)({**usual, name: junk}, lambda *_: None)
         except SymveilError as error:
             assert "\n" not in str(error)
@@ -212,6 +231,106 @@ def test_the_document_of_a_map_has_no_secret_trip() -> None:
     assert "trip" not in document and "for its holder only" in document["notice"]
 
 
+# --- answers from a private file -------------------------------------------------------------------
+
+
+def answers(private: Path, **values: str) -> Answer:
+    files = {"private": str(private), "manifest": str(manifest_path(private))}
+    answer = task_of(AnswersPanel)({**AnswersPanel.defaults, **files, **values}, lambda *_: None)
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def test_every_statistic_of_the_command_line_is_answered(private_file: Path) -> None:
+    form = Form("answers", AnswersPanel.defaults)
+    offered = next(field for field in AnswersPanel.fields(object.__new__(AnswersPanel), form) if "Statistic" in field)
+    for name in CHOICES:
+        assert f'<option value="{name}"' in offered
+        asked = "ngrams:3" if name == "ngrams:K" else name
+        answer = answers(private_file, statistic=name, order="3")
+        expected = sv.estimate(private_file, asked)
+        assert answer.document == expected.document()
+        assert answer.columns == tuple(expected.table.column_names) and len(answer.rows) == len(expected)
+        assert "<c>" not in answer.html() and answer.sections[0].svg == expected.to_svg()
+
+
+def test_answers_lie_on_a_map_where_places_are_known(tmp_path: Path, private_file: Path) -> None:
+    places = tmp_path / "places.csv"
+    places.write_text("symbol,x,y\na,0,0\nb,1,0\n<c>,0,1\n")
+    answer = answers(private_file, statistic="od", places=str(places))
+    assert answer.sections[0].svg == sv.estimate(private_file, "od").to_svg(read_coordinates(places))
+    with pytest.raises(ParameterError) as refused:
+        answers(private_file, statistic="positions", places=str(places))
+    assert refused.value.name == "places"
+
+
+def test_answers_refuse_as_the_command_line_does(tmp_path: Path, private_file: Path) -> None:
+    (tmp_path / "true.csv").write_text("id,word\n" + "".join(f"{number},{'a b ' * 20}\n" for number in range(9)))
+    noisy = privatize_file(tmp_path / "true.csv", tmp_path / "private.csv", alphabet="abc", epsilon="0.1").out
+    with pytest.raises(SymveilError, match="epsilon .* would have been enough") as refused:
+        sv.estimate(noisy, "ngrams:3")
+    with pytest.raises(type(refused.value)) as error:
+        answers(noisy, statistic="ngrams:K", order="3")
+    assert str(error.value) == str(refused.value) and "\n" not in str(error.value)
+    with pytest.raises(ParameterError) as missing:
+        answers(private_file, manifest="")
+    assert missing.value.name == "manifest"
+
+
+def test_an_error_about_a_dropped_file_is_shown_where_it_was_dropped() -> None:
+    panel = object.__new__(AnswersPanel)
+    panel.values = {**AnswersPanel.defaults, "private": "handle-of-one", "manifest": "handle-of-other"}
+    for name, handle in (("private", "handle-of-one"), ("manifest", "handle-of-other"), (None, "elsewhere")):
+        assert panel._field_for(FileError(f"uploads/{handle}/file.csv", expected="this", found="that")) == name
+
+
+# --- averages over the public model beside the least there can be ----------------------------------
+
+
+def chain_file(folder: Path) -> str:
+    rows = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
+    sv.save_model(sv.MarkovChain.from_transitions(rows), folder / "chain.json")
+    return str(folder / "chain.json")
+
+
+def averages_of(**values: str) -> Averages:
+    return average_more({**ComparePanel.defaults, **values}, silent)
+
+
+def test_averages_come_a_few_at_a_time_the_one_that_is_looked_at_first(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(averages_task, "_SLICE", -1.0)  # a slice is over at once
+    monkeypatch.setattr(averages_task, "_kept", {})
+    about = {"source": "file", "model": chain_file(tmp_path), "trip": "abaa"}
+    first = averages_of(**about, epsilon="2")
+    assert [each["epsilon"] for each in first.documents] == [2.0] and (first.done, first.of) == (1, 20)
+    bound = sv.lower_bound(sv.runs(sv.load_model(about["model"]), 4), epsilon=2)
+    assert first.documents[0]["lower_bound"]["value"] == bound.value
+    assert public_averages.bound_sentence(bound) in first.section.body
+    assert "do not compare the two" in first.section.body  # a word above, all feasible words here
+    second = averages_of(**about, epsilon="3")
+    assert [each["epsilon"] for each in second.documents] == [2.0, 3.0] and "At ε = 3:" in second.section.body
+    other = averages_of(**about, epsilon="3", adjacency="2")
+    assert (other.done, other.documents[0]["adjacency"]) == (1, 2)
+
+
+def test_averages_are_in_what_is_downloaded() -> None:
+    values = {**ComparePanel.defaults, "word": "abca"}
+    answer = averages_of(word="abca").added_to(task_of(ComparePanel)(values, lambda *_: lambda *_: None))
+    row = dict(zip(answer.columns, answer.rows[5], strict=True))
+    assert row["epsilon"] == 3.0 and row["chosen by auto"] == "exponential"
+    assert row["on average"] == pytest.approx(row["exponential, tight"], rel=1e-12)  # all words have the same law
+    assert row["least possible on average"] == pytest.approx(row["on average"], rel=1e-9)
+    assert len(answer.document["averages"]) == 20
+    assert "How much is left" in answer.report()
+
+
+def test_where_there_is_no_bound_that_is_said(monkeypatch) -> None:
+    monkeypatch.setattr(averages_task, "_kept", {})
+    monkeypatch.setattr(public_averages, "least_possible", lambda _: None)
+    found = averages_of(word="ab")
+    assert "No lower bound: the model is too large" in found.section.body and "fill-opacity" not in found.section.svg
+
+
 # --- the ledger ------------------------------------------------------------------------------------
 
 
@@ -319,5 +438,5 @@ def test_what_the_command_line_refuses_is_refused_here_too(mechanism: str) -> No
 def test_a_budget_too_small_for_any_channel_says_so() -> None:
     values = {**ReleasePanel.defaults, **SMALL, "epsilon": "0.1", "mechanism": "edit", "calibration": "tight"}
     answer = task_of(ReleasePanel)(values, lambda *_: None)
-    assert "At this ε everything is deleted: the release says nothing" in answer.html()
+    assert "the release carries no information: everything is deleted" in answer.html()
     assert [len(word) for word in answer.document["release"]["released"]] == [0] * 10

@@ -12,24 +12,26 @@ from pathlib import Path
 import pytest
 
 from symveil.errors import ParameterError
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.studio.worker import BrokenError, StoppedError, TaskHandle, Worker
 
 
-def double(number: int, steps: Steps) -> int:
-    steps("doubling")(1, 2)
+def double(number: int, progress: Progress) -> int:
+    doubling = named(progress, "doubling")
+    doubling(0, None)
+    doubling(1, 2)
     return 2 * number
 
 
-def refuse(steps: Steps) -> None:
+def refuse(progress: Progress) -> None:
     raise ParameterError("epsilon", expected="more", found="less")
 
 
-def stumble(secret: str, steps: Steps) -> None:
+def stumble(secret: str, progress: Progress) -> None:
     raise KeyError(secret)
 
 
-def unsendable(secret: str, steps: Steps) -> object:
+def unsendable(secret: str, progress: Progress) -> object:
     """An answer that cannot be pickled."""
 
     class Hidden:
@@ -43,18 +45,18 @@ class Panic(BaseException):
     """As a library in Rust raises it."""
 
 
-def panic(secret: str, steps: Steps) -> None:
+def panic(secret: str, progress: Progress) -> None:
     raise Panic(secret)
 
 
-def spin(file: str, steps: Steps) -> None:
+def spin(file: str, progress: Progress) -> None:
     """Never ends by itself, and holds the interpreter: a thread could not be stopped."""
     Path(file).write_text(str(os.getpid()))
     while True:
         pass
 
 
-def die(steps: Steps) -> None:
+def die(progress: Progress) -> None:
     os._exit(3)
 
 
@@ -67,9 +69,13 @@ def in_a_loop(coroutine: Coroutine[None, None, None]) -> None:
 def test_results_errors_and_progress() -> None:
     async def run() -> None:
         worker, told = Worker(), []
+
+        def tell(done: int, total: int | None, what: str) -> None:
+            told.append((done, total, what))
+
         try:
-            assert await worker.run(double, 4, handle=TaskHandle(lambda *step: told.append(step))) == 8
-            assert told == [(0, 0, "doubling"), (1, 2, "doubling")]
+            assert await worker.run(double, 4, handle=TaskHandle(tell)) == 8
+            assert told == [(0, None, "doubling"), (1, 2, "doubling")]
             with pytest.raises(ParameterError, match="epsilon: expected more, found less"):
                 await worker.run(refuse)
             with pytest.raises(BrokenError) as broken:

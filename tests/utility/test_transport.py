@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 from scipy.optimize import linprog
 
+import symveil as sv
 from symveil.languages.edit_distance_bits import edit_distances_between
+from symveil.utility.augmenting_paths import send_everything
 from symveil.utility.coded_words import CodedWords
 from symveil.utility.log_similarity import log_similarity
-from symveil.utility.transport import _assigned, _programmed, cheapest_transport
+from symveil.utility.transport import _assigned, _augmented, cheapest_transport
+from symveil.utility.transport_loops import send_everything_quickly
 
 from . import plain
 
@@ -58,9 +61,29 @@ def test_both_solvers_find_the_least_cost(seed: int) -> None:
     assert found.cost == pytest.approx(_dense(costs, supply, demand), abs=1e-9)
     total = int(supply.sum() * demand.sum())
     scaled = supply * demand.sum(), demand * supply.sum()
-    programmed, assigned = _programmed(costs, *scaled, total), _assigned(costs, *scaled, total)
-    assert programmed.cost == pytest.approx(assigned.cost, abs=1e-12)
-    assert programmed.gap <= 1e-9
+    augmented, assigned = _augmented(costs, *scaled, total), _assigned(costs, *scaled, total)
+    assert augmented.cost == pytest.approx(assigned.cost, abs=1e-12)
+    assert augmented.gap <= 1e-12
+
+
+def test_large_counts_and_compiled_loops() -> None:
+    """Sums of half a million have a common multiple of 10¹¹ or so; compiled loops do the same as plain ones."""
+    generator = np.random.default_rng(7)
+    costs = generator.integers(0, 30, size=(40, 50)) / 30
+    supply, demand = generator.integers(1, 30_000, size=40), generator.integers(1, 30_000, size=50)
+    found = cheapest_transport(costs, supply, demand)
+    assert found.cost == pytest.approx(_dense(costs, supply, demand), abs=1e-9)
+    assert found.gap <= 1e-12
+    scaled = supply * demand.sum(), demand * supply.sum()
+    loops = []
+    for solve in (send_everything, send_everything_quickly):
+        sent = np.zeros((50, 40), dtype=np.int64)
+        low = costs.min(axis=0)
+        solve(costs, scaled[0].copy(), scaled[1].copy(), (costs - low).min(axis=1), low.copy(), sent)
+        loops.append(sent)
+    assert np.array_equal(*loops)
+    with pytest.raises(sv.SymveilError, match="common multiple below 2"):
+        cheapest_transport([[0.0, 1.0], [1.0, 0.0]], [2**40, 1], [2**40 - 7, 2])
 
 
 def test_what_stays_in_place_need_not_be_cheapest() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from fractions import Fraction
 from pathlib import Path
 
 import jsonschema
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.estimation.batches import Batch
+from symveil.estimation.batches import Batch, windows
 from symveil.estimation.statistics import read_statistic
 from symveil.estimation.substitution_tables import SubstitutionTables
 from symveil.io.manifest import manifest_path
@@ -239,8 +240,8 @@ def test_an_estimate_is_data_and_pictures(tmp_path: Path) -> None:
     assert json.loads(json.dumps(found.document(2)))["rows"][0]["symbols"]
 
 
-def coverage(mechanism: str, runs: int) -> tuple[float, float]:
-    """How often intervals for pairs cover: the share of cells, and the share of tables all at once."""
+def coverage(mechanism: str, runs: int, statistic: str = "ngrams:2") -> tuple[float, float]:
+    """How often intervals cover: the share of cells with a true count of 5 or more, and of tables all at once."""
     covered = cover_all = rows = 0
     words = some_words(600)
     codes = np.array(["abc".index(symbol) for word in words for symbol in word], dtype=np.int32)
@@ -249,17 +250,18 @@ def coverage(mechanism: str, runs: int) -> tuple[float, float]:
         words_of_any_length("abc"), epsilon=4, mechanism=mechanism, adjacency=1 if mechanism == "exponential" else 2
     )
     noise = noise_of_mechanism(law)
-    truth = np.zeros((3, 3))
-    for pair, count in pairs(words).items():
-        truth["abc".index(pair[0]), "abc".index(pair[1])] = count
+    asked = read_statistic(statistic)
+    truth = np.zeros((3,) * asked.order)
+    np.add.at(truth, windows(asked, Batch(codes, lengths, np.zeros_like(lengths))).symbols, 1)
+    counted = truth >= 5
     for seed in range(runs):
         released, ends = law.release_flat(codes, lengths, bits=NotPrivateSeededBits(seed))
-        tables = SubstitutionTables(read_statistic("ngrams:2"), noise, target="file", groups=100)
+        tables = SubstitutionTables(asked, noise, target="file", groups=100)
         tables.add(Batch(released, ends, np.arange(len(ends)) % 100))
         low, high, low_all, high_all = tables.finish().intervals(0.95)
-        covered += int(((low <= truth) & (truth <= high)).sum())
+        covered += int(((low <= truth) & (truth <= high))[counted].sum())
         cover_all += bool(((low_all <= truth) & (truth <= high_all)).all())
-        rows += truth.size
+        rows += int(counted.sum())
     return covered / rows, cover_all / runs
 
 
@@ -272,9 +274,10 @@ def test_intervals_cover(mechanism: str) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("mechanism", ["exponential", "staircase"])
-def test_intervals_cover_in_300_simulations(mechanism: str) -> None:
-    each, everything = coverage(mechanism, 300)
+@pytest.mark.parametrize("statistic", ["visits", "ngrams:2", "od", "first"])
+@pytest.mark.parametrize("mechanism", ["exponential", "staircase", "permute-and-flip"])
+def test_intervals_cover_in_300_simulations(mechanism: str, statistic: str) -> None:
+    each, everything = coverage(mechanism, 300, statistic)
     assert 0.93 <= each <= 0.97
     assert everything >= 0.89
 
@@ -325,6 +328,21 @@ def test_an_edit_channel_that_tells_nothing(tmp_path: Path) -> None:
         sv.estimate(edited(tmp_path, some_words(40), "0.5"), "visits")
 
 
+def test_lengths_need_less_than_symbols(tmp_path: Path) -> None:
+    """The epsilon that a refusal names is enough for lengths, and half of one less is not."""
+    words = some_words(400)
+    with pytest.raises(
+        sv.SymveilError, match=r"nothing can be said about lengths .* would have been enough"
+    ) as refused:
+        sv.estimate(edited(tmp_path, words, "0.5"), "lengths")
+    enough = float(str(refused.value).split("epsilon ")[-1].split(" ")[0])
+    assert len(sv.estimate(edited(tmp_path, words, str(enough)), "lengths"))
+    with pytest.raises(sv.SymveilError, match="nothing can be said about lengths"):
+        sv.estimate(edited(tmp_path, words, str(enough - 0.5)), "lengths")
+    with pytest.raises(sv.SymveilError, match="nothing can be said about visits"):
+        sv.estimate(tmp_path / "private.csv", "visits")
+
+
 def test_truncated_levenshtein_is_refused(tmp_path: Path) -> None:
     source, _ = write_words(tmp_path, ["ab", "c"])
     out = tmp_path / "private.csv"
@@ -333,3 +351,13 @@ def test_truncated_levenshtein_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(sv.SymveilError, match="found truncated-levenshtein, whose noise cannot be undone"):
         sv.estimate(out, "visits")
+    manifest = manifest_path(out)
+    told = json.loads(manifest.read_text())
+    jsonschema.validate(told, SCHEMA)
+    (row,) = told["law"]
+    assert isinstance(row["rate"], str)
+    for rate, holds in ((float(Fraction(row["rate"])), True), (float(Fraction(row["rate"])) + 1e-9, False)):
+        row["rate"] = rate  # a number, as it was written first
+        manifest.write_text(json.dumps(told))
+        jsonschema.validate(told, SCHEMA)
+        assert sv.check_manifest(manifest).holds is holds

@@ -277,7 +277,7 @@ def test_a_pending_release_in_its_place_is_that_of_its_input(trips, tmp_path):
     grant_budget(ledger, 9, everyone=True)
     place = tmp_path / "out.csv.manifest.json"
 
-    def in_the_way(what, _done, _records):
+    def in_the_way(_done, _total, what):
         if what == "releasing":
             place.mkdir(exist_ok=True)
 
@@ -297,7 +297,7 @@ def test_an_input_that_changes_meanwhile_is_not_released(trips, tmp_path, moment
     ledger, content = tmp_path / "l.db", trips.read_text()
     grant_budget(ledger, 9, everyone=True)
 
-    def somebody_else_writes(what, _done, _records):
+    def somebody_else_writes(_done, _total, what):
         if what == moment:
             trips.write_text(content + "late,a b,p9\n")
 

@@ -12,11 +12,12 @@ from symveil.cli.command import command
 from symveil.cli.output import print_json, print_notes, print_table, require_suffix
 from symveil.cli.single_options import (
     event_options,
-    file_option,
     json_option,
     number_option,
     out_option,
+    places_option,
     wide_form_options,
+    zones_option,
 )
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
@@ -31,10 +32,8 @@ _SIZES = re.compile(r"(\d{1,3})(?:\.\.(\d{1,3}))?")
 @click.argument("true", metavar="TRUE", type=PATH)
 @click.argument("private", metavar="PRIVATE", type=PATH)
 @out_option("The report, as HTML", required=False)
-@file_option("--places", text="Where symbols lie: CSV with symbol, x, y.")
-@click.option(
-    "--zones", metavar="G|FILE", help="Zones: a grid such as 6 or 6x4 over the places, or CSV with symbol, zone."
-)
+@places_option
+@zones_option
 @number_option("--top", "N", text="How many patterns count.", default=100)
 @click.option("--patterns", metavar="K|K..L", default="2..5", show_default=True, help="Symbols in a pattern.")
 @wide_form_options

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_json, print_table, step_teller
+from symveil.cli.output import print_json, print_table, progress_bar
 from symveil.cli.single_options import json_option
 from symveil.cli.values import PATH
 
@@ -30,7 +30,8 @@ def demo_command(out: Path, as_json: bool) -> None:
     from symveil.numerics.rationals import shown_at_least
     from symveil.workflows.demo import run_demo
 
-    result = run_demo(out, progress=step_teller())
+    with progress_bar("demo") as progress:
+        result = run_demo(out, progress=progress)
     if as_json:
         print_json(result.document())
         return

@@ -10,11 +10,11 @@ import click
 from symveil.cli.command import command
 from symveil.cli.options import read_adjacency_option
 from symveil.cli.output import (
-    counter,
     print_facts,
     print_json,
     print_notes,
     print_table,
+    progress_bar,
     require_different,
     require_suffix,
 )
@@ -115,7 +115,7 @@ def enforce_command(
     require_different(draw=draw, out=out)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
-    with counter("estimates and observations explored") as progress:
+    with progress_bar("estimates and observations explored") as progress:
         enforced = enforce_opacity(
             system,
             k,

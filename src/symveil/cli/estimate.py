@@ -7,10 +7,25 @@ from pathlib import Path
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_json, print_notes, print_table, require_different, require_not_read, require_suffix
-from symveil.cli.single_options import choice_option, file_option, json_option, number_option, out_option
-from symveil.cli.values import PATH
+from symveil.cli.output import (
+    print_json,
+    print_named_table,
+    print_notes,
+    require_different,
+    require_not_read,
+    require_suffix,
+)
+from symveil.cli.single_options import (
+    choice_option,
+    confidence_option,
+    file_option,
+    json_option,
+    number_option,
+    out_option,
+)
+from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
+from symveil.estimation.statistics import CHOICES
 
 _SHOWN = 50
 
@@ -21,7 +36,7 @@ _SHOWN = 50
     "--statistic",
     metavar="S",
     required=True,
-    help="One of visits, first, last, positions, ngrams:K, transitions, od, lengths, presence, directly-follows.",
+    help=f"One of {', '.join(CHOICES)}.",
 )
 @file_option("--manifest", text="The manifest, if it does not lie beside the private file.")
 @click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
@@ -31,10 +46,12 @@ _SHOWN = 50
     text="These sequences, or as many of the population that they are a sample of.",
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
-@click.option("--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover.")
+@click.option("--assume", metavar="chain", help="For online releases: the true sequences come from a Markov chain.")
+@confidence_option
 @number_option("--top", "N", text="So many of the largest rows; by default 50 in a table, all in JSON.")
 @out_option("All rows, as .csv, .parquet or .json", required=False)
-@file_option("--plot", text="A picture (.svg): bars with intervals, or a map of pairs.")
+@file_option("--plot", text="A picture (.svg): bars with intervals, a table of pairs, or with --places a map.")
+@file_option("--places", text="Where symbols lie: CSV with symbol, x, y. The picture has flows on the map then.")
 @json_option
 def estimate_command(
     private: Path,
@@ -43,10 +60,12 @@ def estimate_command(
     model: Path | None,
     target: str,
     cluster: str | None,
+    assume: str | None,
     confidence: str,
     top: int | None,
     out: Path | None,
     plot: Path | None,
+    places: Path | None,
     as_json: bool,
 ) -> None:
     """Estimate statistics of the true sequences from a PRIVATE file.
@@ -54,6 +73,7 @@ def estimate_command(
     The manifest beside it tells the law of the noise, which is undone: estimates with intervals, each and all at once.
     It costs no privacy, since nothing but the private file and its manifest is read.
     """
+    from symveil.estimation.estimate import NUMBERS
     from symveil.io.estimates import SUFFIXES, write_estimate
     from symveil.io.manifest import manifest_path
     from symveil.workflows.estimate import estimate
@@ -63,36 +83,25 @@ def estimate_command(
     require_suffix("plot", plot, (".svg",))
     require_different(out=out, plot=plot)
     described = manifest or manifest_path(private)
-    require_not_read(private, described, model, model_beside(described), out=out, plot=plot)
+    require_not_read(private, described, model, model_beside(described), places, out=out, plot=plot)
+    if places is not None and plot is None:
+        raise ParameterError("places", expected="--plot with it: they are for the picture", found="no --plot")
     if top is not None and top < 1:
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)
-    try:
-        level = float(confidence)
-    except ValueError:
-        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence) from None
+    level = read_confidence(confidence)
     found = estimate(
-        private, statistic, manifest=manifest, model=model, target=target, cluster=cluster, confidence=level
+        private,
+        statistic,
+        manifest=manifest,
+        model=model,
+        target=target,
+        cluster=cluster,
+        confidence=level,
+        assume=assume,
     )
-    write_estimate(found, out=out, plot=plot)
+    write_estimate(found, out=out, plot=plot, places=places)
     if as_json:
         print_json(found.document(top))
         return
-    shown = min(len(found), _SHOWN if top is None else top)
-    rows = []
-    for index in range(shown):
-        row = found.row(index)
-        place = [str(row[found.leading])] if found.leading else []
-        numbers = [_spelled(row[name]) for name in _COLUMNS]
-        rows.append([" → ".join(row["symbols"]), *place, *numbers])
-    columns = ["symbols", *([found.leading] if found.leading else []), *(name.replace("_", " ") for name in _COLUMNS)]
-    print_table(f"{found.statistic}: {shown} of {len(found)} rows, {found.method}", columns, rows)
+    print_named_table(found, NUMBERS, top=_SHOWN if top is None else top, said=found.method)
     print_notes(found.assumptions)
-
-
-_COLUMNS = ("released", "estimate", "standard_error", "low", "high", "low_all", "high_all", "consistent")
-
-
-def _spelled(value: float | None) -> str:
-    if value is None:
-        return "not known"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -9,7 +9,6 @@ from symveil.cli.command import command
 from symveil.cli.explain_setting import explain_settings
 from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, optional_word_options
 from symveil.cli.output import (
-    doubts,
     print_facts,
     print_json,
     print_notes,
@@ -17,7 +16,6 @@ from symveil.cli.output import (
     progress_bar,
     require_different,
     require_suffix,
-    thin_protection,
 )
 from symveil.cli.single_options import file_option, json_option, number_option
 from symveil.errors import InputError
@@ -58,6 +56,7 @@ def explain_command(
     Without a word: the averages over all words of --length symbols of the public model, beside the least error that
     any private mechanism can have. Then --epsilon 1..6 shows several budgets.
     """
+    from symveil.workflows.doubts import doubts
     from symveil.workflows.explain import explain_word
 
     if source.word is None:
@@ -96,7 +95,7 @@ def explain_command(
     else:
         _print(explanation)
     notes += [*built.notes, *(f"wrote {path}" for path in (draw, plot, curves) if path)]
-    print_notes(notes, warnings=[*doubts(explanation.mechanism), *thin_protection(explanation.protection)])
+    print_notes(notes, warnings=doubts(explanation.mechanism, explanation.protection))
 
 
 def _print(explanation: Explanation) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symveil.cli.options import MechanismOptions, WordOptions
-from symveil.cli.output import doubts, print_facts, print_json, print_notes, print_table, progress_bar, thin_protection
+from symveil.cli.output import print_facts, print_json, print_notes, print_table, progress_bar
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ def explain_settings(
 ) -> None:
     """Print what each ε gives on average."""
     from symveil.mechanisms.selection import choose_mechanism
-    from symveil.workflows.public_averages import average_over_model
+    from symveil.workflows.doubts import doubts, given_up_notes
+    from symveil.workflows.public_averages import NO_BOUND, average_over_model
 
     for option, value in needs_word.items():
         if value is not None:
@@ -47,8 +48,15 @@ def explain_settings(
     else:
         _print_one(found[0])
     if any(each.bound is None for each in found):
-        notes.append("no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)")
-    print_notes(notes, warnings=[*doubts(found[0].mechanism), *thin_protection(found[0].protection)])
+        notes.append(NO_BOUND)
+    if several:
+        notes += _once(note for each in found for note in given_up_notes(each.mechanism))
+    print_notes(notes, warnings=_once(told for each in found for told in doubts(each.mechanism, each.protection)))
+
+
+def _once(told: Iterable[str]) -> list[str]:
+    """Each sentence once, in their order."""
+    return list(dict.fromkeys(told))
 
 
 def read_epsilons(text: str) -> list[str]:
@@ -84,9 +92,15 @@ def _print_one(averages: PublicAverages) -> None:
         ("words", "without end" if language.size is None else shortened(language.size)),
         ("on average", averages.sentence()),
     ]
+    if averages.expected_cost is not None:
+        facts.append(("expected cost", f"{averages.expected_cost:.6g} units of the costs"))
     if averages.protection:
         near = averages.protection.neighbours_within_adjacency
         facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
+    if mechanism.chosen_because:
+        facts.append(("chosen", mechanism.chosen_because))
+    if mechanism.given_up:
+        facts.append(("given up", mechanism.given_up))
     print_facts("On average over the public model", facts)
 
 

@@ -20,6 +20,7 @@ from symveil.cli.audit import audit_command
 from symveil.cli.check import check_command
 from symveil.cli.command import group
 from symveil.cli.compare import compare_command
+from symveil.cli.count import count_command
 from symveil.cli.demo import demo_command
 from symveil.cli.enforce import enforce_command
 from symveil.cli.estimate import estimate_command
@@ -53,6 +54,7 @@ COMMANDS = (
     check_command,
     estimate_command,
     compare_command,
+    count_command,
     reproduce_command,
     studio_command,
 )

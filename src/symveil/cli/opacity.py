@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import counter, print_facts, print_json, print_notes, require_different, require_suffix
+from symveil.cli.output import print_facts, print_json, print_notes, progress_bar, require_different, require_suffix
 from symveil.cli.single_options import choice_option, file_option, json_option, k_option, number_option, secret_option
 from symveil.cli.values import PATH
 
@@ -53,7 +53,7 @@ def opacity_command(
     require_different(draw=draw, draw_observer=draw_observer)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
-    with counter("estimates explored") as progress:
+    with progress_bar("estimates explored") as progress:
         report = judge_opacity(
             system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress
         )

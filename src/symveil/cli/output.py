@@ -7,7 +7,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,19 +16,26 @@ import click
 
 from symveil.cli.interrupts import stop_if_interrupted
 from symveil.errors import ParameterError, either
-from symveil.numerics.progress import FileProgress, Progress, Steps
+from symveil.numerics.progress import Progress
 
 if TYPE_CHECKING:
-    from symveil.mechanisms.mechanism import Mechanism
-    from symveil.privacy.protection import Protection
+    from symveil.estimation.named_table import NamedTable
+
+
+def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, said: str) -> None:
+    """The first rows of a table with names; `said` tells what kind of numbers they are."""
+    heads, rows = table.as_text(columns, top=top)
+    print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {said}", heads, rows)
 
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
     """Say them on standard error, last, once everything has gone well: an error is the only line there."""
-    for warning in warnings:
+    warned = list(warnings)
+    for warning in warned:
         click.echo(f"symveil: warning: {warning}", err=True)
     for note in notes:
-        click.echo(f"symveil: note: {note}", err=True)
+        if note not in warned:
+            click.echo(f"symveil: note: {note}", err=True)
 
 
 def print_json(document: dict[str, object]) -> None:
@@ -58,27 +65,6 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     rendered = io.StringIO()
     Console(file=rendered, width=width, force_terminal=looking).print(table)
     click.echo(rendered.getvalue(), nl=False)
-
-
-def doubts(mechanism: Mechanism) -> list[str]:
-    """What somebody who is about to use this mechanism should be warned of."""
-    warnings = []
-    if mechanism.tells_nothing:
-        warnings.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
-    if not mechanism.guarantee.within(mechanism.epsilon):
-        warnings.append("this mechanism loses more than was asked for: it is not private")
-    return warnings
-
-
-def thin_protection(protection: Protection | None) -> list[str]:
-    """The warning that adjacency protects little, where few words can really take another's place."""
-    if protection is None or not protection.thin:
-        return []
-    near = protection.neighbours_within_adjacency
-    return [
-        f"protection is thin: on average {near:.3g} feasible words lie within the adjacency of a word, unevenly over "
-        "its positions; a larger --adjacency may hide more"
-    ]
 
 
 def require_suffix(option: str, path: Path | None, suffixes: tuple[str, ...]) -> None:
@@ -113,71 +99,40 @@ def require_not_read(*read: Path | None, **written: Path | None) -> None:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress]:
-    """A bar on standard error where somebody is looking; yields what tells it (done, total)."""
-    with click.progressbar(length=100, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+    """One bar for all progress, on standard error where somebody is looking; yields what tells it.
 
-        def tell(done: int, total: int) -> None:
-            stop_if_interrupted()
-            bar.update(done * 100 // total - bar.pos)
-
-        yield tell
-
-
-def step_teller() -> Steps:
-    """Tell each step of a job on standard error, where somebody is looking."""
+    It is drawn from the first report on. Work of unknown length shows its count, a file its records and their rate.
+    """
     looking = sys.stderr.isatty()
+    began = last = 0.0
+    shown, text = "", ""
+    bar = click.progressbar(range(_WHOLE), label=label, file=sys.stderr, item_show_func=lambda _: text)
 
-    def tell(what: str) -> Progress:
+    def tell(done: int, total: int | None, what: str = "", records: int | None = None) -> None:
+        nonlocal began, last, shown, text
         stop_if_interrupted()
-        if looking:
-            click.echo(f"{what} …", err=True)
-        return lambda _done, _of: stop_if_interrupted()
-
-    return tell
-
-
-@contextmanager
-def counter(what: str) -> Iterator[Callable[[int], None]]:
-    """A number that grows on standard error where somebody is looking, for work of unknown length."""
-    shown = sys.stderr.isatty()
-    last = 0.0
-
-    def tell(count: int) -> None:
-        nonlocal last
-        stop_if_interrupted()
-        if shown and time.monotonic() - last > _SECONDS_BETWEEN_COUNTS:
-            last = time.monotonic()
-            click.echo(f"\r{what}: {count:,}", nl=False, err=True)
+        now = time.monotonic()
+        if not looking or (what == shown and done != total and now - last < _SECONDS_BETWEEN_REPORTS):
+            return
+        if not last or what != shown:  # the next part begins again
+            began, bar.pos, bar.finished, bar.start = now, 0, False, time.time()
+        last, shown = now, what
+        bar.length = None if total is None else _WHOLE
+        text = what if total is not None else f"{done:,} {what}".rstrip()
+        if records is not None:
+            text += f": {records:,} sequences, {records / max(now - began, 1e-3):,.0f} a second"
+        bar.pos = done if total is None else done * _WHOLE // max(total, 1)
+        bar.make_step(0)
+        bar.render_progress()  # `update` would not where it moved back, or only the text is new
 
     try:
         yield tell
     finally:
-        if last:
-            click.echo("\r\033[K", nl=False, err=True)  # whatever is said next starts on a clean line
+        if last and bar.length is None:
+            click.echo("\r\033[K\033[?25h", nl=False, err=True)  # a count that was on its way says nothing any more
+        elif last:
+            bar.render_finish()  # whatever is said next starts on a line of its own
 
 
-_SECONDS_BETWEEN_COUNTS = 0.2
-
-
-@contextmanager
-def rate_bar() -> Iterator[FileProgress]:
-    """A bar with the rate and the time that remains; yields what tells it (what, how much of it, how many records)."""
-    hidden = not sys.stderr.isatty()
-    began = time.monotonic()
-    shown: tuple[str, int] = ("", 0)
-
-    def rate(_: object) -> str:
-        what, records = shown
-        return f"{what}: {records:,} sequences, {records / max(time.monotonic() - began, 1e-3):,.0f} a second"
-
-    with click.progressbar(length=1000, file=sys.stderr, hidden=hidden, show_eta=True, item_show_func=rate) as bar:
-
-        def tell(what: str, done: float, records: int) -> None:
-            nonlocal began, shown
-            stop_if_interrupted()
-            if what != shown[0]:  # the next pass begins again
-                began, bar.pos, bar.start = time.monotonic(), 0, time.time()
-            shown = (what, records)
-            bar.update(int(done * 1000) - bar.pos, what)
-
-        yield tell
+_WHOLE = 1000
+_SECONDS_BETWEEN_REPORTS = 0.1

@@ -9,7 +9,7 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
-from symveil.cli.output import print_facts, print_json, print_notes, rate_bar, thin_protection
+from symveil.cli.output import print_facts, print_json, print_notes, progress_bar
 from symveil.cli.single_options import (
     choice_option,
     column_options,
@@ -17,6 +17,7 @@ from symveil.cli.single_options import (
     ledger_option,
     out_option,
     over_budget_option,
+    person_option,
     release_id_option,
     size_options,
     spreadsheet_option,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @language_options
 @mechanism_options
 @column_options
-@click.option("--person", metavar="COL", help="Whose budget a sequence is charged to; by default its own.")
+@person_option
 @ledger_option(required=False)
 @over_budget_option
 @choice_option(
@@ -65,12 +66,13 @@ def privatize_command(
     IN is CSV, JSON Lines, Parquet or XES, each also gzipped. With --ledger every person is charged before anything is
     drawn. A manifest beside the private file says what is promised; symveil check rechecks it.
     """
+    from symveil.workflows.doubts import thin_protection
     from symveil.workflows.privatize_file import privatize_file
 
     if mechanism.not_private:
         raise InputError("mechanism: expected a private mechanism for a file, found --not-private")
     given = source.parameters()
-    with rate_bar() as progress:
+    with progress_bar("privatising") as progress:
         release = privatize_file(
             source_file,
             out,

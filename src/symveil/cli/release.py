@@ -6,7 +6,7 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, word_options
-from symveil.cli.output import doubts, print_json, print_notes
+from symveil.cli.output import print_json, print_notes
 from symveil.cli.single_options import json_option, number_option
 
 
@@ -19,6 +19,7 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
     """Release private versions of one WORD, one a line."""
     from symveil.io.symbols import check_separable, join_word
     from symveil.numerics.rationals import shown_at_least, spelled
+    from symveil.workflows.doubts import doubts, given_up_notes
     from symveil.workflows.release import release_word
 
     notes: list[str] = []
@@ -35,4 +36,4 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
         notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {asked} asked for")
         if count > 1:
             notes.append(f"{count} releases of one word are charged {shown_at_least(result.total_epsilon)} in all")
-    print_notes([*notes, *built.notes], warnings=doubts(built))
+    print_notes([*notes, *built.notes, *given_up_notes(built)], warnings=doubts(built))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_json, print_notes, print_table, step_teller
+from symveil.cli.output import print_json, print_notes, print_table, progress_bar
 from symveil.cli.single_options import choice_option, json_option
 from symveil.cli.values import PATH
+from symveil.numerics.progress import named
 
 if TYPE_CHECKING:
     from symveil.workflows.reproduce.rows import Reproduction
@@ -28,15 +29,16 @@ def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_jso
     """
     from symveil.workflows.reproduce.papers import reproduce
 
-    tell = step_teller()
-    result = reproduce(paper, progress=tell)
+    with progress_bar("reproducing") as progress:
+        result = reproduce(paper, progress=progress)
     drawn: list[Path] = []
     if plots:
         from symveil.workflows.reproduce.figures import draw_figures
 
-        for path in draw_figures(plots, suffix, paper):
-            tell(f"drawing {path.name}")
-            drawn.append(path)
+        with progress_bar("drawing") as progress:
+            for path in draw_figures(plots, suffix, paper):
+                drawn.append(path)
+                named(progress, f"drawn, {path.name} last")(len(drawn), None)
     if as_json:
         print_json(result.document())
     else:

@@ -45,6 +45,20 @@ spreadsheet_option = click.option(
     help="CSV: an apostrophe before cells that a spreadsheet takes for formulas, such as =1+1. It changes values.",
 )
 
+person_option = click.option(
+    "--person", metavar="COL", help="Whose budget a sequence is charged to; by default its own."
+)
+
+places_option = file_option("--places", text="Where symbols lie: CSV with symbol, x, y.")
+
+zones_option = click.option(
+    "--zones", metavar="G|FILE", help="Zones: a grid such as 6 or 6x4 over the places, or CSV with symbol, zone."
+)
+
+confidence_option = click.option(
+    "--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover."
+)
+
 over_budget_option = choice_option(
     "--over-budget", of=("error", "drop"), text="What happens to persons with too little budget."
 )

@@ -66,3 +66,11 @@ def option_name(parameter: click.Parameter | None) -> str:
     if isinstance(parameter, click.Option):
         return parameter.opts[0].lstrip("-")
     return parameter.make_metavar(click.Context(click.Command(None))).strip("[]")
+
+
+def read_confidence(text: str) -> float:
+    """`--confidence` as it was typed."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=text) from None

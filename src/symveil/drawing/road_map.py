@@ -1,7 +1,8 @@
 """A trip on a map of roads, drawn from coordinates alone: no tiles, so no server is asked for them.
 
 A road is a line between two points, or a place with one point. Where a trip leaves the true one its
-roads are dashed, not only coloured; a small number says in which order they are driven.
+roads are dashed, not only coloured; a small number says in which order they are driven. Flows are arrows that bend to
+the right, so that both directions are seen.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ Road = tuple[Point, Point]
 
 _SIZE, _MARGIN = 420.0, 26.0
 _MOST_NUMBERS = 40
+_MOST_FLOWS, _MOST_NAMES = 80, 25
+_WIDEST, _THINNEST, _HEAD, _BEND = 7.0, 0.8, 5.0, 0.18
 
 
 def road_map_svg(
@@ -31,9 +34,21 @@ def road_map_svg(
     original: Sequence[str] | None = None,
     around: Iterable[str] = (),
 ) -> str:
-    """The roads with a trip on them; with `original`, what differs from it, road by road, is dashed.
+    """The roads with a trip on them, as SVG. A picture with the true trip is for its holder only.
 
-    `around` names the roads to look at closely, with some of what surrounds them; without any the whole map is shown.
+    Parameters
+    ----------
+    roads
+        The two ends of each road by its name, x to the right and y upwards; the same point twice for a place
+        (`sv.read_coordinates` reads them).
+    trip
+        The names of its roads, in order.
+    title
+        What the picture is called.
+    original
+        The true trip, if it is to be compared: what differs from it, road by road, is dashed.
+    around
+        The roads to look at closely, with some of what surrounds them; without any the whole map is shown.
 
     >>> roads = {"a": ((0, 0), (1, 0)), "b": ((1, 0), (1, 1)), "c": ((1, 0), (2, 0))}
     >>> picture = road_map_svg(roads, ["a", "c"], title="a trip", original=["a", "b"])
@@ -84,6 +99,65 @@ def road_weights_svg(roads: Mapping[str, Road], weights: Mapping[str, float], *,
             shade = f'opacity="{0.25 + 0.75 * share:.2f}"'
             pieces.append(f"<g {shade}><title>{escaped(name)}: {weights[name]:.3g}</title>{line}</g>")
     return svg_document(title, pieces, wide=_SIZE, high=round(sheet.high))
+
+
+def flows_svg(roads: Mapping[str, Road], flows: Mapping[tuple[str, str], float], *, title: str) -> str:
+    """The roads in grey, and the largest flows as arrows from the middle of one to that of another.
+
+    An arrow is as wide and as dark as its flow is large beside the largest; a flow from a road to itself is a ring.
+
+    >>> roads = {"a": ((0, 0), (1, 0)), "b": ((1, 0), (1, 1))}
+    >>> picture = flows_svg(roads, {("a", "b"): 30.0, ("b", "b"): 10.0, ("b", "a"): 0.0}, title="moves")
+    >>> "<title>a → b: 30</title>" in picture, picture.count("<g opacity")
+    (True, 2)
+    """
+    roads = tame(roads)
+    sheet = _Sheet.of(roads, [])
+    step = _thickness(roads, sheet)
+    pieces = [_line(sheet, road, BORDER, 0.25 * step) for road in roads.values()]
+    positive = sorted(((value, pair) for pair, value in flows.items() if value > 0), reverse=True)
+    shown = positive[:_MOST_FLOWS]
+    for value, (origin, destination) in reversed(shown):  # the largest lie on top
+        share = value / shown[0][0]
+        told = f"<title>{escaped(origin)} → {escaped(destination)}: {value:.6g}</title>"
+        arrow = _flow(_middle(sheet, roads[origin]), _middle(sheet, roads[destination]), share)
+        pieces.append(f'<g opacity="{0.25 + 0.65 * share:.2f}">{told}{arrow}</g>')
+    if len(roads) <= _MOST_NAMES:
+        middles = {name: _middle(sheet, road) for name, road in roads.items()}
+        pieces += [_name((x, y - 9), name) for name, (x, y) in middles.items()]
+    if shown:
+        more = f"the {len(shown)} largest of {len(positive)}; " if len(shown) < len(positive) else ""
+        pieces.append(_name((_SIZE / 2, sheet.high - 10), f"{title}; {more}the widest arrow is {shown[0][0]:.4g}"))
+    return svg_document(title, pieces, wide=_SIZE, high=round(sheet.high))
+
+
+def _flow(begin: Point, end: Point, share: float) -> str:
+    """An arrow that bends to the right, or a ring where both ends are one place."""
+    wide = _THINNEST + (_WIDEST - _THINNEST) * share
+    length = math.dist(begin, end)
+    if length < 2 * _HEAD:
+        x, y = begin
+        ring = f'cx="{x:.1f}" cy="{y:.1f}" r="{_HEAD + wide:.1f}"'
+        return f'<circle {ring} stroke="{BLUE}" stroke-width="{wide:.1f}" fill="none"/>'
+    across, down = (end[0] - begin[0]) / length, (end[1] - begin[1]) / length
+    bend = _BEND * length
+    control = (begin[0] + end[0]) / 2 - down * bend, (begin[1] + end[1]) / 2 + across * bend
+    steep = math.dist(control, end)
+    along = (end[0] - control[0]) / steep, (end[1] - control[1]) / steep
+    head = _HEAD + wide
+    neck = end[0] - along[0] * head, end[1] - along[1] * head
+    sides = [(neck[0] - turn * along[1] * 0.55 * head, neck[1] + turn * along[0] * 0.55 * head) for turn in (1, -1)]
+    return (
+        f'<path d="M{_at(begin)}Q{_at(control)} {_at(neck)}" stroke="{BLUE}" stroke-width="{wide:.1f}" fill="none"/>'
+        f'<path d="M{_at(end)}L{_at(sides[0])}L{_at(sides[1])}Z" fill="{BLUE}"/>'
+    )
+
+
+def _name(at: Point, text: str) -> str:
+    return (
+        f'<text x="{at[0]:.1f}" y="{at[1] + 3:.1f}" text-anchor="middle" font-size="9.5" fill="{INK}" stroke="{CARD}" '
+        f'stroke-width="2.5" paint-order="stroke">{escaped(text)}</text>'
+    )
 
 
 def tame(roads: Mapping[str, Road]) -> Mapping[str, Road]:

@@ -10,8 +10,9 @@ from symveil.enforcement.safe import SafeSubstitutes
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, read_omega
 from symveil.enforcement.substitution import AnySubstitutes
 from symveil.errors import ParameterError
-from symveil.languages.observation import Observed, Progress
+from symveil.languages.observation import Observed
 from symveil.models.stochastic_system import PartiallyObserved
+from symveil.numerics.progress import Progress, accepted
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import Adjacency, read_adjacency, read_epsilon
 from symveil.verification.opacity.notions import read_question
@@ -52,7 +53,8 @@ def enforce_opacity(
     adjacency
         in how many events two observations may differ and still be hard to distinguish
     progress
-        called now and then with the number of estimates or observations explored
+        called now and then with the number of estimates or observations explored, and None: nobody knows how many
+        there are
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(
@@ -66,7 +68,7 @@ def enforce_opacity(
     >>> enforced.release(["a", "c"])[0] in "bd"
     True
     """
-    runs = observations_of(Observed(system), k, length=length, progress=progress)
+    runs = observations_of(Observed(system), k, length=length, progress=accepted(progress, before=1))
     return enforce_policy(runs, policy=policy, epsilon=epsilon, omega=omega, adjacency=adjacency)
 
 

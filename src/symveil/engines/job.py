@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.engines.batch import ReleasePlan
+Plan = TypeVar("Plan")
+"""What a job draws with: it holds the release key."""
 
 Ask = Callable[[list[str], list[int]], None]
 """Called with persons and how many sequences each of them has."""
@@ -18,14 +20,17 @@ Ask = Callable[[list[str], list[int]], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """An output that stands aside: its digest, and what may be said about it."""
+    """An output that stands aside: its digest, and what may be said about it.
+
+    Of a central release nothing may be said but what is in the output: its numbers stay 0.
+    """
 
     digest: str
-    sequences: int
-    released: int
-    over_budget: int
-    symbols: int
-    lengths: NDArray[np.int64] = field(repr=False)
+    sequences: int = 0
+    released: int = 0
+    over_budget: int = 0
+    symbols: int = 0
+    lengths: NDArray[np.int64] = field(repr=False, default_factory=lambda: np.empty(0, dtype=np.int64))
     """Which lengths occur: lengths are public."""
     drawn: str | None = None
     """A digest of the released records that is the same for the same words; None: `digest` is."""
@@ -43,7 +48,7 @@ class Written:
         }
 
 
-class Job(ABC):
+class Job(ABC, Generic[Plan]):
     """An input, an output, and the engine between them."""
 
     unit: str
@@ -61,7 +66,7 @@ class Job(ABC):
         return "row" if self.facts["form"] == "wide" else "case"
 
     @abstractmethod
-    def plan(self, release_id: str, key: bytes) -> ReleasePlan:
+    def plan(self, release_id: str, key: bytes) -> Plan:
         """How this release is drawn."""
 
     @abstractmethod
@@ -69,7 +74,7 @@ class Job(ABC):
         """The input's content, as a digest: two runs of one release must mean the same input."""
 
     @abstractmethod
-    def survey(self, plan: ReleasePlan, ask: Ask) -> None:
+    def survey(self, plan: Plan, ask: Ask) -> None:
         """Look through the input before anybody is charged: refuse what can be refused, and tell whose it is."""
 
     @abstractmethod
@@ -77,7 +82,7 @@ class Job(ABC):
         """Begin the output of the release `tag`; what an earlier run left aside is gone. Inside it: write, publish."""
 
     @abstractmethod
-    def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
+    def write(self, plan: Plan, left_out: list[str]) -> Written:
         """Draw and write everything, except what belongs to the persons who are left out; on the disk when done."""
 
     @abstractmethod

@@ -28,13 +28,15 @@ from symveil.io.sequences.records import ID, NUMBER, PLACE, SYMBOLS, as_text
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.numerics.progress import FileProgress
+from symveil.numerics.progress import Progress, named
 
 # Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
 pa.enable_signal_handlers(False)
 
 _STEP = 10_000
 """Records between two reports of progress."""
+_WHOLE = 1000
+"""How much of a file was read is told in thousandths."""
 
 
 def release_batches(
@@ -81,7 +83,7 @@ def _privatized(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
         return privatize_batch(batch, plan)
 
 
-class LocalJob(Job):
+class LocalJob(Job[ReleasePlan]):
     """A file of sequences, read and written here."""
 
     def __init__(
@@ -92,7 +94,7 @@ class LocalJob(Job):
         *,
         on_unknown: OnUnknown,
         true_error: bool,
-        progress: FileProgress,
+        progress: Progress,
         spreadsheet_safe: bool = False,
     ) -> None:
         _check_target(file.file, target)
@@ -247,9 +249,9 @@ class _Ids:
 class _Steps:
     """Reports progress by steps of so many records, and not by batches: their sizes depend on secret words."""
 
-    def __init__(self, what: str, file: SequenceFile, progress: FileProgress) -> None:
+    def __init__(self, what: str, file: SequenceFile, progress: Progress) -> None:
         self._what, self._file, self._progress = what, file, progress
-        self._records = self._reported = 0
+        self._records = self._reported = self._read = 0
 
     def add(self, records: int) -> None:
         """Some more are done. Each step is reported, and before that the last one again, so that anyone who wants to
@@ -263,10 +265,13 @@ class _Steps:
 
     def end(self) -> None:
         """All are done."""
+        self._read = _WHOLE
         self._report(self._records)
 
     def _report(self, records: int) -> None:
-        self._progress(self._what, self._file.done(), records)
+        # a file that is closed does not say any more how far it was read
+        self._read = max(self._read, int(_WHOLE * self._file.done()))
+        named(self._progress, self._what, records=records)(self._read, _WHOLE)
 
 
 class _Counted:

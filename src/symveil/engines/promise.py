@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,15 +45,20 @@ class Release:
 
     @classmethod
     def of(
-        cls, choice: MechanismChoice, *, alphabet: Alphabet | Iterable[Symbol] | None, model: Model | None
+        cls,
+        choice: MechanismChoice,
+        *,
+        alphabet: Alphabet | Iterable[Symbol] | None,
+        model: Model | None,
+        laws: Iterable[Mapping[str, Any]] = (),
     ) -> Release:
-        """The words over an alphabet, or of a model, released as a choice says."""
+        """The words over an alphabet, or of a model, released as a choice says; by the `law` of a manifest if given."""
         if choice.mechanism in BY_NAME and not BY_NAME[choice.mechanism].private:
             raise ParameterError("mechanism", expected="one that is private", found=choice.mechanism)
         # a manifest has to say them, and the check to read them
         require_spellable(choice.epsilon, "epsilon")
         require_spellable(choice.offset, "offset")
-        mechanism = choose_mechanism(choice, choice.language(alphabet=alphabet, model=model))
+        mechanism = choose_mechanism(choice, choice.language(alphabet=alphabet, model=model)).with_laws(laws)
         return cls(choice=replace(choice, mechanism=mechanism.name), mechanism=mechanism)
 
     def document(self) -> dict[str, Any]:
@@ -96,7 +101,7 @@ def parameters(release: Release, **others: object) -> dict[str, Any]:
 
 def manifest(
     release: Release,
-    job: Job,
+    job: Job[Any],
     release_id: str,
     written: Written,
     *,
@@ -191,7 +196,8 @@ def laws(mechanism: Mechanism, lengths: NDArray[np.int64]) -> list[dict[str, Any
 
 
 def _law(mechanism: Mechanism) -> dict[str, object]:
-    return {"mechanism": mechanism.name, "reach": mechanism.reach, **mechanism.parameters_document()}
+    told = {**mechanism.parameters_document(), **mechanism.law_document()}
+    return {"mechanism": mechanism.name, "reach": mechanism.reach, **told}
 
 
 def middle_protection(release: Release, lengths: NDArray[np.int64]) -> Protection | None:

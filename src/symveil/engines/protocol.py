@@ -56,14 +56,24 @@ class Finished:
 class Protocol:
     """One release of one job."""
 
-    job: Job
+    job: Job[Any]
     target: Path
     manifest_text: ManifestText
     settings: Settings
     """Everything public that decides what is drawn, as far as it is known before the input was read."""
-    worked_out: Callable[[Job], WorkedOut]
+    worked_out: Callable[[Job[Any]], WorkedOut]
     """What the mechanisms draw with, once the input was surveyed."""
     release_id: str | None = None
+
+    def run(self, ledger: str | Path | None, price: Callable[[], Price], over_budget: OverBudget) -> Finished:
+        """The release, charged to a ledger where there is one."""
+        if ledger is None:
+            return self.without_ledger()
+        database = Database(str(ledger))
+        try:
+            return self.with_ledger(database, price(), over_budget)
+        finally:
+            database.close()
 
     def without_ledger(self) -> Finished:
         """Nobody is charged; the key is made here and is gone when this returns."""
@@ -206,7 +216,7 @@ class Protocol:
     def _in_place(self, database: Database, known: LedgerRelease) -> Finished | None:
         """The release, where its output is in its place already; whatever is still missing is made up for."""
         if known.digest is not None and known.digest == self.job.digest_in_place() and known.manifest is not None:
-            if known.done and not self.job.agrees_with(json.loads(known.manifest)["counts"]):
+            if known.done and not self.job.agrees_with(json.loads(known.manifest).get("counts", {})):
                 raise LedgerError(
                     f"release {known.release_id}: expected the input it was made from, found one with other records; "
                     "it is done: use another --release-id, which is charged anew"

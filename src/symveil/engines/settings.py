@@ -20,7 +20,7 @@ from symveil.errors import LedgerError
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.mechanisms.mechanism import Mechanism
 
-_DECIDES = ("rate", "step_height", "first_step", "weighting_name", "steering", "cutoff", "parameters")
+_DECIDES = ("rate", "step_height", "first_step", "weighting_name", "steering", "cutoff", "parameters", "digest")
 """What mechanisms work out from the public parameters, by searches and by proofs, and then draw with."""
 _LONGEST_SHOWN = 40
 

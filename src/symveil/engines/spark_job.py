@@ -44,7 +44,7 @@ _NAMES = (StringType, BooleanType, *_SORTABLE)
 """The types of columns that can name a record or a person."""
 
 
-class SparkJob(Job):
+class SparkJob(Job[ReleasePlan]):
     """Rows of a cluster. An id column is required: rows have no number there."""
 
     unit = "row"
@@ -166,6 +166,7 @@ class SparkJob(Job):
         with plain_errors():
             self._refuse_repeated()
             self._refuse_first(plan)
+            self._solve_once()
             names: list[str] = []
             counts: list[int] = []
             for row in self._records.groupBy(_PERSON).count().toLocalIterator():
@@ -191,6 +192,21 @@ class SparkJob(Job):
             raise FileError(self._source, expected="a place in the order for every event", found="none for some")
         check_frame(self._records.drop(_PERSON), plan, separator=self._separator)
 
+    def _solve_once(self) -> None:
+        """Laws that a solver finds are found here, once, and travel with the plan: tasks would find others."""
+        if not self._mechanism.may_solve or self.lengths is not None:
+            return
+        sequence = F.col(_quoted(self._sequence))
+        if not isinstance(self._records.schema[self._sequence].dataType, ArrayType):
+            pieces = F.split(sequence, _literal(self._separator or " "), -1)
+            blank = F.length(sequence) == 0
+            # as `split_column` reads them: without a separator, runs of blanks separate
+            sequence = F.filter(pieces, lambda each: each != "") if self._separator is None else F.when(~blank, pieces)
+        sizes = self._records.select(F.coalesce(F.size(sequence), F.lit(0)).alias("n")).distinct().collect()
+        self.lengths = np.array(sorted({max(int(row[0]), 0) for row in sizes}), dtype=np.int64)
+        for part in (self._mechanism.parts(self.lengths) or {}).values():
+            part.law_document()
+
     def _refuse_repeated(self) -> None:
         counted = self._records.groupBy(_quoted(self._id)).agg(F.count("*").alias(_ROWS))
         if counted.where(F.col(_ROWS) > 1).limit(1).collect():
@@ -206,12 +222,15 @@ class SparkJob(Job):
 
     def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
         """Everything through the core; where a task fails, all rows are looked through for the fault to report."""
+        self._solve_once()
         try:
             frame, digest = self._output.save(self._released(plan, left_out))
         except SPARK_ERRORS:
             self._refuse_first(plan)
             raise
         lengths = {int(row[0]): int(row[1]) for row in self._sizes(frame).groupBy("n").count().collect()}
+        if self.lengths is not None and not set(lengths) <= set(self.lengths.tolist()):
+            raise FileError(self._source, expected="an input that stays as it is while it is released", found="another")
         drawn = rows_digest(frame)  # files are cut and named anew by every run; the rows are the same
         return Written(
             digest=digest or drawn,

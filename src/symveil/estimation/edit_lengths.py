@@ -8,11 +8,12 @@ are told.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from flint import arb, arb_series, ctx
 from numpy.typing import NDArray
 
-from symveil.errors import InputError
 from symveil.estimation.batches import Batch
 from symveil.estimation.groups import FEWEST, group_variance, refusal_of_few
 from symveil.estimation.intervals import factors
@@ -82,6 +83,30 @@ def _inverse(parameters: ChannelParameters, lengths: int) -> tuple[arb_series, a
     return arb_series([root]) + away, shifted
 
 
+def lengths_are_told(parameters: ChannelParameters, released: Floats, confidence: float) -> bool:
+    """Whether the channel would tell something of lengths, if words came out of it as long as these.
+
+    Parameters
+    ----------
+    parameters
+        The channel.
+    released
+        How many words there are of each length.
+    confidence
+        How often intervals are to cover.
+    """
+    if parameters.deletion >= Fraction(1, 2):
+        return False
+    indicators = length_indicators(parameters, len(released) - 1, lengths=1)
+    return bool(_of_use(released, indicators, confidence)[0])
+
+
+def _of_use(released: Floats, indicators: Floats, confidence: float) -> NDArray[np.bool_]:
+    """Which lengths have an interval of some use: from 0 on, as long as none is too wide."""
+    half = factors(confidence, cells=1, freedom=None)[0] * np.sqrt(released @ indicators**2)
+    return np.asarray(np.cumsum(half > USEFUL * released.sum()) == 0)
+
+
 class EditLengths:
     """The table of true lengths."""
 
@@ -97,12 +122,17 @@ class EditLengths:
         grown += np.bincount(batch.groups * longest + batch.lengths, minlength=grown.size).reshape(grown.shape)
         self._counts = grown
 
+    @property
+    def released(self) -> Floats:
+        """How many released words have each length."""
+        return np.asarray(self._counts.sum(axis=0))
+
     def finish(self, confidence: float) -> EstimatedTable:
-        """The table, with the lengths whose interval is of some use."""
+        """The table, with the lengths whose interval is of some use; `lengths_are_told` says whether there are any."""
         indicators = length_indicators(self._parameters, self._counts.shape[1] - 1)
         sums, words = self._counts @ indicators, float(self._counts.sum())
         estimate = sums.sum(axis=0)
-        squares = self._counts.sum(axis=0) @ indicators**2
+        squares = self.released @ indicators**2
         if self._target == "population":
             if self._groups < FEWEST:
                 raise refusal_of_few(int(words), "sequences or clusters", cells=len(estimate))
@@ -111,15 +141,9 @@ class EditLengths:
         else:
             closed = squares - estimate
             variances = Variances(values=np.where(closed > 0, closed, squares), freedom=None)
-        half = factors(confidence, cells=1, freedom=None)[0] * np.sqrt(np.maximum(squares, 0.0))
-        listed = np.cumsum(half > USEFUL * words) == 0
-        if not listed.any():
-            raise InputError(
-                "estimate: expected a release whose lengths say something about the true ones, found intervals wider "
-                "than a tenth of the sequences for every length"
-            )
+        listed = _of_use(self.released, indicators, confidence)
         released = np.zeros(len(estimate))
-        shown = self._counts.sum(axis=0)[: len(estimate)]
+        shown = self.released[: len(estimate)]
         released[: len(shown)] = shown
         told = int(listed.sum())
         return EstimatedTable(

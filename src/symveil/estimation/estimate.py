@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from symveil.drawing.heat_map import heat_map_svg
-from symveil.drawing.whiskers import Whisker, whiskers_svg
-from symveil.errors import InputError
+from symveil.estimation.named_table import NamedTable
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import EstimatedTable
-
-if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped]
-    import pyarrow as pa
 
 Method = Literal["exact-unbiased", "iterated-release", "chain-assumed"]
 NUMBERS = ("released", "estimate", "standard_error", "low", "high", "low_all", "high_all", "consistent")
 """The columns of numbers, in their order."""
-_MOST_BARS, _LARGEST_MAP = 30, 40
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Estimate:
+class Estimate(NamedTable):
     """Statistics of the true sequences, estimated from private ones, the largest first.
 
     `low` and `high` bound each number with the confidence; `low_all` and `high_all` bound all of them at once. The
@@ -64,16 +56,11 @@ class Estimate:
     (['a'], ['symbol', 'released', 'estimate'])
     """
 
-    statistic: str
     method: Method
     target: str
-    confidence: float
     assumptions: tuple[str, ...]
-    symbols: tuple[str, ...] = field(repr=False)
-    leading: str | None = field(repr=False)
-    places: NDArray[np.int64] | None = field(repr=False)
-    codes: NDArray[np.int64] = field(repr=False)
-    numbers: dict[str, NDArray[np.float64]] = field(repr=False)
+    what: ClassVar[str] = "estimates"
+    drawn_beside: ClassVar[tuple[str, str] | None] = ("released", "as released")
 
     @classmethod
     def of(
@@ -118,93 +105,28 @@ class Estimate:
             numbers={name: values[order] + 0.0 for name, values in numbers.items()},
         )
 
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    # --- as data -------------------------------------------------------------------------------
-
-    def row(self, index: int) -> dict[str, Any]:
-        """One row, by its rank."""
-        place = {} if self.leading is None or self.places is None else {self.leading: int(self.places[index])}
-        names = [self.symbols[code] for code in self.codes[index].tolist()]
-        return {"symbols": names, **place, **{name: _number(values[index]) for name, values in self.numbers.items()}}
-
     def document(self, top: int | None = None) -> dict[str, Any]:
-        """The JSON form.
+        """The JSON form, with the method, what it is of, and what it rests on.
 
         Parameters
         ----------
         top
             How many rows, from the largest on; None: all.
         """
-        shown = len(self) if top is None else min(top, len(self))
+        rows = super().document(top)
         return {
-            "statistic": self.statistic,
+            "statistic": rows.pop("statistic"),
             "method": self.method,
             "target": self.target,
-            "confidence": self.confidence,
+            "confidence": rows.pop("confidence"),
             "assumptions": list(self.assumptions),
-            "cells": len(self),
-            "rows": [self.row(index) for index in range(shown)],
+            **rows,
         }
 
     @property
-    def table(self) -> pa.Table:
-        """All rows as an Arrow table: symbol columns, position or length, and the numbers."""
-        import pyarrow as pa  # noqa: PLC0415 - heavy, and many look at rows only
-
-        names = np.array(self.symbols, dtype=object)
-        order = self.codes.shape[1]
-        columns: dict[str, Any] = {
-            "symbol" if order == 1 else f"symbol_{axis + 1}": pa.array(names[self.codes[:, axis]], type=pa.string())
-            for axis in range(order)
-        }
-        if self.leading is not None:
-            columns[self.leading] = pa.array(self.places)
-        return pa.table(columns | {name: pa.array(values) for name, values in self.numbers.items()})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """All rows as a DataFrame; needs pandas."""
-        try:
-            return self.table.to_pandas()
-        except ModuleNotFoundError:
-            raise InputError("pandas: expected it to be installed (pip install pandas), found none") from None
-
-    # --- as pictures ---------------------------------------------------------------------------
-
-    def _name(self, index: int) -> str:
-        name = " → ".join(self.symbols[code] for code in self.codes[index].tolist())
-        if self.places is None:
-            return name
-        return f"{name}, {self.leading} {self.places[index]}" if name else str(self.places[index])
-
-    def to_svg(self) -> str:
-        """A map of all pairs for transitions, od and directly-follows; bars with whiskers for the largest rows else."""
-        title = f"{self.statistic}: estimates with {self.confidence:.0%} intervals"
-        if self.codes.shape[1] == 2 and len(self.symbols) <= _LARGEST_MAP:
-            values = np.full((len(self.symbols), len(self.symbols)), np.nan)
-            values[self.codes[:, 0], self.codes[:, 1]] = self.numbers["consistent"]
-            return heat_map_svg(values, names=self.symbols, title=f"{self.statistic}: estimated, consistent")
-        shown = range(min(_MOST_BARS, len(self)))
-        bars = [
-            Whisker(
-                self._name(index),
-                value=float(self.numbers["consistent"][index]),
-                low=float(np.nan_to_num(self.numbers["low"][index], nan=self.numbers["consistent"][index])),
-                high=float(np.nan_to_num(self.numbers["high"][index], nan=self.numbers["consistent"][index])),
-                reference=float(self.numbers["released"][index]),
-            )
-            for index in shown
-        ]
-        return whiskers_svg(bars, title=title, reference="as released")
-
-    def _repr_svg_(self) -> str:
-        return self.to_svg()
+    def caveat(self) -> str:
+        """What the picture must say too."""
+        return ", assuming a Markov chain" if self.method == "chain-assumed" else ""
 
     def __repr__(self) -> str:
         return f"Estimate({self.statistic!r}, {len(self)} rows, {self.method}, target {self.target!r})"
-
-
-def _number(value: float) -> float | None:
-    """A number as JSON has it: none where an interval could not be given."""
-    return None if np.isnan(value) else float(value)

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 from symveil.errors import ParameterError
 
-NAMES = ("visits", "first", "last", "positions", "ngrams:K", "transitions", "od", "lengths", "presence")
+NGRAMS = "ngrams:K"
+NAMES = ("visits", "first", "last", "positions", NGRAMS, "transitions", "od", "lengths", "presence")
 """As they are typed; "directly-follows" is another name of ngrams:2."""
+CHOICES = (*NAMES, "directly-follows")
+"""What the command line and the studio offer."""
 
 _ORDERS = {
     "visits": 1,
@@ -20,7 +23,8 @@ _ORDERS = {
     "presence": 1,
     "directly-follows": 2,
 }
-_LONGEST_GRAM = 8
+LONGEST_GRAM = 8
+"""The largest K."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,10 @@ def read_statistic(name: str | Statistic) -> Statistic:
         kind = "ngrams" if name == "directly-follows" else name
         return Statistic(name, kind, _ORDERS[name])
     kind, _, number = str(name).partition(":")
-    if kind == "ngrams" and number.isascii() and number.isdigit() and 1 <= int(number) <= _LONGEST_GRAM:
+    if kind == "ngrams" and number.isascii() and number.isdigit() and 1 <= int(number) <= LONGEST_GRAM:
         return Statistic(f"ngrams:{int(number)}", "ngrams", int(number))
     raise ParameterError(
         "statistic",
-        expected=f"one of {', '.join(NAMES)} with K from 1 to {_LONGEST_GRAM}, or directly-follows",
+        expected=f"one of {', '.join(NAMES)} with K from 1 to {LONGEST_GRAM}, or directly-follows",
         found=name,
     )

@@ -58,6 +58,21 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
         raise
 
 
+def check_place(path: Path) -> None:
+    """Refuse now a file that could not be written later: nothing stays behind."""
+    asides: dict[Path, Path] = {}
+    made: list[Path] = []
+    try:
+        made = _make_folder(path.parent)
+        _new_beside(path, asides).close()
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        raise _no_place(path, error) from None
+    finally:
+        _discard(asides.values(), made)
+
+
 def _new_beside(path: Path, asides: dict[Path, Path]) -> BinaryIO:
     """A new file beside `path`, noted in `asides`: what is there, also a link that was planted, is not written to."""
     while True:

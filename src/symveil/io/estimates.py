@@ -1,4 +1,4 @@
-"""Tables of estimates as files: CSV, Parquet or JSON by their name, and a picture."""
+"""Tables of estimates and of private counts as files: CSV, Parquet or JSON by their name, and a picture."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from symveil.errors import ParameterError, either
-from symveil.estimation.estimate import Estimate
+from symveil.estimation.named_table import NamedTable
 from symveil.files.atomic import write_files
+from symveil.io.models.coordinates import read_coordinates
 
 SUFFIXES = (".csv", ".parquet", ".json")
 
 
-def write_estimate(estimate: Estimate, *, out: Path | None = None, plot: Path | None = None) -> None:
-    """Write all rows of an estimate, a picture of it, or both: all of them or none.
+def write_estimate(
+    estimate: NamedTable, *, out: Path | None = None, plot: Path | None = None, places: Path | None = None
+) -> None:
+    """Write all rows of a table, a picture of it, or both: all of them or none.
 
     Parameters
     ----------
@@ -28,17 +31,20 @@ def write_estimate(estimate: Estimate, *, out: Path | None = None, plot: Path | 
         The table, in the format of its name: .csv, .parquet or .json.
     plot
         The picture, an SVG file.
+    places
+        Where symbols lie, a CSV file with symbol, x, y: then the picture is a map.
     """
     contents: dict[Path, bytes] = {}
     if out is not None:
-        contents[out] = _written(estimate, out)
+        contents[out] = table_bytes(estimate, out)
     if plot is not None:
-        contents[plot] = estimate.to_svg().encode()
+        contents[plot] = estimate.to_svg(None if places is None else read_coordinates(places)).encode()
     if contents:
         write_files(contents)
 
 
-def _written(estimate: Estimate, out: Path) -> bytes:
+def table_bytes(estimate: NamedTable, out: Path) -> bytes:
+    """All rows in the format of a file's name."""
     kind = out.suffix.lower()
     if kind == ".json":
         return (json.dumps(estimate.document(), ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()

@@ -23,7 +23,10 @@ FORMAT = "symveil-manifest/2"
 FORMAT_WITHOUT_LAW = "symveil-manifest/1"
 """What 0.2 wrote; it is still read."""
 
-_KNOWN = (FORMAT_WITHOUT_LAW, FORMAT)
+CENTRAL_FORMAT = "symveil-central/1"
+"""The manifest of a central release, of which other things may be said: docs/central.schema.json."""
+
+_KNOWN = (FORMAT_WITHOUT_LAW, FORMAT, CENTRAL_FORMAT)
 _LARGEST = 64 * 1024 * 1024
 _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
     "format": str,
@@ -40,6 +43,20 @@ _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
     "output": dict,
     "counts": dict,
 }
+_REQUIRED_CENTRALLY: Mapping[str, type | tuple[type, ...]] = {
+    "format": str,
+    "version": str,
+    "release_id": str,
+    "release": str,
+    "neighbours": str,
+    "epsilon": (int, float),
+    "epsilon_exact": str,
+    "guarantee": dict,
+    "queries": list,
+    "parameters": dict,
+    "digests": dict,
+    "output": dict,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +64,11 @@ class Manifest:
     """A manifest as the JSON document it is."""
 
     document: dict[str, Any]
+
+    @property
+    def central(self) -> bool:
+        """Whether it is that of a central release."""
+        return bool(self.document["format"] == CENTRAL_FORMAT)
 
     def text(self) -> str:
         """What is written."""
@@ -73,7 +95,17 @@ def write_manifest(out: Path, text: str) -> Path:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest in a file; refused where it is none."""
+    """The manifest of a private file; refused where it is none, or that of a central release."""
+    manifest = read_any_manifest(path)
+    if manifest.central:
+        raise FileError(
+            str(path), expected="the manifest of a file of private sequences", found="that of a central release"
+        )
+    return manifest
+
+
+def read_any_manifest(path: Path) -> Manifest:
+    """The manifest of a private file or of a central release; refused where it is none."""
     text = read_text(path, what="manifest", at_most=_LARGEST)
     refuse_deep_nesting(text, where=str(path))
     parse_json(text, where=str(path))  # refuses what is no JSON, with its place
@@ -82,13 +114,13 @@ def read_manifest(path: Path) -> Manifest:
     except ValueError:  # a whole number of thousands of digits, which nothing in a manifest has
         raise FileError(str(path), expected="a manifest as symveil writes it", found="an enormous number") from None
     named = document.get("format") if isinstance(document, dict) else None
-    if isinstance(named, str) and named.startswith("symveil-manifest/") and named not in _KNOWN:
+    if isinstance(named, str) and named.startswith(("symveil-manifest/", "symveil-central/")) and named not in _KNOWN:
         raise FileError(
             f"{path}: $.format", expected=f'"{FORMAT}"', found=f"{shown(named)}, which another version of symveil reads"
         )
     if named not in _KNOWN:
         raise FileError(str(path), expected=f'a manifest with "format": "{FORMAT}"', found="another document")
-    for key, kind in _REQUIRED.items():
+    for key, kind in (_REQUIRED_CENTRALLY if named == CENTRAL_FORMAT else _REQUIRED).items():
         if not isinstance(document.get(key), kind):
             raise FileError(f"{path}: $.{key}", expected="what every manifest has there", found="something else")
     if named == FORMAT and not isinstance(document.get("law"), list):

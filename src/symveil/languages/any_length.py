@@ -41,6 +41,7 @@ class AnyLength:
     metric: ClassVar[Metric] = "hamming"
     homogeneous: ClassVar[bool] = False
     size: ClassVar[None] = None
+    runs: ClassVar[None] = None
     largest_distance: ClassVar[None] = None
 
     def __post_init__(self) -> None:

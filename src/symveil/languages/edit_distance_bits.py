@@ -18,7 +18,6 @@ _BITS = 64
 _PAIRS_AT_ONCE = 1 << 16
 _MASK_BYTES = 1 << 26
 
-Masks = NDArray[np.uint64]
 _ONE, _LAST = np.uint64(1), np.uint64(_BITS - 1)
 
 

@@ -135,17 +135,18 @@ class _Steps:
 
 def _steps(language: FreeLanguage | RunLanguage, codes: Codes) -> _Steps:
     length = len(codes)
-    if isinstance(language, FreeLanguage):
+    runs = language.runs
+    if runs is None:
         nowhere = np.zeros(2, dtype=np.int64)
         weight = np.tile([1.0, len(language.alphabet) - 1.0], (length, 1))
         final = np.zeros((1, length + 1))
         final[0, 0] = 1.0
         return _Steps(nowhere, nowhere, weight, np.tile([True, False], (length, 1)), start=0, final=final)
-    graph = language.graph
+    graph = runs.graph
     source = np.repeat(np.arange(graph.state_count, dtype=np.int64), np.diff(graph.first))
     match = graph.symbol[None, :] == np.asarray(codes)[:, None]
     weight = np.ones((length, graph.edge_count))
-    if language.public_start and length:
+    if runs.public_start and length:
         weight[0, ~match[0]] = 0.0  # the first symbol is given
     final = np.zeros((graph.state_count, length + 1))
     final[graph.accepting, 0] = 1.0

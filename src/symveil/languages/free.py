@@ -40,6 +40,7 @@ class FreeLanguage:
     length: int
     metric: ClassVar[Metric] = "hamming"
     graph: ClassVar[None] = None
+    runs: ClassVar[None] = None
     model: ClassVar[None] = None
     public_start: ClassVar[bool] = False
     homogeneous: ClassVar[bool] = True

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from flint import arb
@@ -20,6 +20,9 @@ from symveil.languages.graph import Model, WordGraph, ends_unaccepted
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word
 from symveil.randomness import BitSource
+
+if TYPE_CHECKING:
+    from symveil.languages.runs import RunLanguage
 
 Metric = Literal["hamming", "levenshtein"]
 
@@ -71,6 +74,10 @@ class Language(Protocol):
     @property
     def graph(self) -> WordGraph | None:
         """The graph whose paths are the words; None where every word over the alphabet is one."""
+
+    @property
+    def runs(self) -> RunLanguage | None:
+        """The same words as those of one length of a model; None where they are not."""
 
     @property
     def model(self) -> Model | None:

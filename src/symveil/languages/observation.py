@@ -8,7 +8,7 @@ was observed (Z25 §3.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from symveil.drawing.diagram import Diagram
@@ -18,9 +18,7 @@ from symveil.languages.observer_diagram import observer_diagram
 from symveil.languages.state_sets import Image, StateSet, closure, members, set_of
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.once import computed_once
-
-Progress = Callable[[int], None]
-"""Called now and then with the number of estimates, or of observations, that have been explored."""
+from symveil.numerics.progress import Progress
 
 # An estimate of n states takes about n/8 bytes and its entry in a dictionary; all of them take at most this much.
 _MOST_BYTES = 2 * 10**9
@@ -38,7 +36,7 @@ class ExplorationLimit:
     def report(self, explored: int) -> None:
         """Call the callback, where there is one."""
         if self.progress:
-            self.progress(explored)
+            self.progress(explored, None)
 
     def exceeded(self, *, longest: int) -> TooLargeError:
         """The error for more estimates than allowed, after all observations of up to `longest` events."""

@@ -53,6 +53,7 @@ class _SecretLengths:
     __slots__ = ()
 
     length: ClassVar[None] = None
+    runs: ClassVar[None] = None
     metric: ClassVar[Metric] = "levenshtein"
     homogeneous: ClassVar[bool] = False
     public_start: ClassVar[bool] = False

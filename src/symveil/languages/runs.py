@@ -72,6 +72,11 @@ class RunLanguage:
             )
 
     @property
+    def runs(self) -> RunLanguage:
+        """These words: they are those of a model."""
+        return self
+
+    @property
     def alphabet(self) -> Alphabet:
         """The symbols of the model."""
         return self.graph.alphabet

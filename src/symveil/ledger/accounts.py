@@ -14,7 +14,18 @@ from symveil.ledger.charging import in_parts
 from symveil.ledger.composition import composed_epsilon, histories
 from symveil.ledger.lifecycle import now
 from symveil.ledger.statements import Account, Entry, InUnit, Totals
-from symveil.ledger.store import Database, charges, columns, grants, persons, read_setting, releases, settings, shown
+from symveil.ledger.store import (
+    Database,
+    charges,
+    columns,
+    grants,
+    persons,
+    read_setting,
+    releases,
+    settings,
+    shown,
+    unit_column,
+)
 from symveil.ledger.units import Unit, read_unit, shared_unit, shown_unit
 from symveil.numerics.rationals import Number, exact
 
@@ -160,14 +171,14 @@ def accounts(database: Database) -> Generator[Account]:
 def _releases_by_unit(connection: sa.Connection) -> tuple[InUnit, ...]:
     """How many releases were charged in which unit."""
     counted: dict[Unit | None, int] = {}
-    for text in connection.scalars(sa.select(_unit_column(connection)).select_from(releases)).all():
+    for text in connection.scalars(sa.select(unit_column(connection)).select_from(releases)).all():
         counted[read_unit(text)] = counted.get(read_unit(text), 0) + 1
     return tuple(InUnit(unit=unit, releases=count) for unit, count in sorted(counted.items(), key=_in_order))
 
 
 def _spent_by_unit(connection: sa.Connection, first: int, last: int) -> dict[int, tuple[InUnit, ...]]:
     """What the persons of these numbers were charged in which unit."""
-    unit = _unit_column(connection)
+    unit = unit_column(connection)
     by = [charges.c.person, *([] if isinstance(unit, sa.Label) else [unit])]  # an older ledger has none to group by
     query = (
         sa.select(charges.c.person, unit, sa.func.count(), sa.func.sum(charges.c.sequences * releases.c.charge))
@@ -185,10 +196,6 @@ def _spent_by_unit(connection: sa.Connection, first: int, last: int) -> dict[int
     return {
         person: tuple(each for _, each in sorted(by_unit.items(), key=_in_order)) for person, by_unit in spent.items()
     }
-
-
-def _unit_column(connection: sa.Connection) -> sa.ColumnElement[str | None]:
-    return next(column for column in columns(releases, connection) if column.name == "unit")
 
 
 def _in_order(item: tuple[Unit | None, object]) -> str:

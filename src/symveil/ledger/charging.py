@@ -13,8 +13,8 @@ from symveil.errors import LedgerError, OverBudgetError
 from symveil.ledger.amounts import shown_units
 from symveil.ledger.composition import Budget, within_budget
 from symveil.ledger.lifecycle import LedgerRelease, now, release_where, stamp_of
-from symveil.ledger.store import Database, charges, persons, read_setting, releases, shown
-from symveil.ledger.units import Unit, read_unit
+from symveil.ledger.store import Database, charges, persons, read_setting, releases, shown, unit_column
+from symveil.ledger.units import LEAST, Unit, read_unit
 
 OverBudget = Literal["error", "drop"]
 
@@ -55,6 +55,13 @@ def _check_unit(database: Database, connection: sa.Connection, unit: Unit) -> No
         raise LedgerError(
             f"{shown(database.url)}: expected charges in {wanted}, which budgets of this ledger are for, or in a unit "
             f"that covers it, found {unit}; release with that adjacency, metric and start, or use another ledger"
+        )
+    known = set(connection.scalars(sa.select(unit_column(connection)).select_from(releases).distinct()))
+    if any((read_unit(text) or LEAST).compares != unit.compares for text in known):
+        raise LedgerError(
+            f"{shown(database.url)}: expected charges of one kind in a ledger, for words or for persons, found {unit} "
+            "after charges of the other kind; use another ledger, or release centrally with neighbours replace, which "
+            "covers both"
         )
 
 

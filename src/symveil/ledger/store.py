@@ -185,6 +185,11 @@ def columns(table: sa.Table, connection: sa.Connection) -> list[sa.ColumnElement
     return [sa.null().label(column.name) if column.name in missing else column for column in table.columns]
 
 
+def unit_column(connection: sa.Connection) -> sa.ColumnElement[str | None]:
+    """In which unit each release was charged."""
+    return next(column for column in columns(releases, connection) if column.name == "unit")
+
+
 def read_setting(connection: sa.Connection, name: str, default: Default) -> str | Default:
     """A setting of the ledger, or the default where it has none of that name."""
     value = connection.scalar(sa.select(settings.c.value).where(settings.c.name == name))

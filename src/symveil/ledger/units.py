@@ -14,6 +14,11 @@ its own, and a unit covers another if it does so in each of them (docs/ledger.md
     public start   public < secret          words that begin alike are some of all words
 
 So two units always have a largest one that both cover: charges of different units add up in that one.
+
+A central release compares something else: files with and without one person. That unit, a *person*, neither covers a
+unit of words nor is covered by one: a person whose words change is one who leaves and one who comes, which is twice the
+loss. So a ledger holds charges of one kind only; with `replace` a central release pays for both, and its unit is the
+largest one of words.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from symveil.errors import ParameterError
 from symveil.languages.language import Metric
@@ -44,6 +49,9 @@ class Unit:
         "hamming", or "levenshtein", which has insertions and deletions too.
     public_start
         Whether only words with the same first symbol are compared.
+    compares
+        "words": of one person, adjacent to each other; "persons": a file with all of a person's records and the file
+        without them, whatever the records are.
 
     >>> one, every = Unit(adjacency=1), Unit(adjacency="all")
     >>> every.covers(one), one.covers(every)
@@ -55,6 +63,7 @@ class Unit:
     adjacency: Adjacency = 1
     metric: Metric = "hamming"
     public_start: bool = False
+    compares: Literal["words", "persons"] = "words"
 
     def __post_init__(self) -> None:
         read_metric(self.metric)
@@ -66,7 +75,8 @@ class Unit:
     def covers(self, other: Self) -> bool:
         """Whether a loss in this unit bounds the loss in the other one."""
         return (
-            _distance(self.adjacency) >= _distance(other.adjacency)
+            self.compares == other.compares
+            and _distance(self.adjacency) >= _distance(other.adjacency)
             and self.metric in (other.metric, "levenshtein")
             and (other.public_start or not self.public_start)
         )
@@ -81,23 +91,36 @@ class Unit:
             adjacency=min(self.adjacency, other.adjacency, key=_distance),
             metric=self.metric if self.metric == other.metric else "hamming",
             public_start=self.public_start or other.public_start,
+            compares=self.compares,
         )
 
     def __str__(self) -> str:
+        if self.compares == "persons":
+            return "a person, added or removed"
         start = ", public start" if self.public_start else ""
         return f"adjacency {self.adjacency}, {self.metric}{start}"
 
     def document(self) -> dict[str, object]:
         """The JSON form."""
-        return {"adjacency": self.adjacency, "metric": self.metric, "public_start": self.public_start}
+        document: dict[str, object] = {
+            "adjacency": self.adjacency,
+            "metric": self.metric,
+            "public_start": self.public_start,
+        }
+        # said where it is another kind only: units that 0.2.1 wrote are compared as texts
+        return document if self.compares == "words" else {**document, "compares": self.compares}
 
     def text(self) -> str:
         """What is written into a ledger: equal for equal units."""
         return json.dumps(self.document(), sort_keys=True)
 
 
+EVERYTHING = Unit(adjacency="all", metric="levenshtein")
+"""Any word instead of any other one: covers every unit of words."""
+PERSON = Unit(adjacency="all", metric="levenshtein", compares="persons")
+"""All records of one person, there or not."""
 LEAST = Unit(adjacency=1, metric="hamming", public_start=True)
-"""What every charge covers, whatever its unit: also one whose unit is unknown."""
+"""What every charge for words covers, whatever its unit: also one whose unit is unknown."""
 
 
 def read_unit(text: str | None) -> Unit | None:
@@ -111,7 +134,10 @@ def read_unit(text: str | None) -> Unit | None:
     document: Any = json.loads(text)
     try:
         return Unit(
-            adjacency=document["adjacency"], metric=document["metric"], public_start=bool(document["public_start"])
+            adjacency=document["adjacency"],
+            metric=document["metric"],
+            public_start=bool(document["public_start"]),
+            compares=document.get("compares", "words"),
         )
     except ParameterError:
         raise ValueError("a unit that there is none of") from None
@@ -124,6 +150,8 @@ def shared_unit(units: Iterable[Unit | None]) -> Unit | None:
     ('adjacency 2, hamming', 'adjacency 1, hamming, public start')
     """
     known = [LEAST if unit is None else unit for unit in units]
+    if len({unit.compares for unit in known}) > 1:
+        raise ValueError("charges for words and for persons have no unit in common")
     return reduce(lambda one, other: one.shared_with(other), known) if known else None
 
 

@@ -6,9 +6,9 @@ that word only, whatever else is in the batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from symveil.languages.language import Language
 from symveil.languages.neighbours import resample_ragged
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
+from symveil.mechanisms.registry import AUTO, BY_NAME
 from symveil.models.word import Codes, Lengths
 from symveil.numerics.once import Memo, computed_once
 from symveil.privacy.guarantee import Guarantee
@@ -48,13 +49,21 @@ class ByLength(Mechanism):
     label: ClassVar[str] = "one mechanism for each length"
 
     def __init__(
-        self, language: AnyLength, choice: MechanismChoice, choose: Choose, *, name: str | None = None
+        self,
+        language: AnyLength,
+        choice: MechanismChoice,
+        choose: Choose,
+        *,
+        name: str | None = None,
+        carried: Mapping[int, Mechanism] | None = None,
     ) -> None:
         super().__init__(language, epsilon=choice.epsilon, adjacency=choice.adjacency, calibration=choice.calibration)
         self.choice = choice
         self.name = name or choice.mechanism
         self._words = language
         self._choose = choose
+        self._carried = dict(carried or {})
+        """Mechanisms whose laws were found elsewhere; they are not found again."""
         # parameters are checked even where there is no word
         self._notes = choose(choice, language.shortest).notes
 
@@ -66,14 +75,51 @@ class ByLength(Mechanism):
     def _made(self) -> Memo[int, Mechanism | None]:
         def make(length: int) -> Mechanism | None:
             language = self._words.of_length(length)
-            return None if language is None else self._choose(self.choice, language)
+            if language is None or length in self._carried:
+                return self._carried.get(length)
+            return self._choose(self.choice, language)
 
         return Memo(make, one_at_a_time=True)  # choosing may search for seconds
+
+    @property
+    def may_solve(self) -> bool:
+        """Whether the mechanism of some length may carry its law."""
+        kind = BY_NAME.get(self.choice.mechanism)
+        return self._words.graph is not None if kind is None else kind.carries_law
+
+    def with_laws(self, rows: Iterable[Mapping[str, Any]]) -> Mechanism:
+        """The same mechanism with the laws that a manifest tells, where they would have to be solved again."""
+        carried = {}
+        for row in rows:
+            kind, (length, last) = BY_NAME.get(row["mechanism"]), row["lengths"]
+            language = self._words.of_length(length) if kind is not None and kind.carries_law else None
+            if kind is None or language is None or self.choice.mechanism not in (AUTO, kind.name):
+                continue
+            if length != last:
+                raise ParameterError("law", expected=f"a row for each length with mechanism {kind.name}", found="fewer")
+            carried[length] = kind.from_law(language, self.choice, row)
+        return ByLength(self._words, self.choice, self._choose, name=self.name, carried=carried) if carried else self
+
+    def __getstate__(self) -> dict[str, object]:
+        # a worker makes its own mechanisms, but does not solve again: its solver might find another law
+        made = {length: each for length, each in self._made.kept() if each is not None and each.carries_law}
+        return super().__getstate__() | {"_carried": {**self._carried, **made}}
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What should be said about the parameters, the same for all lengths."""
         return self._notes
+
+    @property
+    def given_up(self) -> str | None:
+        """What is given up for the longest of the words that were looked at so far."""
+        said = {length: each.given_up for length, each in self._made.kept() if each is not None and each.given_up}
+        return said[max(said)] if said else None
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether that is so for some length that was looked at."""
+        return any(each.tells_apart for _, each in self._made.kept() if each is not None)
 
     def _of(self, length: int) -> Mechanism:
         mechanism = self.of_length(length)

@@ -22,7 +22,6 @@ from symveil.languages.language import Language
 from symveil.languages.run_counts import can_count
 from symveil.languages.run_laws import expected_errors, log_distances, log_probabilities
 from symveil.languages.run_weights import RunWeights
-from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.cost_chain import cost_moves
 from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
 from symveil.mechanisms.distance_weighted import DistanceWeighted
@@ -73,8 +72,8 @@ class CostWeighted(DistanceWeighted):
             )
         if balanced and (graph is None or not graph.state_is_symbol):
             raise ParameterError("balanced", expected="false, unless the model is a Markov chain", found=balanced)
-        if self.costs is not None and self._runs is not None:
-            self.costs.cost(self._runs)  # a table that does not fit is refused here, not when a word is drawn
+        if costs is not None and language.runs is not None:
+            costs.cost(language.runs)  # a table that does not fit is refused here, not when a word is drawn
 
     # --- what a subclass says ------------------------------------------------------------------
 
@@ -95,22 +94,18 @@ class CostWeighted(DistanceWeighted):
     @property
     def _by_passes(self) -> bool:
         """Whether words are drawn and weighed by passes over the graph of a model."""
-        return self._runs is not None
+        return self.language.runs is not None
 
     # --- calibration ---------------------------------------------------------------------------
-
-    @property
-    def _runs(self) -> RunLanguage | None:
-        """The words, where they are those of a model."""
-        return self.language if isinstance(self.language, RunLanguage) else None
 
     @computed_once
     def plain_cost(self) -> Cost | None:
         """The costs without steps; None on Σⁿ."""
-        if self._runs is None:
+        runs = self.language.runs
+        if runs is None:
             return None
         return chosen_cost(
-            self._runs,
+            runs,
             cost=self.cost,
             cap=self.cap,
             costs=self.costs,
@@ -126,9 +121,10 @@ class CostWeighted(DistanceWeighted):
         return self._weighted(self._shaped(self.plain_cost))
 
     def _weighted(self, cost: Cost) -> Weighting:
-        assert self._runs is not None  # noqa: S101 - asked on models only
+        runs = self.language.runs
+        assert runs is not None  # noqa: S101 - asked on models only
         return Weighting(
-            language=self._runs,
+            language=runs,
             cost=cost,
             adjacency=max(self.reach, 1),
             with_prior=self._with_prior,
@@ -163,10 +159,20 @@ class CostWeighted(DistanceWeighted):
         return f"{beyond}: a symbol counts what it costs, up to {float(largest):g}"
 
     @property
+    def tells_apart(self) -> bool:
+        """Whether no cap bounds what a symbol costs: some words never become what others become."""
+        return self.plain_cost is not None and self.plain_cost.largest is None
+
+    @property
     def weighting_name(self) -> str:
         """Cost and prior in a few words."""
         name = self.plain_cost.name if self.plain_cost is not None else "hamming"
         return f"{name}, balanced" if self.balanced else name
+
+    @property
+    def described(self) -> str:
+        """Its name with cost and prior."""
+        return f"{self.name} ({self.weighting_name})"
 
     def _cost_document(self) -> dict[str, object]:
         """What is special about the costs, as JSON; nothing for the Hamming distance."""
@@ -201,7 +207,7 @@ class CostWeighted(DistanceWeighted):
         return log_probabilities(weights, word, released)
 
     def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """For each row the expected number of wrong symbols, and what they cost together, on a model.
+        """For each row the expected number of wrong symbols, and what they cost together: on a model all at once.
 
         Parameters
         ----------
@@ -210,7 +216,7 @@ class CostWeighted(DistanceWeighted):
         """
         weights = self._run_weights
         if weights is None:
-            raise ParameterError("language", expected="the words of a model", found=repr(self.language))
+            return super().expected_errors(words)
         found = expected_errors(weights, words)
         return found.symbols, found.costs
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from symveil.errors import ParameterError, WordError
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.language import FAR, Language, Metric
 from symveil.languages.run_product import AutomatonSize, product_size
-from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word, decode, split_words
 from symveil.numerics.once import computed_once
@@ -30,6 +29,7 @@ from symveil.randomness import BitSource, system_bits
 
 if TYPE_CHECKING:
     from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
+    from symveil.privacy.calibration.calibrate import Weighting
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,8 @@ class Mechanism(ABC):
     private: ClassVar[bool] = True
     """Whether its loss is at most ε; what is kept only to reproduce a paper may lose more."""
     zero_epsilon_allowed: ClassVar[bool] = False
+    carries_law: ClassVar[bool] = False
+    """Whether its law is found by a solver, whose answers differ from machine to machine: then it is written down."""
     chosen_because: str | None = None
     """Why "auto" took it, over the public model; None where it was asked for by name or there was no choice."""
 
@@ -92,6 +94,22 @@ class Mechanism(ABC):
         """The mechanism on this language with the parameters of a choice that it takes."""
         taken = {name: getattr(choice, name) for name in cls.takes}
         return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, **taken)
+
+    @classmethod
+    def from_law(cls, language: Language, choice: MechanismChoice, document: Mapping[str, Any]) -> Self:
+        """The same with the law that a row of a manifest tells, for mechanisms that carry theirs.
+
+        Parameters
+        ----------
+        language
+            The words, of one length.
+        choice
+            The parameters.
+        document
+            A row of the manifest's `law`.
+        """
+        del document
+        return cls.from_choice(language, choice)
 
     # --- what a subclass says ------------------------------------------------------------------
 
@@ -169,6 +187,26 @@ class Mechanism(ABC):
         return {}
 
     @property
+    def may_solve(self) -> bool:
+        """Whether a law has to be found by a solver, of this mechanism or of one that it is made of."""
+        return self.carries_law
+
+    def law_document(self) -> dict[str, object]:
+        """What has to be written down beside the parameters, so that anybody gets the same law; nothing for most."""
+        return {}
+
+    def with_laws(self, rows: Iterable[Mapping[str, Any]]) -> Mechanism:
+        """The same mechanism with the laws that a manifest tells, where they would have to be solved again.
+
+        Parameters
+        ----------
+        rows
+            The rows of the manifest's `law`.
+        """
+        del rows
+        return self
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What should be said about its parameters, all of them public; nothing where they are as they were given."""
         return ()
@@ -179,9 +217,35 @@ class Mechanism(ABC):
         return None
 
     @property
+    def tells_apart(self) -> bool:
+        """Whether some words that are not adjacent can be told apart, however small ε is."""
+        return False
+
+    @property
     def tells_nothing(self) -> bool:
         """Whether what is released carries no information about the word."""
         return False
+
+    @property
+    def described(self) -> str:
+        """Its name, with what else tells it from others of that name."""
+        return self.name
+
+    @property
+    def weighting(self) -> Weighting | None:
+        """Everything about its weights but their rate, where they are made by passes over a model; None elsewhere."""
+        return None
+
+    def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each word the expected number of wrong symbols, and what they cost together.
+
+        Parameters
+        ----------
+        words
+            Rows of codes, words of the language.
+        """
+        errors = np.array([self._law(word).expected_error for word in words])
+        return errors, errors
 
     def symbol_rate(self) -> Fraction | None:
         """η where every symbol of every word is drawn by itself, and one symbol is what is hidden; None elsewhere."""
@@ -313,8 +377,9 @@ class Mechanism(ABC):
 
     def automaton_size(self, word: Word) -> AutomatonSize:
         """States and edges of the automaton around a word, on a model of its product with it."""
-        if isinstance(self.language, RunLanguage):
-            return product_size(self.language, self.language.encode(word))
+        runs = self.language.runs
+        if runs is not None:
+            return product_size(runs, runs.encode(word))
         automaton = hamming_automaton(word, alphabet=self.alphabet)
         return AutomatonSize(automaton.state_count, automaton.edge_count)
 

@@ -25,15 +25,14 @@ from symveil.languages.run_counts import can_count
 from symveil.languages.run_laws import expected_errors
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.choice import MechanismChoice
-from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
-from symveil.models.word import Codes, decode
+from symveil.models.word import Codes
 from symveil.privacy.calibration.calibrate import MOST_HALVES_WORK, Weighting
-from symveil.privacy.public_words import uniform_words
+from symveil.privacy.public_words import public_words
 
 _FEW_WORDS = 200  # so few are written out, and every pair of them is compared at once
 _MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance is looked at
@@ -66,9 +65,9 @@ class _Candidate:
 class _Hope:
     """A candidate that may be certified, and the least error that it could have."""
 
-    mechanism: CostWeighted
+    mechanism: Mechanism
     weighting: Weighting
-    least: float
+    least: float = 0.0
     looked_for_pairs: bool = False
 
 
@@ -95,69 +94,68 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     others = [] if _is_settled(choice, language) else list(_others(choice, language, of_many_lengths))
     if not others:
         return plain if plain is not None else Exponential.from_choice(language, choice)
-    words = uniform_words(language, _word_count(language))
-    comparison = _Comparison(words, choice.epsilon)
+    words = public_words(language, _word_count(language))
+    comparison = _Comparison(words, choice)
     if plain is not None:
         comparison.add(plain)
-    hopes = []
-    for mechanism, may_be_certified in others:
-        if may_be_certified and isinstance(mechanism, CostWeighted) and mechanism.weighting is not None:
-            hopes.append(_Hope(mechanism, mechanism.weighting, 0.0))
-        else:
+    for mechanism, weighting in others:
+        if weighting is None:
             comparison.add(mechanism)
-    comparison.certify(hopes)
+    comparison.certify([_Hope(mechanism, weighting) for mechanism, weighting in others if weighting is not None])
     return comparison.chosen()
 
 
 class _Comparison:
     """Candidates with their errors, the best so far, and those that were left out because they could not be better."""
 
-    def __init__(self, words: Codes, epsilon: Fraction) -> None:
-        self._words, self._epsilon = words, epsilon
+    def __init__(self, words: Codes, choice: MechanismChoice) -> None:
+        self._words, self._choice = words, choice
         self._best: _Candidate | None = None
         self._compared: list[tuple[float, str]] = []
 
     def add(self, mechanism: Mechanism) -> None:
         """Compare a candidate at the rate that it has."""
-        if isinstance(mechanism, Online) and self._best is not None and len(self._words) > _SCREENED:
-            about = _expected(mechanism, self._words[:_SCREENED])
+        if mechanism.name == Online.name and self._best is not None and len(self._words) > _SCREENED:
+            about = _expected(mechanism, self._words[:_SCREENED], self._choice)
             if about > _HOPELESS * self._best.error:
                 self._compared.append((about, f"{mechanism.name} about"))
                 return
-        candidate = _Candidate(mechanism, _expected(mechanism, self._words))
-        self._compared.append((candidate.error, _described(mechanism)))
+        candidate = _Candidate(mechanism, _expected(mechanism, self._words, self._choice))
+        self._compared.append((candidate.error, mechanism.described))
         if candidate.beats(self._best):
             self._best = candidate
 
     def certify(self, hopes: list[_Hope]) -> None:
         """Certify the most promising, and the next, until none of the others could clearly be better."""
         for hope in hopes:
-            hope.least = self._error_at(hope, self._epsilon / hope.weighting.drops if hope.weighting.drops else None)
+            hope.least = self._error_at(
+                hope, self._choice.epsilon / hope.weighting.drops if hope.weighting.drops else None
+            )
         while hopes:
             least = min(each.least for each in hopes)
             hope = next(each for each in hopes if _CLEARLY * each.least <= least)  # the simplest of the best
             if self._best is not None and least >= _CLEARLY * self._best.error:
                 for each in hopes:
-                    self._compared.append((each.least, f"{_described(each.mechanism)} at least"))
+                    self._compared.append((each.least, f"{each.mechanism.described} at least"))
                 return
             if hope.looked_for_pairs or hope.weighting.language.has_at_most(_FEW_WORDS):
                 hopes.remove(hope)
                 self.add(hope.mechanism)
             else:
                 hope.looked_for_pairs = True
-                hope.least = max(hope.least, self._error_at(hope, _ruled_out(hope.weighting, self._epsilon)))
+                hope.least = max(hope.least, self._error_at(hope, _ruled_out(hope.weighting, self._choice.epsilon)))
 
     def _error_at(self, hope: _Hope, rate: Fraction | None) -> float:
         if rate is None:
             return 0.0
         found = expected_errors(hope.weighting.weights(rate), self._words)
-        return float((found.costs if hope.mechanism.cost == "given" else found.symbols).mean())
+        return float((found.symbols if self._choice.costs is None else found.costs).mean())
 
     def chosen(self) -> Mechanism:
         """The best, which is told why."""
         assert self._best is not None  # noqa: S101 - there was a candidate
         best = self._best.mechanism
-        beaten = sorted((error, name) for error, name in self._compared if name != _described(best))
+        beaten = sorted((error, name) for error, name in self._compared if name != best.described)
         reason = (
             f"expected error {self._best.error:.3g} over uniform words of the model ({len(self._words)} of them, "
             f"{best.guarantee.how})"
@@ -175,7 +173,7 @@ def _ruled_out(weighting: Weighting, epsilon: Fraction) -> Fraction:
     from symveil.privacy.calibration.search import rounded_down  # noqa: PLC0415
 
     limit = epsilon / weighting.drops
-    words = uniform_words(weighting.language, _PAIRS_FROM)
+    words = public_words(weighting.language, _PAIRS_FROM)
     pairs = [worse_pair(weighting, limit, (word, word))[1] for word in words]
     ones, others = (np.stack(each) for each in zip(*pairs, strict=True))
     low, high = limit / 2, limit
@@ -188,13 +186,6 @@ def _ruled_out(weighting: Weighting, epsilon: Fraction) -> Fraction:
         else:
             low = middle
     return high
-
-
-def _described(mechanism: Mechanism) -> str:
-    if not isinstance(mechanism, CostWeighted):
-        return mechanism.name
-    step = f", first step {mechanism.first_step}" if isinstance(mechanism, Staircase) else ""
-    return f"{mechanism.name} ({mechanism.weighting_name}{step})"
 
 
 def _is_settled(choice: MechanismChoice, language: RunLanguage) -> bool:
@@ -219,8 +210,10 @@ def _plain(choice: MechanismChoice, language: RunLanguage) -> Mechanism | None:
     return PermuteAndFlip.from_choice(language, choice) if counts else exponential
 
 
-def _others(choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool) -> Iterator[tuple[Mechanism, bool]]:
-    """The other candidates that the choice leaves open, and whether each may be certified."""
+def _others(
+    choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool
+) -> Iterator[tuple[Mechanism, Weighting | None]]:
+    """The other candidates that the choice leaves open, with the weighting to certify where that is quick."""
     tight = choice.calibration == "tight"
     few = tight and language.has_at_most(_FEW_WORDS)
     if choice.costs is not None:
@@ -243,13 +236,13 @@ def _others(choice: MechanismChoice, language: RunLanguage, of_many_lengths: boo
                     continue
                 assert made.weighting is not None  # noqa: S101 - made with one
                 if tight and (few or _is_quick(made.weighting, of_many_lengths)):
-                    yield made, True
+                    yield made, made.weighting
                 elif not is_plain or _names(choice):
                     rated = _made(kind, language, replace(wanted, calibration="classic"), choice)
                     if rated is not None:
-                        yield rated, False
+                        yield rated, None
     if not _names(choice) and (few or (tight and not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
-        yield Online.from_choice(language, replace(choice, mechanism=Online.name)), False
+        yield Online.from_choice(language, replace(choice, mechanism=Online.name)), None
 
 
 def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
@@ -295,10 +288,7 @@ def _word_count(language: RunLanguage) -> int:
     return int(np.clip(_WORK_OF_ERRORS // max(_work(language), 1), _FEWEST_WORDS, _MOST_WORDS))
 
 
-def _expected(mechanism: Mechanism, words: Codes) -> float:
+def _expected(mechanism: Mechanism, words: Codes, choice: MechanismChoice) -> float:
     """The mean expected error over the words: of wrong symbols, or of what they cost where costs are given."""
-    if isinstance(mechanism, CostWeighted):
-        symbols, costs = mechanism.expected_errors(words)
-        return float((costs if mechanism.cost == "given" else symbols).mean())
-    symbols_of = mechanism.alphabet
-    return float(np.mean([mechanism.distances(decode(word, symbols_of, like=())).expected_error for word in words]))
+    symbols, costs = mechanism.expected_errors(words)
+    return float((symbols if choice.costs is None else costs).mean())

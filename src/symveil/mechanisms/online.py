@@ -74,15 +74,16 @@ class Online(Mechanism):
         adjacency: Adjacency = 1,
         steering: bool = True,
     ) -> None:
-        if not isinstance(language, RunLanguage):
+        runs = language.runs
+        if runs is None:
             raise ParameterError(
                 "language", expected="runs(model, length); on words(…) exponential is online already", found="words(…)"
             )
         super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration="tight")
-        self._runs = language
+        self._runs = runs
         self._whole_words = adjacency == "all"
         # steps to a symbol are steps to a state only where symbols are states
-        self.steering: Final = steering and language.graph.state_is_symbol
+        self.steering: Final = steering and runs.graph.state_is_symbol
 
     @property
     def public_start(self) -> bool:
@@ -160,6 +161,31 @@ class Online(Mechanism):
     def _keep_chance(self, options: int) -> arb:
         growth = ball(self.rate).exp()
         return growth / (growth + options - 1)
+
+    def step_law(self, state: int, alive: NDArray[np.bool_]) -> tuple[list[int], NDArray[np.float64]]:
+        """The edges that may be released next, and the chance of each: a row for each true symbol.
+
+        Parameters
+        ----------
+        state
+            Where the released word is.
+        alive
+            From which states it can still be completed after this step.
+
+        >>> import symveil as sv
+        >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+        >>> language = sv.runs(chain, length=2)
+        >>> edges, chances = sv.Online(language, epsilon="1").step_law(0, language.alive[0])
+        >>> len(edges), chances.round(3).tolist()
+        (2, [[0.731, 0.269], [0.269, 0.731]])
+        """
+        options = self.successors(state, alive)
+        places = [self.preferred(options, own) for own in range(len(self.alphabet))]
+        logs = [
+            [self._log_step(len(options), None if best is None else best == place) for place in range(len(options))]
+            for best in places
+        ]
+        return options, np.exp(logs)
 
     # --- whole words ---------------------------------------------------------------------------
 

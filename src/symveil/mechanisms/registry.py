@@ -8,6 +8,7 @@ from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
+from symveil.mechanisms.optimal import Optimal
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
@@ -20,6 +21,7 @@ REGISTERED: tuple[type[Mechanism], ...] = (
     PermuteAndFlip,
     Staircase,
     Online,
+    Optimal,
     EditChannel,
     TruncatedLevenshtein,
     Jones2019Printed,

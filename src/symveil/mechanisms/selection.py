@@ -14,7 +14,6 @@ from symveil.errors import ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.languages.cost_table import CostTable
 from symveil.languages.language import Language
-from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.cost_choice import Cap
@@ -143,8 +142,8 @@ def _check_together(choice: MechanismChoice, language: Language) -> None:
 
 def _least_error(choice: MechanismChoice, language: Language, *, of_many_lengths: bool = False) -> Mechanism:
     """The best of the candidates at the same public parameters; on a tie the simplest."""
-    if isinstance(language, RunLanguage) and choice.utility == "distance" and choice.prior == "uniform":
-        return least_error_on_model(choice, language, of_many_lengths=of_many_lengths)
+    if language.runs is not None and choice.utility == "distance" and choice.prior == "uniform":
+        return least_error_on_model(choice, language.runs, of_many_lengths=of_many_lengths)
     exponential = Exponential.from_choice(language, choice)
     if choice.utility != "distance" or choice.prior != "uniform":
         return exponential  # the only mechanism that has another utility, or a prior

@@ -33,7 +33,7 @@ from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency
-from symveil.privacy.public_words import uniform_words
+from symveil.privacy.public_words import public_words
 
 _PUBLIC_WORDS = 16
 _MOST_STEPS = 32
@@ -130,7 +130,7 @@ class Staircase(CostWeighted):
     def _least_error_step(self, cost: Cost) -> int:
         """The t with the least expected error over public words, at a height between the classic and the largest."""
         height = self.epsilon / 2 if self.calibration == "classic" else self.epsilon * 3 / 4
-        words = uniform_words(self._weighted(cost).language, _PUBLIC_WORDS)
+        words = public_words(self._weighted(cost).language, _PUBLIC_WORDS)
         steps: list[int] = sorted({*range(1, min(self.period, _MOST_STEPS) + 1), self.period})
         shaped = [self._weighted(cost.staircase(period=self.period, first_step=step)) for step in steps]
         errors = [float(expected_errors_of(each.weights(height), words).symbols.mean()) for each in shaped]
@@ -152,6 +152,11 @@ class Staircase(CostWeighted):
         if not self.language.homogeneous:
             return Guarantee.of_loss(self.epsilon, "classic")
         return Guarantee.of_loss(self.step_height if self.reach else Fraction(0), "exact")
+
+    @property
+    def described(self) -> str:
+        """Its name with cost, prior and first step."""
+        return f"{self.name} ({self.weighting_name}, first step {self.first_step})"
 
     def parameters_document(self) -> dict[str, object]:
         """The width of the first step, the height of every step, and what symbols cost."""

@@ -12,7 +12,6 @@ from fractions import Fraction
 from functools import cache
 
 from symveil.languages.language import Language
-from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.privacy.release_chain import Moves, State
 
@@ -58,11 +57,11 @@ def _edges(
     language: Language, position: int, state: int, own: int, prior: Sequence[Fraction] | None
 ) -> Iterator[tuple[int, int, Fraction]]:
     """(symbol, state after it, prior) for every symbol after which a word can still be completed."""
-    if not isinstance(language, RunLanguage):
+    runs = language.runs
+    if runs is None:
         yield from ((symbol, 0, Fraction(1)) for symbol in range(len(language.alphabet)))
         return
-    graph = language.graph
-    alive = language.alive[language.length - position - 1]
+    graph, alive = runs.graph, runs.alive[runs.length - position - 1]
     for edge in graph.edges(state):
         symbol, after = int(graph.symbol[edge]), int(graph.target[edge])
         if alive[after] and not (position == 0 and language.public_start and symbol != own):

@@ -29,7 +29,7 @@ from symveil.mechanisms.truncated_limits import default_cutoff, read_cutoff
 from symveil.models.word import Codes, Lengths, Word, split_words
 from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import LastFew, computed_once
-from symveil.numerics.rationals import Number
+from symveil.numerics.rationals import Number, spelled
 from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.truncated_loss import truncated_rate
@@ -211,7 +211,7 @@ class TruncatedLevenshtein(Mechanism):
 
     def parameters_document(self) -> dict[str, object]:
         """The cutoff and the rate."""
-        return {"cutoff": self.cutoff, "rate": float(self.rate)}
+        return {"cutoff": self.cutoff, "rate": spelled(self.rate)}
 
 
 class _Around:

@@ -17,6 +17,7 @@ from symveil.models.names import (
     require_name,
     require_names,
     require_rows,
+    require_some,
     shown,
 )
 
@@ -54,12 +55,7 @@ class Automaton(Drawable):
 
     def __post_init__(self) -> None:
         known = _validate(self, silent_allowed=True)
-        accepting = require_names(self.accepting, where="accepting", kind="state")
-        if not accepting:
-            raise ModelError("accepting", expected="at least one accepting state", found="none")
-        for position, state in enumerate(accepting):
-            require_known(state, known, where=f"accepting[{position}]", kind="state")
-        object.__setattr__(self, "accepting", tuple(accepting))
+        object.__setattr__(self, "accepting", require_some(self.accepting, known, where="accepting", kind="state"))
 
     @classmethod
     def from_transitions(

@@ -52,6 +52,16 @@ def require_names(names: object, *, where: str, kind: str) -> dict[str, None]:
     return known
 
 
+def require_some(names: object, known: Container[object], *, where: str, kind: str) -> tuple[str, ...]:
+    """The names of a list, at least one, that the model has."""
+    found = require_names(names, where=where, kind=kind)
+    if not found:
+        raise ModelError(where, expected=f"at least one {where} {kind}", found="none")
+    for position, name in enumerate(found):
+        require_known(name, known, where=f"{where}[{position}]", kind=kind)
+    return tuple(found)
+
+
 def require_name(name: object, *, where: str, kind: str) -> None:
     """Refuse what is not a name: a string that every file can hold."""
     if not isinstance(name, str):
@@ -78,6 +88,17 @@ def require_rows(rows: object, *, columns: str, width: int = 3) -> list[tuple[ob
             raise ModelError(f"transitions[{index}]", expected=columns, found=shown(row))
         checked.append(tuple(row))
     return checked
+
+
+def unlike(name: str, taken: Container[object]) -> str:
+    """The name, made longer until it is none of those that are taken.
+
+    >>> unlike("end", ["end", "end'"])
+    "end''"
+    """
+    while name in taken:
+        name += "'"
+    return name
 
 
 def shown(value: object) -> str:

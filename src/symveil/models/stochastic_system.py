@@ -23,6 +23,7 @@ from symveil.models.names import (
     require_name,
     require_names,
     require_rows,
+    require_some,
     shown,
 )
 from symveil.models.probabilities import read_transitions, require_probability, require_sums
@@ -179,12 +180,7 @@ class LogicalSystem(Drawable):
             if move in seen:
                 raise ModelError(where, expected="each transition once", found=f"{shown(move)} again")
             seen.add(move)
-        initial = require_names(self.initial, where="initial", kind="state")
-        if not initial:
-            raise ModelError("initial", expected="at least one initial state", found="none")
-        for position, state in enumerate(initial):
-            require_known(state, known, where=f"initial[{position}]", kind="state")
-        object.__setattr__(self, "initial", tuple(initial))
+        object.__setattr__(self, "initial", require_some(self.initial, known, where="initial", kind="state"))
 
     @classmethod
     def from_transitions(

@@ -95,6 +95,10 @@ class Memo(Generic[Key, Value]):
                 kept = self._values.get(key) or self._values.setdefault(key, (self._compute(key),))
         return kept[0]
 
+    def kept(self) -> list[tuple[Key, Value]]:
+        """What has been computed so far."""
+        return [(key, value) for key, (value,) in list(self._values.items())]
+
     def __repr__(self) -> str:
         return "Memo()"
 

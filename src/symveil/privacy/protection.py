@@ -77,9 +77,9 @@ def protection(language: Language, adjacency: Adjacency) -> Protection | None:
     reach = read_adjacency(adjacency, length=language.max_length or 0)
     if isinstance(language, OpenRuns):
         return _by_edits(language, reach)
-    if not isinstance(language, RunLanguage):
+    if language.runs is None:
         raise ParameterError("language", expected="words of one length, or up to a bound", found=repr(language))
-    return _by_substitutions(language, reach)
+    return _by_substitutions(language.runs, reach)
 
 
 @lru_cache(maxsize=16)

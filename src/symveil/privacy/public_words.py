@@ -1,4 +1,4 @@
-"""Words to compare mechanisms by: feasible words of the public model, uniform, from a fixed seed.
+"""Words to compare mechanisms by: feasible words of the public model, drawn by its prior from a fixed seed.
 
 Nothing secret is read: a comparison that looked at the words to be released would itself be a release.
 """
@@ -19,8 +19,8 @@ from symveil.randomness import NotPrivateSeededBits
 _SEED = 11
 
 
-def uniform_words(language: RunLanguage, count: int) -> Codes:
-    """`count` words of a model, each of its words as likely as any other, always the same ones.
+def public_words(language: RunLanguage, count: int, *, prior: str = "uniform") -> Codes:
+    """`count` words of a model, always the same ones.
 
     Parameters
     ----------
@@ -28,17 +28,20 @@ def uniform_words(language: RunLanguage, count: int) -> Codes:
         The feasible words; a public start is drawn too.
     count
         How many.
+    prior
+        "uniform": each of its words is as likely as any other; "chain": as the Markov chain has them.
 
     >>> import symveil as sv
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
-    >>> words = uniform_words(sv.runs(chain, length=3), 4000)
+    >>> words = public_words(sv.runs(chain, length=3), 4000)
     >>> np.unique(words, axis=0).shape                           # aaa aab aba baa bab
     (5, 3)
     """
     hidden = replace(language, public_start=False)
-    # weights that do not depend on the word: what is drawn around any word is uniform
+    # weights that do not depend on the word: what is drawn around any word has the law of the prior
+    weights = RunWeights(language=hidden, rate=Fraction(0), with_prior=prior == "chain")
     around = np.repeat(any_word(language)[None, :], count, axis=0)
-    return draw_rows(RunWeights(language=hidden, rate=Fraction(0)), around, NotPrivateSeededBits(_SEED))
+    return draw_rows(weights, around, NotPrivateSeededBits(_SEED))
 
 
 def any_word(language: RunLanguage) -> Codes:

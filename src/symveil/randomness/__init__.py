@@ -1,12 +1,13 @@
 """The only door to random bits, and decisions that are exact although they start from 32 bits.
 
-Lives here: sources of bits, exact uniform integers, exact choices between real boundaries.
+Lives here: sources of bits, exact uniform integers, exact noise, exact choices between real boundaries.
 May not live here: anything that knows what is being chosen. No other layer may draw a bit.
 Stands on numerics.
 """
 
 from symveil.randomness.bits import BitSource, NotPrivateSeededBits, SystemBits, system_bits
 from symveil.randomness.choices import Boundaries
+from symveil.randomness.discrete_laplace import discrete_laplace
 from symveil.randomness.records import RecordKey, RecordStreams, new_release_key
 from symveil.randomness.tokens import new_token
 from symveil.randomness.uniform import uniform_below, uniform_integer
@@ -18,6 +19,7 @@ __all__ = [
     "RecordKey",
     "RecordStreams",
     "SystemBits",
+    "discrete_laplace",
     "new_release_key",
     "new_token",
     "system_bits",

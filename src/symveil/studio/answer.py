@@ -55,7 +55,7 @@ class Section:
         kind = "card" + (" wide" if self.wide else "") + (" tall" if self.tall else "")
         return (
             f'<section class="{kind}"><div class="card-head"><h2>{html.escape(self.heading)}</h2>{tools}</div>'
-            f"{_reachable(self.body)}{picture}{self.after}</section>"
+            f"{_reachable(self.body)}{picture}{_reachable(self.after)}</section>"
         )
 
     def _size(self) -> str:
@@ -74,6 +74,13 @@ class Answer:
     rows: tuple[tuple[object, ...], ...]
     marks: tuple[tuple[str, str], ...] = ()
     secret: bool = False
+
+    @classmethod
+    def without(cls, title: str, *, heading: str, body: str) -> Answer:
+        """What to do first, where there is nothing to answer yet; ready HTML."""
+        return cls(
+            title=title, sections=(Section(heading=heading, body=body, wide=True),), document={}, columns=(), rows=()
+        )
 
     def html(self) -> str:
         """All cards."""

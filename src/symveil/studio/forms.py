@@ -127,14 +127,6 @@ class Form:
         )
         return self.field(name, label, control, hint=hint or "It stays on this machine.", when=when)
 
-    def button(self, action: str, text: str, *, when: str = "") -> str:
-        """Something to do."""
-        shown_when = f' data-when="{html.escape(when, quote=True)}"' if when else ""
-        return (
-            f'<div class="field"{shown_when}><button type="button" class="soft" data-act="{action}" '
-            f'data-panel="{self.panel}">{html.escape(text)}</button></div>'
-        )
-
     def _attributes(self, name: str, *, public: bool) -> str:
         key = self._key(name)
         mark = " data-public" if public else ""

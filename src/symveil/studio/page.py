@@ -1,4 +1,4 @@
-"""The page: header, navigation, six panels of which one is shown, and what the browser tells about them.
+"""The page: header, navigation, seven panels of which one is shown, and what the browser tells about them.
 
 Every panel has an address of its own. All of them are on every page, so that what was typed stays
 when another panel is looked at; a panel computes nothing before it is opened. Addresses are relative:
@@ -19,6 +19,7 @@ from nicegui.events import GenericEventArguments
 
 from symveil import __version__
 from symveil.studio.panel import Panel
+from symveil.studio.panels.answers import AnswersPanel
 from symveil.studio.panels.compare import ComparePanel
 from symveil.studio.panels.ledger import LedgerPanel
 from symveil.studio.panels.map import MapPanel
@@ -28,7 +29,15 @@ from symveil.studio.panels.release import ReleasePanel
 from symveil.studio.studio import Studio
 from symveil.studio.tasks.release import warm_up
 
-PANELS: tuple[type[Panel], ...] = (ReleasePanel, ComparePanel, MapPanel, OpacityPanel, ProofsPanel, LedgerPanel)
+PANELS: tuple[type[Panel], ...] = (
+    ReleasePanel,
+    ComparePanel,
+    MapPanel,
+    AnswersPanel,
+    OpacityPanel,
+    ProofsPanel,
+    LedgerPanel,
+)
 
 _DOWNLOADS = {"json": "application/json", "csv": "text/csv", "html": "text/html"}
 
@@ -128,7 +137,7 @@ class Page:
 
     def _left(self) -> None:
         for panel in self.panels.values():
-            panel.cancel()
+            panel.leave()
 
 
 def _header(shown: str) -> str:

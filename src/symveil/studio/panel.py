@@ -22,7 +22,7 @@ from symveil.errors import AlphabetError, FileError, ModelError, ParameterError,
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form, Scale
 from symveil.studio.studio import Studio
-from symveil.studio.uploads import uploaded_file
+from symveil.studio.uploads import remove_upload, uploaded_file
 from symveil.studio.worker import BrokenError, StoppedError, Task, TaskHandle, Worker
 
 Values = dict[str, str]
@@ -35,7 +35,7 @@ class Panel(ABC):
 
     name: ClassVar[str]
     task: ClassVar[Task]
-    """What computes the answer in a worker: a function of (values, steps)."""
+    """What computes the answer in a worker: a function of (values, progress)."""
     quick: ClassVar[bool] = False
     """Whether it answers while a slider moves; other panels take seconds to minutes."""
     title: ClassVar[str]
@@ -59,6 +59,7 @@ class Panel(ABC):
         self.answer: Answer | None = None
         self.stale = False
         self.opened = False
+        self._dropped: set[str] = set()
         self._handle: TaskHandle | None = None
         self._running = False
         self._pending = False
@@ -93,6 +94,8 @@ class Panel(ABC):
             with ui.element("div").classes("results").props('tabindex="-1"'):
                 self._status = ui.html("", sanitize=False).classes("status").props('role="status" aria-live="polite"')
                 self._results = ui.html("", sanitize=False).classes("answer")
+                # what takes longer than the answer and follows it; not told on its own, since it comes in pieces
+                self._supplement = ui.html("", sanitize=False).classes("supplement")
 
     def open(self) -> None:
         """Shown for the first time: compute what the defaults ask for."""
@@ -105,6 +108,7 @@ class Panel(ABC):
     def change(self, values: Mapping[str, str]) -> None:
         """The form has changed."""
         self.values.update({name: str(values[name]) for name in self.defaults if name in values})
+        self._dropped.update(self.values[name] for name in self.files if self.values[name])
         self.ask()
 
     def ask(self) -> None:
@@ -124,7 +128,7 @@ class Panel(ABC):
 
     async def _answer_one(self) -> None:
         handle = self._handle = TaskHandle(self._progress)
-        shown = asyncio.get_running_loop().call_later(_BEFORE_PROGRESS_SHOWS, self._progress, 0, 0, "Working")
+        shown = asyncio.get_running_loop().call_later(_BEFORE_PROGRESS_SHOWS, self._progress, 0, None)
         try:
             answer: Answer = await self.worker.run(self.task, self._question(), handle=handle)
         except StoppedError:
@@ -167,16 +171,16 @@ class Panel(ABC):
         if self._handle is not None:
             self._handle.cancel()
 
+    def leave(self) -> None:
+        """The page is gone: nothing is computed for it, and the files that were dropped on it go too."""
+        self.cancel()
+        for handle in self._dropped:
+            remove_upload(self.studio.uploads, handle)
+
     # --- telling -------------------------------------------------------------------------------
 
-    def _progress(self, done: int, of: int, text: str) -> None:
-        bar = (
-            f'<progress value="{done}" max="{of}" aria-label="progress"></progress>' if of else "<progress></progress>"
-        )
-        self._status.set_content(
-            f'<div class="working"><span>{html.escape(text)} …</span>{bar}<button type="button" data-act="cancel" '
-            f'data-panel="{self.name}">Cancel</button></div>'
-        )
+    def _progress(self, done: int, total: int | None, what: str = "Working") -> None:
+        self._status.set_content(working(what, done, total, self.name))
 
     def _say(self, text: str, *, kind: str = "note") -> None:
         self._status.set_content(f'<p class="{kind}">{html.escape(text)}</p>' if text else "")
@@ -211,6 +215,15 @@ class Panel(ABC):
     def _call(self, function: str, *arguments: str) -> None:
         """Call a function of `studio.js`."""
         self.client.run_javascript(f"studio.{function}({', '.join(map(json.dumps, arguments))})")
+
+
+def working(text: str, done: int, of: int | None, panel: str) -> str:
+    """What is being done, how much of it is done, and the button that stops it, as HTML."""
+    known = f' value="{done}" max="{of}"' if of else ""
+    return (
+        f'<div class="working"><span>{html.escape(text)} …</span><progress{known} aria-label="progress"></progress>'
+        f'<button type="button" data-act="cancel" data-panel="{panel}">Cancel</button></div>'
+    )
 
 
 def _without_name(error: SymveilError, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Files dropped on the page: kept in the session's own folder under a random name, and gone with it."""
+"""Files dropped on the page: kept in the session's own folder under a random name, and gone with the page."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from symveil.randomness import new_token
 from symveil.studio.guard import LARGEST_UPLOAD
 from symveil.studio.studio import Studio
 
+_HANDLE = re.compile(r"[A-Za-z0-9_-]{10,40}")
 _NOT_PLAIN = re.compile(r"[^\w. ()-]+")
 _LONGEST_NAME = 60  # characters, of up to four bytes each: a file system takes 255
 _MOST_FILES = 200
@@ -50,9 +51,15 @@ def add_upload_route(app: FastAPI, studio: Studio) -> None:
 def uploaded_file(folder: Path, handle: str) -> Path:
     """The file under a handle; a handle that the studio did not give is refused."""
     own = folder / handle
-    if not re.fullmatch(r"[A-Za-z0-9_-]{10,40}", handle) or not own.is_dir():
+    if not _HANDLE.fullmatch(handle) or not own.is_dir():
         raise FileError("file", expected="a file dropped in this session", found="none; drop it again")
     return next(iter(own.iterdir()))
+
+
+def remove_upload(folder: Path, handle: str) -> None:
+    """Remove the file under a handle, if there is one: nobody can name it any more."""
+    if _HANDLE.fullmatch(handle):
+        shutil.rmtree(folder / handle, ignore_errors=True)
 
 
 def _plain(name: str) -> str:

@@ -18,13 +18,10 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from symveil.errors import InternalError, SymveilError
-from symveil.numerics.progress import Progress, Steps
-
-Shown = Callable[[int, int, str], None]
-"""Shows how much is done, of how much, and of what."""
+from symveil.numerics.progress import Progress, named
 
 Task = Callable[..., Any]
-"""A function at the top of a module; takes its arguments and, last, `Steps` to tell what it does."""
+"""A function at the top of a module; takes its arguments and, last, `Progress`."""
 
 
 class StoppedError(Exception):
@@ -38,7 +35,7 @@ class BrokenError(Exception):
 class TaskHandle:
     """A task that was handed in; `cancel` stops it, whether it waits or runs."""
 
-    def __init__(self, on_progress: Shown | None) -> None:
+    def __init__(self, on_progress: Progress | None) -> None:
         self.on_progress = on_progress
         self.cancelled = False
         self.process: BaseProcess | None = None
@@ -105,7 +102,8 @@ class Worker:
             kind, value = await asyncio.to_thread(pipe.recv)
             if kind == "progress":
                 if handle.on_progress is not None:
-                    handle.on_progress(*value)
+                    done, total, what = value
+                    named(handle.on_progress, what)(done, total)
             elif kind == "done":
                 return value
             elif kind == "refused":
@@ -145,18 +143,14 @@ def serve_jobs(pipe: Connection[Any, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the studio, which ends its workers
     warnings.simplefilter("ignore")  # a library's warning may quote the word: a symbol that a font does not have
 
-    def steps(what: str) -> Progress:
-        def tell(done: int, of: int) -> None:
-            pipe.send(("progress", (done, of, what)))
-
-        tell(0, 0)
-        return tell
+    def tell(done: int, total: int | None, what: str = "Working") -> None:
+        pipe.send(("progress", (done, total, what)))
 
     with contextlib.suppress(EOFError, OSError):  # the studio is gone
         while True:
             try:
                 task, arguments = pipe.recv()
-                answer = _answer(task, arguments, steps)
+                answer = _answer(task, arguments, tell)
                 pipe.send(answer)
             except (EOFError, OSError):
                 raise
@@ -164,9 +158,9 @@ def serve_jobs(pipe: Connection[Any, Any]) -> None:
                 pipe.send(("broken", str(InternalError.of(error))))
 
 
-def _answer(task: Task, arguments: tuple[object, ...], steps: Steps) -> tuple[str, Any]:
+def _answer(task: Task, arguments: tuple[object, ...], progress: Progress) -> tuple[str, Any]:
     try:
-        return "done", task(*arguments, steps)
+        return "done", task(*arguments, progress)
     except SymveilError as error:
         return "refused", error
     except MemoryError:

@@ -24,17 +24,6 @@ Points = NDArray[np.float64]
 """A row for each symbol: x and y."""
 
 
-def od_counts(words: CodedWords, zones: Integers) -> Integers:
-    """How many words begin in one zone and end in another, as a square table; words of two symbols or more.
-
-    >>> od_counts(CodedWords.from_words([[0, 1, 2], [2, 0], [1]], symbols=3), np.array([0, 0, 1])).tolist()
-    [[0, 1], [1, 0]]
-    """
-    count = int(zones.max()) + 1
-    first, last = words.ends()
-    return np.bincount(zones[first] * count + zones[last], minlength=count**2).reshape(count, count)
-
-
 def od_jsd(true: CodedWords, private: CodedWords, zones: Integers) -> float | None:
     """The divergence of origins and destinations; `zones` has the zone of each symbol. None without such words.
 

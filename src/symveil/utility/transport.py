@@ -1,29 +1,28 @@
-"""Optimal transport between two lists of counts, exactly: an assignment, or a linear programme with a checked dual.
+"""Optimal transport between two lists of counts, exactly: an assignment, or shortest augmenting paths.
 
-Both solvers are scipy's: `linear_sum_assignment` where the counts are few enough to be written out one by one, else
-HiGHS on the few pairs that matter. Whichever it was, the plan is in whole numbers, so its cost is exact up to the
-rounding of one sum, and prices prove that no plan costs less.
+Where the counts are few enough to be written out one by one, scipy's `linear_sum_assignment`; else the same method with
+amounts in the place of units (`augmenting_paths`). Whichever it was, the plan is in whole numbers, so its cost is exact
+up to the rounding of one sum, and prices prove that no plan costs less. A general linear programme (scipy's HiGHS on
+the pairs that matter) took minutes where this takes a second, and failed where counts were large.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment, linprog
-from scipy.sparse import coo_array
+from scipy.optimize import linear_sum_assignment
 
-from symveil.errors import InternalError
+from symveil.errors import InputError, InternalError
+from symveil.utility.augmenting_paths import send_everything
 
 _MOST_ASSIGNED = 3000
 _COPIES = 4
-_NEAREST = 4
-_MOST_NEW = 3
-_TOLERANCE = 1e-10
-_MOST_ROUNDS = 200
+_NOT_WORTH_COMPILING = 200_000
+"""Rows × columns × both: up to here the loops take less than a compiler."""
+_MOST_UNITS = 1 << 62
 _GAP = 1e-9
 
 Costs = NDArray[np.float64]
@@ -63,12 +62,18 @@ def cheapest_transport(costs: ArrayLike, supply: ArrayLike, demand: ArrayLike) -
     cost = np.asarray(costs, dtype=np.float64)
     one, other = np.asarray(supply, dtype=np.int64), np.asarray(demand, dtype=np.int64)
     total = math.lcm(int(one.sum()), int(other.sum()))
-    one, other = one * (total // int(one.sum())), other * (total // int(other.sum()))
-    shared = math.gcd(*one.tolist(), *other.tolist())
-    one, other, total = one // shared, other // shared, total // shared
+    times = total // int(one.sum()), total // int(other.sum())
+    shared = math.gcd(*(times[0] * count for count in one.tolist()), *(times[1] * count for count in other.tolist()))
+    if total // shared > _MOST_UNITS:
+        raise InputError("transport: expected counts whose sums have a common multiple below 2^62, found larger ones")
+    one, other = (
+        np.array([each * count // shared for count in counts.tolist()], dtype=np.int64)
+        for each, counts in zip(times, (one, other), strict=True)
+    )
+    total //= shared
     if total <= min(_MOST_ASSIGNED, _COPIES * max(cost.shape)):
         return _assigned(cost, one, other, total)
-    return _programmed(cost, one, other, total)
+    return _augmented(cost, one, other, total)
 
 
 def _assigned(cost: Costs, supply: Counts, demand: Counts, total: int) -> Transport:
@@ -78,56 +83,22 @@ def _assigned(cost: Costs, supply: Counts, demand: Counts, total: int) -> Transp
     return Transport(math.fsum(cost[rows[chosen[0]], columns[chosen[1]]]) / total, 0.0)
 
 
-def _programmed(cost: Costs, supply: Counts, demand: Counts, total: int) -> Transport:
-    """A programme over the nearest pairs; pairs that its prices show to be worth it join, until there is none."""
-    allowed = np.zeros(cost.shape, dtype=bool)
-    near = min(_NEAREST, cost.shape[1]), min(_NEAREST, cost.shape[0])
-    np.put_along_axis(allowed, np.argpartition(cost, near[0] - 1, axis=1)[:, : near[0]], True, axis=1)
-    np.put_along_axis(allowed, np.argpartition(cost, near[1] - 1, axis=0)[: near[1]], True, axis=0)
-    allowed[_some_plan(supply, demand)] = True  # so that there is one at all
-    for done in range(_MOST_ROUNDS):
-        rows, columns = np.nonzero(allowed)
-        solved = _solved(cost[rows, columns], rows, columns, supply, demand)
-        prices = solved.eqlin.marginals[: len(supply)]
-        saved = cost - prices[:, None] - solved.eqlin.marginals[len(supply) :]
-        missing = (saved < -_TOLERANCE) & ~allowed
-        if not missing.any():
-            break
-        worst = np.argsort(np.where(missing, saved, np.inf), axis=1)[:, : _MOST_NEW + done]
-        joined = np.zeros_like(allowed)
-        np.put_along_axis(joined, worst, True, axis=1)
-        allowed |= joined & missing
-    plan = np.rint(solved.x).astype(np.int64)
-    _require(np.array_equal(np.bincount(rows, weights=plan, minlength=len(supply)), supply), "rows of a plan")
-    _require(np.array_equal(np.bincount(columns, weights=plan, minlength=len(demand)), demand), "columns of a plan")
-    least = math.fsum(plan * cost[rows, columns]) / total
-    # prices that no pair contradicts, whatever the solver's tolerance: what they earn is a lower bound
-    proved = math.fsum([*(supply * prices), *(demand * (cost - prices[:, None]).min(axis=0))]) / total
+def _augmented(cost: Costs, supply: Counts, demand: Counts, total: int) -> Transport:
+    """By shortest augmenting paths; what its prices earn is checked against what its plan costs."""
+    column_price = cost.min(axis=0)
+    row_price = (cost - column_price).min(axis=1)
+    sent = np.zeros((len(demand), len(supply)), dtype=np.int64)
+    solve = send_everything
+    if cost.size * sum(cost.shape) > _NOT_WORTH_COMPILING:
+        from symveil.utility.transport_loops import send_everything_quickly as solve  # noqa: PLC0415 - brings a compiler
+    solve(np.ascontiguousarray(cost), supply.copy(), demand.copy(), row_price, column_price, sent)
+    _require(np.array_equal(sent.sum(axis=0), supply) and np.array_equal(sent.sum(axis=1), demand), "a plan")
+    columns, rows = np.nonzero(sent)
+    least = math.fsum(sent[columns, rows] * cost[rows, columns]) / total
+    # prices that no pair contradicts, whatever was rounded: what they earn is a lower bound
+    proved = math.fsum([*(supply * row_price), *(demand * (cost - row_price[:, None]).min(axis=0))]) / total
     _require(least - proved <= _GAP * max(1.0, float(cost.max())), "optimality of a plan")
     return Transport(least, max(0.0, least - proved))
-
-
-def _some_plan(supply: Counts, demand: Counts) -> tuple[Counts, Counts]:
-    """The pairs of the plan that serves rows and columns in their order (the north-west corner)."""
-    ends = np.union1d(np.cumsum(supply), np.cumsum(demand))
-    return np.searchsorted(np.cumsum(supply), ends), np.searchsorted(np.cumsum(demand), ends)
-
-
-def _solved(cost: Costs, rows: Counts, columns: Counts, supply: Counts, demand: Counts) -> Any:
-    pairs = np.arange(len(cost))
-    margins = coo_array(
-        (np.ones(2 * len(cost)), (np.concatenate([rows, len(supply) + columns]), np.concatenate([pairs, pairs]))),
-        shape=(len(supply) + len(demand), len(cost)),
-    ).tocsr()
-    solved = linprog(
-        cost,
-        A_eq=margins,
-        b_eq=np.concatenate([supply, demand]),
-        method="highs-ds",  # a simplex: its plans are vertices, which are whole
-        options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
-    )
-    _require(solved.status == 0, "a solution of a transport")
-    return solved
 
 
 def _require(holds: object, what: str) -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from symveil.errors import ModelError, ParameterError
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numerics.conversions import exp_enclosure, float_at_least, float_at_most
-from symveil.numerics.progress import Progress
+from symveil.numerics.progress import Progress, part
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.parameters import read_epsilon
 from symveil.privacy.release_chain import ReleaseChain
@@ -95,17 +95,17 @@ def verify_privacy(
     # an α that only encloses e^ε has no exact distance worth writing down
     exactness: Exactness = "auto" if below == above else "never"
     skewed = skewed_distances(
-        table, below, relays=not support_only, exactness=exactness, progress=_part(progress, 0, 40)
+        table, below, relays=not support_only, exactness=exactness, progress=part(progress, 0, 40, of=100)
     )
     if symmetric is None:
         symmetric = len(table.same_label_pairs) <= MOST_PAIRS_FOR_BD
-    both = symmetric_distances(table, below, progress=_part(progress, 40, 60)) if symmetric else None
+    both = symmetric_distances(table, below, progress=part(progress, 40, 60, of=100)) if symmetric else None
     bound = lifting_bound(skewed, relays=not support_only)
     rules = Bracketing(table, bound, alpha=below, alpha_above=above)
     question = asked if width is None else None
     verdicts = []
     for number, (source, target) in enumerate(wanted):
-        own = _part(progress, 60 + 40 * number // len(wanted), 60 + 40 * (number + 1) // len(wanted))
+        own = part(progress, 60 + 40 * number // len(wanted), 60 + 40 * (number + 1) // len(wanted), of=100)
         s, t = work.number[home[source]], work.number[home[target]]
         one_step = _stretched(_bound(skewed, s, t, known=below == above), slack)
         two_way = None if both is None else _stretched(_bound(both, s, t, known=below == above), slack)
@@ -125,14 +125,6 @@ def verify_privacy(
     return PrivacyVerdict(
         alpha_below=below, alpha_above=above, epsilon=read, pairs=tuple(verdicts), asked=asked, lumped=on_lumped
     )
-
-
-def _part(progress: Progress | None, begin: int, end: int) -> Progress | None:
-    """Progress of one part of the work, from `begin` to `end` of a hundred."""
-    if progress is None:
-        return None
-    progress(begin, 100)
-    return lambda done, total: progress(begin + (end - begin) * min(done, total) // max(total, 1), 100)
 
 
 def _widened(below: Fraction, above: Fraction, slack: Fraction) -> tuple[Fraction, Fraction]:

@@ -5,25 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.central.noise import Query, read_neighbours
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.engines.batch import encode_lists
+from symveil.engines.central_promise import CentralRelease
 from symveil.engines.promise import Release, promised
 from symveil.errors import FileError, SymveilError, reason
 from symveil.files.atomic import digest_of, digest_of_folder
-from symveil.io.manifest import FORMAT_WITHOUT_LAW, Manifest, alphabet_digest, model_digest, read_manifest
+from symveil.io.manifest import FORMAT_WITHOUT_LAW, Manifest, alphabet_digest, model_digest, read_any_manifest
 from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import suffix
 from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS
+from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import AnyModel
-from symveil.numerics.rationals import spelled
+from symveil.numerics.rationals import at_least, exact, spelled
+from symveil.privacy.parameters import read_epsilon
 from symveil.workflows.enforce_log import log_policy
 from symveil.workflows.opacity import load_system
 from symveil.workflows.released_file import beside, choice_of, model_path, open_released
@@ -89,8 +95,10 @@ def check_manifest(
     True
     """
     file = Path(path)
-    manifest = read_manifest(file)
+    manifest = read_any_manifest(file)
     try:
+        if manifest.central:
+            return CheckedManifest(file, tuple(_central(file, manifest.document, output, model)))
         return _checked(file, manifest, output, model)
     except SymveilError:
         raise
@@ -120,6 +128,49 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
     return CheckedManifest(file, tuple(checks))
 
 
+def _central(file: Path, document: dict[str, Any], output: str | Path | None, model: str | Path | None) -> list[Check]:
+    """A central release: its bytes, its public support, and that its queries add up to its ε at the scales they say."""
+    path = Path(output) if output is not None else beside(file, document["output"]["file"], "output")
+    checks = [_bytes(path, document)]
+    if document["model"] is not None:
+        place = model_path(file, document["model"]["file"], model)
+        loaded = _same_model(load_word_model, document["digests"]["model"], place, checks)
+        if loaded is None:
+            return checks
+        language = runs_of_any_length(loaded)
+    else:
+        language = words_of_any_length(document["alphabet"])
+    checks.append(_compared("alphabet", alphabet_digest(language.alphabet) == document["digests"]["alphabet"]))
+    checks.append(_queries(document, language))
+    return checks
+
+
+def _queries(document: dict[str, Any], language: AnyLength) -> Check:
+    release = CentralRelease(
+        kind=document["release"],
+        epsilon=read_epsilon(document["epsilon_exact"]),
+        neighbours=read_neighbours(document["neighbours"]),
+        language=language,
+        parameters=document["parameters"],
+    )
+    queries = [
+        Query(
+            name=each["query"],
+            epsilon=read_epsilon(each["epsilon"]),
+            bound=int(each["bound"]),
+            neighbours=release.neighbours,
+        )
+        for each in document["queries"]
+    ]
+    promise = release.promised(queries) | {"epsilon": at_least(release.epsilon), "unit": "person", "how": "certified"}
+    for key, value in promise.items():
+        if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
+            return Check("guarantee", False, f"another {key} than what is computed again")
+    if sum((query.epsilon for query in queries), Fraction(0)) > release.epsilon:
+        return Check("guarantee", False, f"the queries lose more than epsilon, {spelled(release.epsilon)}")
+    return Check("guarantee", True, f"at most {promise['epsilon']} for each person, computed again")
+
+
 def _bytes(path: Path, document: dict[str, Any]) -> Check:
     digest = digest_of_folder(path) if path.is_dir() else digest_of(path)
     if digest is None:
@@ -143,7 +194,7 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
             same = choice.costs.digest == document["digests"].get("costs")
             note = "they are what their SHA-256 says" if same else "their SHA-256 is another one"
             checks.append(Check("costs", same, note))
-        return Release.of(choice, alphabet=document["alphabet"], model=loaded)
+        return Release.of(choice, alphabet=document["alphabet"], model=loaded, laws=document.get("law", ()))
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None
@@ -204,6 +255,8 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
         del promise["protection"]  # it is that of a middle length
     if document["format"] == FORMAT_WITHOUT_LAW:
         del promise["law"]
+    elif isinstance(document["law"], list):
+        promise["law"] = [_as_once_written(row, of) for row, of in zip_longest(promise["law"], document["law"])]
     for key, value in promise.items():
         # as text, and not as Python compares them: 1 is not true
         if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
@@ -213,6 +266,13 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
     if not all(each.guarantee.within(epsilon) for each in release.mechanism.classes(known)):
         return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
     return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")
+
+
+def _as_once_written(row: Any, written: Any) -> Any:
+    """A row of the law, with its rate as a number where the manifest has one, as truncated-levenshtein once did."""
+    if isinstance(row, dict) and isinstance(written, dict) and isinstance(written.get("rate"), float):
+        return {**row, "rate": float(exact(row["rate"], name="rate"))} if "rate" in row else row
+    return row
 
 
 def _quickly_worked_out(release: Release, lengths: list[int]) -> bool:

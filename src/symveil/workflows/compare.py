@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from symveil.drawing.road_map import Road, tame
 from symveil.errors import InputError, ParameterError
 from symveil.io.models.coordinates import read_coordinates
-from symveil.io.models.zone_files import read_grid, read_zones
+from symveil.io.models.zone_files import middle, zones_of
 from symveil.io.page import table
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.models.word import Word
-from symveil.models.zones import grid_zones
 from symveil.utility.coded_words import CodedWords, Integers
 from symveil.utility.distributions import coverage_kendall_tau, hotspot_ndcg, length_jsd, visits_jsd
 from symveil.utility.geography import diameter_counts, diameter_jsd, od_jsd, range_query_error
@@ -29,7 +28,6 @@ HOLDER_ONLY = (
     "for the holder of the true file only: these numbers depend on the secret sequences and are not private; do not "
     "publish them, nor choose by them which private file to publish"
 )
-GRID = "6"
 _MOST_PATTERN = 100
 _DIFFERENCES = 20
 
@@ -160,7 +158,7 @@ def compare(
         sequence=sequence, separator=separator, identifier=identifier, case=case, order=order, symbol=symbol
     )
     roads = {} if places is None else tame(read_coordinates(places))  # no metric knows the unit
-    grid, zone_names = _zones(zones, roads)
+    grid, zone_names = zones_of(zones, roads)
     symbols, (one, other) = read_pair(true, private, columns, known=roads)
     seen = [symbols[code] for code in np.flatnonzero(one.visits() + other.visits()).tolist()]
     _require_all(seen, roads, "places", "a place")
@@ -192,7 +190,7 @@ def _compared(
     one, other = true.words, private.words
     frequent, pairs = frequent_patterns(one, other, top=top, sizes=sizes), Pairs.of(one, other)
     similarity = log_similarity(one, other)
-    points = np.array([_middle(roads[symbol]) for symbol in symbols]) if roads else None
+    points = np.array([middle(roads[symbol]) for symbol in symbols]) if roads else None
     zone_codes = np.unique(np.array(zone_of), return_inverse=True)[1]
     no_place, no_pair = "no places were given", "a file has no sequence of two symbols"
     found: dict[str, tuple[float | None, str]] = {
@@ -240,33 +238,17 @@ def _pattern_sizes(patterns: tuple[int, int]) -> range:
     whole = isinstance(patterns, tuple) and len(patterns) == 2 and all(type(size) is int for size in patterns)
     if not whole or not 2 <= patterns[0] <= patterns[1] <= _MOST_PATTERN:
         raise ParameterError(
-            "patterns", expected=f"two numbers of symbols from 2 to {_MOST_PATTERN}, the smaller first", found=patterns
+            "patterns",
+            expected=f"two numbers of symbols from 2 to {_MOST_PATTERN}, the smaller first, such as 2..5",
+            found="..".join(map(str, patterns)) if whole else repr(patterns),
         )
     return range(patterns[0], patterns[1] + 1)
-
-
-def _zones(zones: str | Path | None, roads: Mapping[str, Road]) -> tuple[str, Mapping[str, str]]:
-    """What zones are, and the zone of each symbol; none where each symbol is its own."""
-    if zones is None and not roads:
-        return "symbols", {}
-    grid = read_grid(str(GRID if zones is None else zones))
-    if grid is None:
-        return str(zones), read_zones(str(zones))
-    if not roads:
-        raise ParameterError("zones", expected="--places with a grid: it is laid over them", found="no places")
-    columns, rows = grid
-    middles = {symbol: _middle(road) for symbol, road in roads.items()}
-    return f"grid {columns}x{rows}", grid_zones(middles, columns=columns, rows=rows)
 
 
 def _require_all(symbols: Iterable[str], known: Mapping[str, object], option: str, what: str) -> None:
     missing = sum(symbol not in known for symbol in symbols)
     if known and missing:  # which ones is a secret
         raise InputError(f"{option}: expected {what} for every symbol, found none for {missing} of them")
-
-
-def _middle(road: Road) -> tuple[float, float]:
-    return (road[0][0] + road[1][0]) / 2, (road[0][1] + road[1][1]) / 2
 
 
 def _named(source: object) -> str | None:

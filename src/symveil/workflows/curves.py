@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from symveil.drawing.plots import Curve, draw_curves
+from symveil.drawing.curves import Curve
 from symveil.errors import ParameterError
 from symveil.files.atomic import write_text
 from symveil.languages.language import Language
-from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
@@ -78,9 +77,9 @@ def _makers(language: Language, adjacency: Adjacency) -> Iterator[tuple[str, Cal
 
 
 def _public_words(language: Language) -> Sequence[Word | None]:
-    if not isinstance(language, RunLanguage):
+    if language.runs is None:
         return [None]  # all words of the free language have the same law
-    rows = typical_words(language, _TYPICAL_WORDS)
+    rows = typical_words(language.runs, _TYPICAL_WORDS)
     return [decode(row, language.alphabet, like=()) for row in rows]
 
 
@@ -94,6 +93,8 @@ def save_curves(curves: Sequence[ErrorCurve], path: Path) -> None:
         return
     if path.suffix.lower() not in (".png", ".svg"):
         raise ParameterError("curves", expected="a file name ending in .png, .svg or .json", found=repr(path.name))
+    from symveil.drawing.plots import draw_curves  # noqa: PLC0415 - matplotlib, which the studio's pages do without
+
     draw_curves(
         [
             Curve(each.mechanism, each.epsilons, each.errors, "dashed" if "classic" in each.mechanism else "solid")

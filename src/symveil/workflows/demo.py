@@ -21,7 +21,7 @@ from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.models.word import Word, decode
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.numerics.rationals import shown_at_least
 from symveil.privacy.protection import typical_words
 from symveil.workflows.check import check_manifest
@@ -82,7 +82,7 @@ class Demo:
         }
 
 
-def run_demo(out: Path, *, progress: Steps | None = None) -> Demo:
+def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
     """Write the network and the trips, privatise them at three ε, check every release, and report."""
     chain, originals = town(), town_trips()
     model, source = out / "roads.json", out / "trips.csv"
@@ -90,9 +90,9 @@ def run_demo(out: Path, *, progress: Steps | None = None) -> Demo:
     write_text(source, _as_csv(originals))
     typical = runs(chain, _TYPICAL_LENGTH)
     rows = []
-    for epsilon in EPSILONS:
-        if progress:
-            progress(f"privatising at epsilon = {epsilon}")
+    steps = len(EPSILONS) + 1
+    for step, epsilon in enumerate(EPSILONS):
+        named(progress, f"privatising at epsilon = {epsilon}")(step, steps)
         target = out / f"private_trips_epsilon_{epsilon}.csv"
         release = privatize_file(source, target, model=model, epsilon=epsilon)
         promise = release.manifest["guarantee"]
@@ -106,10 +106,11 @@ def run_demo(out: Path, *, progress: Steps | None = None) -> Demo:
                 release=release,
             )
         )
-    if progress:
-        progress("drawing the report")
+    drawing = named(progress, "drawing the report")
+    drawing(steps - 1, steps)
     report = out / "report.html"
     write_text(report, _report(originals, rows, typical, out))
+    drawing(steps, steps)
     return Demo(trips=len(originals), streets=len(chain.states), rows=tuple(rows), report=report)
 
 
@@ -131,8 +132,8 @@ def _typical(language: RunLanguage) -> list[Word]:
 
 
 def _mean_error(mechanism: Mechanism) -> float:
-    language = mechanism.language
-    assert isinstance(language, RunLanguage)  # noqa: S101 - the demo is about a model
+    language = mechanism.language.runs
+    assert language is not None  # noqa: S101 - the demo is about a model
     errors = [mechanism.distances(word).expected_error for word in _typical(language)]
     return sum(errors) / len(errors)
 

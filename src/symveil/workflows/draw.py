@@ -6,7 +6,6 @@ from pathlib import Path
 
 from symveil.drawing.diagram import Diagram
 from symveil.drawing.dot import to_dot
-from symveil.drawing.plots import draw_bars
 from symveil.drawing.svg import to_svg
 from symveil.errors import ParameterError, either
 from symveil.files.atomic import write_text
@@ -14,7 +13,6 @@ from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.language import Language
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import product_diagram
-from symveil.languages.runs import RunLanguage
 from symveil.models.word import Word
 from symveil.numerics.rationals import spelled
 from symveil.workflows.explain import Explanation
@@ -39,11 +37,11 @@ def _automaton_diagram(word: Word, language: Language, distance: int | None) -> 
     if language.metric == "levenshtein":
         within = _EDITS_DRAWN if distance is None else distance
         return levenshtein_automaton(word, within, alphabet=language.alphabet).to_diagram()
-    if not isinstance(language, RunLanguage):
+    if language.runs is None:
         return hamming_automaton(word, alphabet=language.alphabet, exactly=distance).to_diagram()
     if distance is None:
         raise ParameterError("distance", expected="--at-distance with --draw on a model", found=None)
-    return product_diagram(language, language.encode(word), exactly=distance)
+    return product_diagram(language.runs, language.encode(word), exactly=distance)
 
 
 def save_diagram(diagram: Diagram, path: Path) -> None:
@@ -61,6 +59,8 @@ def diagram_text(diagram: Diagram, path: Path) -> str:
 
 def plot_law(explanation: Explanation, path: Path) -> None:
     """Plot the law of the distance as `.png` or `.svg`."""
+    from symveil.drawing.plots import draw_bars  # noqa: PLC0415 - matplotlib, which the studio's pages do without
+
     law, mechanism = explanation.law, explanation.mechanism
     draw_bars(
         law.distances,

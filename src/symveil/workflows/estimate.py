@@ -13,7 +13,7 @@ import numpy as np
 
 from symveil.engines.promise import Release
 from symveil.errors import InputError, ParameterError
-from symveil.estimation.edit_lengths import EditLengths
+from symveil.estimation.edit_lengths import EditLengths, lengths_are_told
 from symveil.estimation.edit_noise import SMALLEST_KEPT, EditNoise
 from symveil.estimation.edit_tables import EditTables
 from symveil.estimation.estimate import Estimate, Method
@@ -26,6 +26,7 @@ from symveil.estimation.substitution_tables import SubstitutionTables, Target
 from symveil.estimation.table import EstimatedTable
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
+from symveil.workflows.estimate_chain import chain_table
 from symveil.workflows.estimate_runs import OwnStatistic, iterated_vectors, run_table
 from symveil.workflows.released_noise import noise_of, noise_of_mechanism
 from symveil.workflows.released_words import ReleasedWords
@@ -45,6 +46,7 @@ def estimate(
     target: str = "file",
     cluster: str | None = None,
     confidence: float = 0.95,
+    assume: str | None = None,
 ) -> Estimate:
     """Statistics of the true sequences behind a private file, with intervals.
 
@@ -65,6 +67,9 @@ def estimate(
         have been kept by the release (`keep`).
     confidence
         How often intervals are to cover.
+    assume
+        "chain", for releases by the mechanism online: that the true sequences are drawn from a first-order Markov
+        chain on the model's states. The estimate is then the most likely one; without it nothing is assumed.
 
     >>> import pathlib, tempfile
     >>> import symveil as sv
@@ -80,10 +85,14 @@ def estimate(
     if target not in get_args(Target):
         raise ParameterError("target", expected="file or population", found=target)
     _check_confidence(confidence)
+    if assume not in (None, "chain"):
+        raise ParameterError("assume", expected="chain, or nothing", found=assume)
     released = ReleasedWords(Path(path), manifest=manifest, model=model, cluster=cluster)
     goal: Target = "population" if target == "population" else "file"
     with released.as_file_errors():
-        if isinstance(released.release.mechanism, EditChannel):
+        if assume is not None:
+            return _assuming_a_chain(released, asked, goal, confidence)
+        if released.release.mechanism.name == EditChannel.name:
             return _edited(released, asked, goal, confidence)
         if released.told["parameters"]["metric"] == "levenshtein":
             raise InputError(
@@ -147,10 +156,6 @@ def _check_confidence(confidence: float) -> None:
         raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence)
 
 
-def _not_yet(what: str) -> InputError:
-    return InputError(f"estimate: expected a release over an alphabet (metric hamming), found one with {what}")
-
-
 # --- words over an alphabet ---------------------------------------------------------------------
 
 
@@ -180,6 +185,13 @@ def _on_model(released: ReleasedWords, asked: Statistic, target: Target, confide
         raise InputError("estimate: expected at least one sequence in the private file, found none")
     table, notes = run_table(released, asked)
     return _named(released, asked, table, target, confidence, released.assumptions() + notes, "iterated-release")
+
+
+def _assuming_a_chain(released: ReleasedWords, asked: Statistic, target: Target, confidence: float) -> Estimate:
+    if asked.kind == "lengths":
+        raise ParameterError("assume", expected="nothing for lengths, which are public", found="chain; leave it out")
+    table, notes = chain_table(released, asked)
+    return _named(released, asked, table, target, confidence, notes + released.assumptions(), "chain-assumed")
 
 
 def _named(
@@ -333,7 +345,9 @@ def _edited(released: ReleasedWords, asked: Statistic, target: Target, confidenc
     if not released.count:
         raise InputError("estimate: expected at least one sequence in the private file, found none")
     noise = None if channel.tells_nothing or channel.deletion == 1 else EditNoise.of(channel, m)
-    if noise is None or (not noise.usable and (asked.kind != "lengths" or noise.deletion >= 0.5)):
+    if asked.kind == "lengths":
+        return _edited_lengths(released, asked, target, confidence, channel)
+    if noise is None or not noise.usable:
         kept = 0.0 if noise is None else noise.kept
         raise InputError(
             f"estimate: expected an edit channel that keeps at least {SMALLEST_KEPT} of a symbol and deletes less than "
@@ -341,31 +355,52 @@ def _edited(released: ReleasedWords, asked: Statistic, target: Target, confidenc
             f"from this release; {_enough_epsilon(released, _keeps_enough)}"
         )
     groups = max(1, group_count(released.units(), int(m**asked.order)))
-    if asked.kind == "lengths":
-        lengths = EditLengths(channel, target=target, groups=groups)
-        for batch in released.batches(groups):
-            lengths.add(batch)
-        table = lengths.finish(confidence)
-    else:
-        tables = EditTables(asked, noise, target=target, groups=groups)
-        for batch in released.batches(groups):
-            tables.add(batch)
-        table = tables.finish()
-    return _named(released, asked, table, target, confidence, said)
+    tables = EditTables(asked, noise, target=target, groups=groups)
+    for batch in released.batches(groups):
+        tables.add(batch)
+    return _named(released, asked, tables.finish(), target, confidence, said)
+
+
+def _edited_lengths(
+    released: ReleasedWords, asked: Statistic, target: Target, confidence: float, channel: ChannelParameters
+) -> Estimate:
+    groups = max(1, group_count(released.units(), 1))
+    lengths = EditLengths(channel, target=target, groups=groups)
+    for batch in released.batches(groups):
+        lengths.add(batch)
+    if not lengths_are_told(channel, lengths.released, confidence):
+
+        def enough(release: Release) -> bool:
+            other = _parameters(release)
+            if other is None or other.deletion >= Fraction(1, 2):
+                return False
+            # lengths of words without a single symbol of the true ones say nothing about those of another release
+            return channel.deletion == 1 or lengths_are_told(other, lengths.released, confidence)
+
+        raise InputError(
+            "estimate: expected an edit channel that deletes less than half of the symbols, with an interval narrower "
+            f"than a tenth of the sequences for some length, found {float(channel.deletion):.2g} deleted: nothing can "
+            f"be said about lengths from this release; {_enough_epsilon(released, enough)}"
+        )
+    return _named(released, asked, lengths.finish(confidence), target, confidence, released.assumptions())
 
 
 def _channel(released: ReleasedWords) -> ChannelParameters:
     """The four numbers of the channel: the manifest's, or, where it is an old one, found again."""
     rows = released.told.get("law")
     if rows is None:
-        mechanism = released.release.mechanism
-        assert isinstance(mechanism, EditChannel)  # noqa: S101 - asked before
-        return mechanism.parameters
+        own = _parameters(released.release)
+        assert own is not None  # noqa: S101 - asked before
+        return own
     return ChannelParameters.of(**{name: rows[0][name] for name in ("ratio", "power", "deletion", "substitution")})
 
 
-def _keeps_enough(release: Release) -> bool:
+def _parameters(release: Release) -> ChannelParameters | None:
+    """The parameters that an edit channel has, found again where they were not given; None for other mechanisms."""
     mechanism = release.mechanism
-    if not isinstance(mechanism, EditChannel) or mechanism.parameters.deletion == 1:
-        return False
-    return EditNoise.of(mechanism.parameters, len(release.alphabet)).usable
+    return mechanism.parameters if isinstance(mechanism, EditChannel) else None
+
+
+def _keeps_enough(release: Release) -> bool:
+    own = _parameters(release)
+    return own is not None and own.deletion < 1 and EditNoise.of(own, len(release.alphabet)).usable

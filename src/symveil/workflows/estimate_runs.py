@@ -14,7 +14,7 @@ from symveil.errors import InputError, ParameterError
 from symveil.estimation.batches import Batch, windows
 from symveil.estimation.groups import group_count
 from symveil.estimation.intervals import projected
-from symveil.estimation.iterated import LEAST_AGREEMENT, Iterates
+from symveil.estimation.iterated import LEAST_AGREEMENT, SURE_AGREEMENT, Iterates
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import EstimatedTable
 from symveil.models.word import Codes, Lengths, split_words
@@ -57,10 +57,9 @@ def iterated(released: ReleasedWords, cells: Cells, size: int, expected: int) ->
     sums, used = np.zeros((3, max(groups, 1), 64)), 0
     sizes = np.zeros(max(groups, 1), dtype=np.int64)
     same = all_symbols = 0
-    public = 1 if released.release.choice.public_start else 0
     for batch in released.batches(groups):
         sizes += np.bincount(batch.groups, minlength=len(sizes))
-        compared = batch.position >= public
+        compared = _compared(released, batch)
         for _ in range(_CHAINS):
             codes = batch.codes
             for step in range(3):
@@ -109,13 +108,14 @@ def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterat
     same = all_symbols = 0
     for batch in released.batches(groups):
         sizes += np.bincount(batch.groups, minlength=len(sizes))
-        codes = batch.codes
+        codes, compared = batch.codes, _compared(released, batch)
         for step in range(3):
             before = codes
             if step:
                 codes = _stepped(again, codes, batch.lengths, bits)
             if step == 1:
-                same, all_symbols = same + int(np.count_nonzero(before == codes)), all_symbols + len(codes)
+                same += int(np.count_nonzero((before == codes) & compared))
+                all_symbols += int(np.count_nonzero(compared))
             words = [tuple(names[word].tolist()) for word in split_words(codes, batch.lengths)]
             for group in np.unique(batch.groups).tolist():
                 own = _vector(statistic([words[index] for index in np.flatnonzero(batch.groups == group)]))
@@ -129,6 +129,11 @@ def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterat
         raise _too_little(released, agreement)
     found = np.zeros((3, len(sizes), 0)) if sums is None else sums
     return Iterates(sums=found, sizes=sizes, agreement=agreement, seed=released.seed)
+
+
+def _compared(released: ReleasedWords, batch: Batch) -> NDArray[np.bool_]:
+    """Which symbols agreement is about: a public start is never changed."""
+    return np.asarray(batch.position >= (1 if released.release.choice.public_start else 0))
 
 
 def _vector(numbers: Sequence[float]) -> NDArray[np.float64]:
@@ -151,24 +156,30 @@ def _too_little(released: ReleasedWords, agreement: float) -> InputError:
     """The refusal where a release says too little, with about the epsilon that would have been enough."""
     return InputError(
         f"estimate: expected a release that leaves at least {LEAST_AGREEMENT:.0%} of the symbols as they are, found "
-        f"{agreement:.0%}: nothing can be said from it; {_enough(released)}"
+        f"{agreement:.0%}: nothing can be said from it; {_enough(released, LEAST_AGREEMENT)}"
     )
 
 
-def _enough(released: ReleasedWords) -> str:
+def _enough(released: ReleasedWords, least: float) -> str:
+    """About which epsilon, on a grid of halves, has so much agreement: more of it changes fewer symbols."""
     own = released.release.choice.epsilon
     batch = next(released.batches(0))
     few = batch.only(np.arange(len(batch.lengths)) < _LOOKED_AT)
-    bits = NotPrivateSeededBits(released.seed)
-    for step in range(1, 2 * _LARGEST_EPSILON + 1):
-        epsilon = Fraction(step, 2)
-        if epsilon <= own:
-            continue
-        again = Rerelease(released.release, released.told, where=str(released.manifest_file), faster=epsilon / own)
+    compared = _compared(released, few)
+
+    def agrees(step: int) -> bool:
+        bits, faster = NotPrivateSeededBits(released.seed), Fraction(step, 2) / own
+        again = Rerelease(released.release, released.told, where=str(released.manifest_file), faster=faster)
         once = again.draw(few.codes, few.lengths, bits)
-        if float(np.mean(again.draw(once, few.lengths, bits) == once)) >= LEAST_AGREEMENT:
-            return f"about epsilon {float(epsilon):g} would have been enough"
-    return f"no epsilon up to {_LARGEST_EPSILON} would have been enough"
+        return float(np.mean((_stepped(again, once, few.lengths, bits) == once)[compared])) >= least
+
+    low, high = math.floor(2 * own), 2 * _LARGEST_EPSILON
+    if low >= high or not compared.any() or not agrees(high):
+        return f"no epsilon up to {_LARGEST_EPSILON} would have been enough"
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if agrees(middle) else (middle, high)
+    return f"about epsilon {high / 2:g} would have been enough"
 
 
 def run_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTable, list[str]]:
@@ -198,6 +209,8 @@ def run_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTable
         notes.append("every other release is used, because this mechanism can have negative eigenvalues")
     if again.is_heuristic:
         notes.append("a heuristic: for online release it is not proved that repeating it comes closer to the truth")
+    if found.agreement < SURE_AGREEMENT:
+        notes.append(f"for intervals {_enough(released, SURE_AGREEMENT)}")
     axes = 1 if leading else asked.order
     by_row = total.reshape(shape).sum(axis=tuple(range(-axes, 0)), keepdims=True) if asked.kind != "presence" else None
     if asked.kind == "transitions":

@@ -61,7 +61,7 @@ class Explanation:
         }
 
 
-def explain_word(word: Word, mechanism: Mechanism) -> Explanation:
+def explain_word(word: Word, mechanism: Mechanism, *, bounded: bool = True) -> Explanation:
     """What `mechanism` would do to `word`.
 
     Parameters
@@ -70,6 +70,8 @@ def explain_word(word: Word, mechanism: Mechanism) -> Explanation:
         A word of the mechanism's language. It is secret, and so is the explanation.
     mechanism
         Any mechanism.
+    bounded
+        Whether to look for the least error that any private mechanism can have, which takes seconds on a model.
 
     >>> import symveil as sv
     >>> explanation = explain_word("abc", sv.Exponential(sv.words("abc", 3), epsilon=5))
@@ -89,5 +91,5 @@ def explain_word(word: Word, mechanism: Mechanism) -> Explanation:
         law=mechanism.distances(word),
         automaton=mechanism.automaton_size(word),
         protection=protection(language, mechanism.adjacency),
-        bound=least_possible(mechanism),
+        bound=least_possible(mechanism) if bounded else None,
     )

@@ -10,8 +10,9 @@ from pathlib import Path
 from symveil.errors import FileError, ModelError, ParameterError, TooLargeError
 from symveil.files.atomic import write_files
 from symveil.io.models.model_files import load_model
-from symveil.languages.observation import Observed, Progress, observer
+from symveil.languages.observation import Observed, observer
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
+from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, at_least
 from symveil.verification.opacity.notions import read_question, read_threshold
 from symveil.verification.opacity.verify import OpacityVerdict, verdict_on

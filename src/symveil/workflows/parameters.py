@@ -116,8 +116,8 @@ class ChoiceParameters(TypedDict, total=False):
     costs: CostTable | None
 
 
-class FileParameters(ChoiceParameters, total=False):
-    """The fields of `MechanismChoice`, `ColumnOptions` and `RunOptions`."""
+class ColumnParameters(TypedDict, total=False):
+    """The fields of `ColumnOptions` that say how a file is read."""
 
     sequence: str | None
     separator: str | None
@@ -126,6 +126,11 @@ class FileParameters(ChoiceParameters, total=False):
     order: str | None
     symbol: str | None
     person: str | None
+
+
+class FileParameters(ChoiceParameters, ColumnParameters, total=False):
+    """The fields of `MechanismChoice`, `ColumnOptions` and `RunOptions`."""
+
     keep: Iterable[str]
     on_unknown: OnUnknown
     ledger: str | Path | None
@@ -165,13 +170,18 @@ def described_choice(given: MechanismChoice | None, named: dict[str, Any]) -> Me
     return described(MechanismChoice, given, named, name="choice")
 
 
-def check_names(function: str, types: type, named: dict[str, Any], choice: MechanismChoice | None) -> None:
+def check_choice_names(function: str, types: type, named: dict[str, Any], choice: MechanismChoice | None) -> None:
     """Refuse names that a function does not take, and a missing ε, as Python does."""
+    check_names(function, types, named)
+    if choice is None and "epsilon" not in named:
+        raise TypeError(f"{function}() missing 1 required keyword-only argument: 'epsilon'")
+
+
+def check_names(function: str, types: type, named: dict[str, Any]) -> None:
+    """Refuse names that a function does not take, as Python does."""
     unknown = next((name for name in named if name not in types.__annotations__), None)
     if unknown is not None:
         raise TypeError(f"{function}() got an unexpected keyword argument {unknown!r}")
-    if choice is None and "epsilon" not in named:
-        raise TypeError(f"{function}() missing 1 required keyword-only argument: 'epsilon'")
 
 
 def shows_fields(*kinds: type, types: type, first: tuple[str, ...]) -> Callable[[Function], Function]:

@@ -15,7 +15,7 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, decode, encode_many, split_words
 from symveil.randomness import BitSource, system_bits
-from symveil.workflows.parameters import ChoiceParameters, check_names, described_choice, shows_fields
+from symveil.workflows.parameters import ChoiceParameters, check_choice_names, described_choice, shows_fields
 
 
 @shows_fields(MechanismChoice, types=ChoiceParameters, first=("alphabet", "model", "epsilon"))
@@ -57,7 +57,7 @@ def privatize(
     True
     """
     loose = dict(named)
-    check_names("privatize", ChoiceParameters, loose, choice)
+    check_choice_names("privatize", ChoiceParameters, loose, choice)
     choice = described_choice(choice, loose)
     built = Release.of(choice, alphabet=alphabet, model=model).mechanism
     language = built.language

@@ -11,7 +11,7 @@ from symveil import __version__
 from symveil.engines.job import Job
 from symveil.engines.local import LocalJob
 from symveil.engines.promise import Release, manifest, parameters, price
-from symveil.engines.protocol import Finished, Protocol
+from symveil.engines.protocol import Protocol
 from symveil.engines.settings import Settings, made_by, spelled_columns, worked_out
 from symveil.errors import ParameterError
 from symveil.io.formulas import Apostrophes
@@ -21,15 +21,15 @@ from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.symbols import check_separable
 from symveil.languages.graph import Model
-from symveil.ledger.store import Database
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.numerics.progress import FileProgress as Progress
+from symveil.numerics.progress import Progress, accepted, silent
 from symveil.numerics.rationals import spelled
+from symveil.workflows.doubts import given_up_notes
 from symveil.workflows.parameters import (
     FileParameters,
     RunOptions,
-    check_names,
+    check_choice_names,
     described,
     described_choice,
     shows_fields,
@@ -96,7 +96,8 @@ def privatize_file(
         How it is released; or by name: on_unknown, ledger, over_budget, release_id, engine, master,
         unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe.
     progress
-        Called with what is being done, how much of it is done (0 to 1), and how many records that is.
+        Called with how much of a pass over the file is done, and of how much; with `what` (charging, releasing) and
+        `records` (how many were read), if it takes them by name.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -106,8 +107,9 @@ def privatize_file(
     ...     release.manifest["counts"]["released"], release.manifest["how"]
     (2, 'exact')
     """
+    progress = accepted(progress, before=3)
     loose = dict(named)
-    check_names("privatize_file", FileParameters, loose, choice)
+    check_choice_names("privatize_file", FileParameters, loose, choice)
     if "keep" in loose:
         loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
     choice = described_choice(choice, loose)
@@ -138,7 +140,7 @@ def release_file(
     """A file through the mechanism of a release, by the protocol: charged, written aside, put in its place."""
     choice, notes = release.choice, list(notes or ())
     _check_apart(run.ledger, source, target)
-    job = _job(source, target, release, columns, run, progress or _silent)
+    job = _job(source, target, release, columns, run, progress or silent)
     protocol = Protocol(
         job=job,
         target=target,
@@ -170,20 +172,20 @@ def release_file(
             "use a larger epsilon, or a public bound --max-length where sequences are short"
         )
     with job.explained():
-        finished = _through(protocol, release, run)
+        finished = protocol.run(run.ledger, lambda: price(release), run.over_budget)
     return FileRelease(
         out=target,
         manifest_file=finished.manifest_file,
         manifest=finished.manifest,
         already_done=finished.already_done,
-        notes=(*notes, *release.mechanism.notes),
+        notes=(*notes, *release.mechanism.notes, *given_up_notes(release.mechanism)),
         true_error=None if finished.written is None else finished.written.true_error,
     )
 
 
 def _job(
     source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
-) -> Job:
+) -> Job[Any]:
     """The input, the output, and the engine between them."""
     if run.engine == "spark":
         try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
@@ -208,16 +210,6 @@ def _job(
     )
 
 
-def _through(protocol: Protocol, release: Release, run: RunOptions) -> Finished:
-    if run.ledger is None:
-        return protocol.without_ledger()
-    database = Database(str(run.ledger))
-    try:
-        return protocol.with_ledger(database, price(release), run.over_budget)
-    finally:
-        database.close()
-
-
 def _check_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
     """A ledger in the output's place would be replaced by it, and every charge with it."""
     if ledger is None or "://" in str(ledger):
@@ -225,7 +217,3 @@ def _check_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
     for other in (source, target, manifest_path(target)):
         if Path(ledger).absolute() == other.absolute():
             raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
-
-
-def _silent(_what: str, _done: float, _records: int) -> None:
-    return

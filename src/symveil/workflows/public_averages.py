@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,20 +10,22 @@ import numpy as np
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Codes, Word, decode
+from symveil.mechanisms.optimal import MOST_WORDS
+from symveil.models.word import Codes, decode
 from symveil.numerics.integers import decimal
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import at_least, shown_at_most
 from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
 from symveil.privacy.lower_bounds.prior import Prior
 from symveil.privacy.protection import Protection, protection
-from symveil.randomness import NotPrivateSeededBits
+from symveil.privacy.public_words import public_words
+
+NO_BOUND = "no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)"
 
 # All words of a language up to this size; beyond it so many, fewer where a word takes long.
 _ALL_WORDS = 64
 _MOST_WORDS, _FEWEST_WORDS = 200, 20
 _MOST_STEPS = 2_000_000
-_SEED = 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class PublicAverages:
     standard_error: float
     bound: LowerBound | None
     protection: Protection | None
+    expected_cost: float | None = None
+    """What the wrong symbols cost together, where costs are given."""
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
@@ -54,11 +57,14 @@ class PublicAverages:
             "language_size": None if size is None else decimal(size),
             "guarantee": mechanism.guarantee.document(),
             "expected_error": self.expected_error,
+            **({} if self.expected_cost is None else {"expected_cost": self.expected_cost}),
             "standard_error": self.standard_error,
             "lower_bound": bound_document(self.bound),
             "protection": self.protection.document() if self.protection else None,
             "certificate": {"worst_found": None, **proof.document()} if proof else None,
             "parameters": mechanism.parameters_document(),
+            "given_up": mechanism.given_up,
+            "chosen_because": mechanism.chosen_because,
         }
 
     def sentence(self) -> str:
@@ -75,7 +81,7 @@ def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None
     mechanism
         On words of one length.
     progress
-        Called with the number of words done, and of how many.
+        Called with the number of words done, and of how many, where they are looked at one by one.
 
     >>> import symveil as sv
     >>> averages = average_over_model(sv.Exponential(sv.words("abc", 3), epsilon=2))
@@ -84,13 +90,8 @@ def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None
     """
     if mechanism.length is None or mechanism.metric != "hamming":
         raise ParameterError("language", expected="words of one public length", found=repr(mechanism.language))
-    words = _public_words(mechanism)
-    errors = []
-    for number, word in enumerate(words, start=1):
-        errors.append(mechanism.distances(word).expected_error)
-        if progress:
-            progress(number, len(words))
-    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_ALL_WORDS)
+    errors, costs = _errors(mechanism, progress)
+    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_written_out(mechanism))
     shares = _shares(mechanism) if whole and len(errors) > 1 else np.full(len(errors), 1 / len(errors))
     spread = 0.0 if whole else float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
     return PublicAverages(
@@ -99,6 +100,7 @@ def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None
         standard_error=spread,
         bound=least_possible(mechanism),
         protection=protection(mechanism.language, mechanism.adjacency),
+        expected_cost=None if costs is None else float(shares @ np.array(costs)),
     )
 
 
@@ -139,26 +141,43 @@ def _prior(mechanism: Mechanism) -> str:
     return str(getattr(mechanism, "prior", "uniform"))
 
 
-def _public_words(mechanism: Mechanism) -> Sequence[Word | None]:
-    """All words, or a sample from the prior by public bits; None where all words have the same law."""
-    language = mechanism.language
-    if not isinstance(language, RunLanguage):
-        return [None]
-    if language.has_at_most(_ALL_WORDS):
-        rows = language.enumerate_codes(at_most=_ALL_WORDS)
+def _written_out(mechanism: Mechanism) -> int:
+    """Up to how many words all of them are looked at: a law that is written down has them all."""
+    return MOST_WORDS if mechanism.carries_law else _ALL_WORDS
+
+
+def _errors(mechanism: Mechanism, progress: Progress | None) -> tuple[list[float], list[float] | None]:
+    """The expected error of all words, or of a sample from the prior by public bits; one where all have the same.
+
+    And what it costs, where costs are given.
+    """
+    language = mechanism.language.runs
+    if language is None:
+        return [mechanism.distances().expected_error], None
+    if language.has_at_most(_written_out(mechanism)):
+        rows = language.enumerate_codes(at_most=_written_out(mechanism))
     else:
         rows = _drawn(language, _prior(mechanism))
-    return [decode(row, language.alphabet, like=()) for row in rows]
+    if mechanism.carries_law or mechanism.weighting is not None:
+        symbols, spent = mechanism.expected_errors(rows)  # all at once, without the law of the distance
+        return symbols.tolist(), spent.tolist() if getattr(mechanism, "cost", None) == "given" else None
+    errors = []
+    for number, row in enumerate(rows, start=1):
+        errors.append(mechanism.distances(decode(row, language.alphabet, like=())).expected_error)
+        if progress:
+            progress(number, len(rows))
+    return errors, None
 
 
 def _drawn(language: RunLanguage, kind: str) -> Codes:
     steps = max(language.length * language.graph.edge_count, 1)
     count = int(min(_MOST_WORDS, max(_FEWEST_WORDS, _MOST_STEPS // steps)))
-    _, edges = Prior(language, kind).draw(count, NotPrivateSeededBits(_SEED))
-    return language.graph.symbol[edges]
+    return public_words(language, count, prior=kind)
 
 
 def _shares(mechanism: Mechanism) -> np.ndarray:
-    language = mechanism.language
-    assert isinstance(language, RunLanguage)  # noqa: S101 - others have one law for all words
-    return Prior(language, _prior(mechanism)).word_probabilities(language.enumerate_codes(at_most=_ALL_WORDS))
+    language = mechanism.language.runs
+    assert language is not None  # noqa: S101 - others have one law for all words
+    return Prior(language, _prior(mechanism)).word_probabilities(
+        language.enumerate_codes(at_most=_written_out(mechanism))
+    )

@@ -65,7 +65,7 @@ def choice_of(told: dict[str, Any]) -> MechanismChoice:
     return MechanismChoice.from_document(asked)
 
 
-def open_released(place: Path, told: dict[str, Any], *, person: str | None = None) -> Iterator[SequenceFile]:
+def open_released(place: Path, told: dict[str, Any], *, cluster: str | None = None) -> Iterator[SequenceFile]:
     """The private file, or each file of a private folder, opened as the manifest says.
 
     Parameters
@@ -74,10 +74,11 @@ def open_released(place: Path, told: dict[str, Any], *, person: str | None = Non
         The private file or folder.
     told
         Its manifest.
-    person
-        A column that says whose each sequence is.
+    cluster
+        A column that says which sequences belong together: those of a person, in the readers' words.
     """
-    columns = replace(ColumnOptions.from_names(told["output"]["columns"]), person=person)
+    named = ColumnOptions.from_names(told["output"]["columns"])
+    columns = replace(named, person=cluster, person_option="cluster")
     files = [file for file in released_files(place) if suffix(file) == ".parquet"] if place.is_dir() else [place]
     guarded = told["output"].get("spreadsheet_safe") is True
     for each in files:

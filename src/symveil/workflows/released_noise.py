@@ -47,15 +47,21 @@ def noise_of(release: Release, told: dict[str, Any], *, where: str) -> Substitut
     def of_length(length: int) -> LengthNoise:
         if length == 0:
             return LengthNoise(symbols=symbols, length=0, rate=1.0)  # there is nothing to change
-        row = next((row for row in rows if row["lengths"][0] <= length <= row["lengths"][1]), None)
-        if row is None:
-            raise FileError(f"{where}: $.law", expected="a law for every length in the file", found="none for some")
+        row = row_of(rows, length, where=where)
         rate = _rate(row)
         if rate is not None:
             return LengthNoise(symbols=symbols, length=length, rate=rate)
         return _weighed(release.alphabet, length, row) or _length_noise(release.mechanism, length)
 
     return SubstitutionNoise(symbols=symbols, of_length=of_length)
+
+
+def row_of(rows: list[dict[str, Any]], length: int, *, where: str) -> dict[str, Any]:
+    """The row of a manifest's law that is about words of this length."""
+    for row in rows:
+        if row["lengths"][0] <= length <= row["lengths"][1]:
+            return row
+    raise FileError(f"{where}: $.law", expected="a law for every length in the file", found="none for some")
 
 
 def noise_of_mechanism(mechanism: Mechanism) -> SubstitutionNoise:

@@ -78,7 +78,9 @@ class ReleasedWords:
             loaded = load_word_model(place)
             if model_digest(loaded) != self.told["digests"]["model"]:
                 raise FileError(str(place), expected="the model that the manifest tells", found="another one")
-        release = Release.of(choice_of(self.told), alphabet=self.told["alphabet"], model=loaded)
+        release = Release.of(
+            choice_of(self.told), alphabet=self.told["alphabet"], model=loaded, laws=self.told.get("law", ())
+        )
         if alphabet_digest(release.alphabet) != self.told["digests"]["alphabet"]:
             raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
         return release
@@ -101,7 +103,7 @@ class ReleasedWords:
     def _clusters(self) -> dict[str, int]:
         """The clusters in the order in which they come."""
         found: dict[str, int] = {}
-        for file in open_released(self.place, self.told, person=self.cluster):
+        for file in open_released(self.place, self.told, cluster=self.cluster):
             for batch in file.records():
                 for name in pc.unique(file.persons(batch)).to_pylist():
                     found.setdefault(name, len(found))
@@ -111,7 +113,7 @@ class ReleasedWords:
         """The words, each in one of so many random groups."""
         owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
         seen = 0
-        for file in open_released(self.place, self.told, person=self.cluster):
+        for file in open_released(self.place, self.told, cluster=self.cluster):
             for batch in file.records():
                 codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
                 if len(codes) and codes.min() < 0:

@@ -18,6 +18,7 @@ from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
+from symveil.mechanisms.optimal import Optimal
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.registry import BY_NAME
 from symveil.mechanisms.run_release import release_runs
@@ -26,6 +27,7 @@ from symveil.models.word import Codes, Lengths
 from symveil.numerics.once import Memo
 from symveil.numerics.rationals import exact
 from symveil.randomness import BitSource
+from symveil.workflows.released_noise import row_of
 
 _LARGEST_METRIC = 1500
 """Up to so many symbols it is worked out whether costs are positive definite."""
@@ -88,20 +90,16 @@ class Rerelease:
             ]
         found: list[dict[str, Any]] = rows
         for row in found:
-            if row["mechanism"] == PermuteAndFlip.name and self._release.model is not None:
+            if row["mechanism"] in (PermuteAndFlip.name, Optimal.name) and self._release.model is not None:
                 raise InputError(
                     "estimate: expected a mechanism that can be undone on a model (exponential, staircase, online), "
-                    "found permute-and-flip, whose iterates need not come closer to the truth"
+                    f"found {row['mechanism']}, whose iterates need not come closer to the truth"
                 )
         return found
 
-    def _row(self, length: int) -> dict[str, Any]:
-        row = next((each for each in self._rows() if each["lengths"][0] <= length <= each["lengths"][1]), None)
-        if row is None:
-            raise FileError(
-                f"{self._where}: $.law", expected="a law for every length in the file", found="none for some"
-            )
-        return row
+    def mechanism(self, length: int) -> Mechanism:
+        """The mechanism that released words of this length."""
+        return self._mechanism(row_of(self._rows(), length, where=self._where), length)
 
     def _mechanism(self, row: dict[str, Any], length: int) -> Mechanism:
         """The mechanism of a length by its own name: "auto" would search and prove again."""
@@ -122,10 +120,10 @@ class Rerelease:
         return made
 
     def _make(self, length: int) -> Mechanism | RunWeights:
-        row = self._row(length)
+        row = row_of(self._rows(), length, where=self._where)
         made = self._mechanism(row, length)
         rate = row.get("rate", row.get("step_height"))
-        if isinstance(made, CostWeighted) and made.weighting is not None and rate is not None:
+        if made.weighting is not None and rate is not None:
             return made.weighting.weights(exact(rate, name="rate") * self._faster)
         return made
 

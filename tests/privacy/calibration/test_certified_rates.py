@@ -261,7 +261,12 @@ def test_the_name_of_a_file_depends_on_everything_that_matters() -> None:
 
 
 def test_progress_is_told() -> None:
-    told: list[str] = []
-    certified_rate(runs(_ring(), 12), epsilon=Fraction(5), adjacency=1, progress=told.append)
+    told: list[tuple[int, int | None, str]] = []
+
+    def tell(done: int, total: int | None, what: str) -> None:
+        told.append((done, total, what))
+
+    certified_rate(runs(_ring(), 12), epsilon=Fraction(5), adjacency=1, progress=tell)
     assert told
-    assert all(line.startswith("calibrating") for line in told)
+    assert all(what.startswith("calibrating") for _, _, what in told)
+    assert all(total is not None and 0 < done <= total for done, total, _ in told)

@@ -17,6 +17,7 @@ from symveil.errors import ParameterError
 from symveil.examples.road_network import town
 from symveil.privacy.lower_bounds.sampled_prices import lower_limit
 
+NEVER_BB = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "shanghai_adjacency.csv.gz"
 
 
@@ -36,6 +37,17 @@ def test_one_position_of_a_model_has_a_closed_form():
     for epsilon in (0.5, 2, 9):
         bound = sv.lower_bound(sv.runs(star, 1), epsilon=epsilon)
         assert bound.value == pytest.approx(3 / (math.exp(epsilon) + 3), rel=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [8, 20, 40, 300, 700, 10**6])
+def test_a_small_language_has_a_bound_at_every_budget(epsilon):
+    """A wrong word is about e^−ε as likely as the right one, far below what a solver takes for 0."""
+    words = sv.runs(NEVER_BB, 4)
+    bound = sv.lower_bound(words, epsilon=epsilon)
+    error = sv.Optimal(words, epsilon=epsilon).expected_error
+    assert bound.method == "programme"
+    assert bound.value <= error
+    assert bound.value > 0.999999 * error or epsilon > 600
 
 
 def test_words_that_nothing_hides_cost_nothing():

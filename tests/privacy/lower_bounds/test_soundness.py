@@ -7,7 +7,7 @@ import pytest
 
 import symveil as sv
 from symveil.privacy.lower_bounds.prior import Prior
-from symveil.privacy.lower_bounds.small_language import small_programme
+from symveil.privacy.lower_bounds.programme import small_programme
 from symveil.privacy.lower_bounds.star_price import find_detours, star_sums
 from symveil.privacy.lower_bounds.tiled_bound import decays, tiled_bound
 

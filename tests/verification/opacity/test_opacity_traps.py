@@ -394,8 +394,9 @@ def test_a_verdict_says_what_gave_the_secret_away() -> None:
 
 
 def test_a_search_tells_how_far_it_is() -> None:
-    told: list[int] = []
-    sv.verify_opacity(logical("0a1 1a2 2a3 3b0", secrets=""), "infinite", notion="strong", progress=told.append)
+    told: list[tuple[int, int | None]] = []
+    system = logical("0a1 1a2 2a3 3b0", secrets="")
+    sv.verify_opacity(system, "infinite", notion="strong", progress=lambda done, total: told.append((done, total)))
     assert told == sorted(told) and len(told) > 1
 
 

@@ -27,7 +27,13 @@ _MOST_DEGREES = 360
 
 
 def read_coordinates(path: str | Path) -> dict[str, Road]:
-    """The roads in a file, by their state.
+    """The roads in a file, by their state, for maps (`sv.road_map_svg`).
+
+    Parameters
+    ----------
+    path
+        A CSV file with a column `state` (or `symbol`, `link_id`, `id`, `name`) and columns `x`, `y` for a place, or
+        `x1`, `y1`, `x2`, `y2` for a road (or `lon`, `lat`; `u_lon`, `u_lat`, `v_lon`, `v_lat`: laid out flat).
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from symveil.errors import FileError
+import numpy as np
+
+from symveil.drawing.road_map import Road
+from symveil.errors import FileError, ParameterError
 from symveil.io.models.coordinates import NAMES
 from symveil.io.reading import csv_rows
 
+GRID = "6"
+"""The grid over places where no zones are given."""
+
+_MOST_CELLS = 1_000_000
 _GRID = re.compile(r"(\d{1,7})(?:x(\d{1,7}))?")
 
 
@@ -53,3 +61,46 @@ def read_zones(path: str | Path) -> dict[str, str]:
     if not zones:
         raise FileError(str(file), expected="at least one symbol with a zone", found="none")
     return zones
+
+
+def zones_of(zones: str | Path | None, roads: Mapping[str, Road]) -> tuple[str, Mapping[str, str]]:
+    """What zones are, and the zone of each symbol; none where each symbol is its own.
+
+    >>> zones_of("2", {"a": ((0.0, 0.0), (0.0, 0.0)), "b": ((3.0, 1.0), (5.0, 1.0))})
+    ('grid 2x2', {'a': '0,0', 'b': '1,1'})
+    """
+    if zones is None and not roads:
+        return "symbols", {}
+    grid = read_grid(str(GRID if zones is None else zones))
+    if grid is None:
+        return str(zones), read_zones(str(zones))
+    if not roads:
+        raise ParameterError("zones", expected="--places with a grid: it is laid over them", found="no places")
+    columns, rows = grid
+    middles = {symbol: middle(road) for symbol, road in roads.items()}
+    return f"grid {columns}x{rows}", grid_zones(middles, columns=columns, rows=rows)
+
+
+def middle(road: Road) -> tuple[float, float]:
+    """Half way between the ends of a road."""
+    return (road[0][0] + road[1][0]) / 2, (road[0][1] + road[1][1]) / 2
+
+
+def grid_zones(points: Mapping[str, tuple[float, float]], *, columns: int, rows: int) -> dict[str, str]:
+    """The cell of an equal grid over the box of all points that each lies in, named "column,row" from 0 on.
+
+    A point on the border of two cells is in the upper or right one; those on the far border are in the last.
+
+    >>> grid_zones({"a": (0.0, 0.0), "b": (1.0, 2.0), "c": (0.5, 2.0)}, columns=2, rows=3)
+    {'a': '0,0', 'b': '1,2', 'c': '1,2'}
+    """
+    if min(columns, rows) < 1 or columns * rows > _MOST_CELLS:
+        raise ParameterError(
+            "zones", expected=f"a grid of 1 to {_MOST_CELLS} cells, such as 6 or 6x4", found=f"{columns}x{rows}"
+        )
+    places = np.array(list(points.values()), dtype=np.float64)
+    low, high = places.min(axis=0), places.max(axis=0)
+    cells = np.array([columns, rows])
+    extent = np.where(high > low, high - low, 1.0)
+    found = np.clip(np.floor((places - low) / extent * cells).astype(np.int64), 0, cells - 1)
+    return {name: f"{column},{row}" for name, (column, row) in zip(points, found.tolist(), strict=True)}

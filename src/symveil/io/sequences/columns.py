@@ -29,6 +29,8 @@ class ColumnOptions:
     symbol: str | None = None
     person: str | None = None
     keep: tuple[str, ...] = ()
+    person_option: str = "person"
+    """The option by which `person` was named, for messages: estimates call it a cluster."""
 
     def __post_init__(self) -> None:
         if self.separator == "":
@@ -190,14 +192,15 @@ def _only(file: Path, role: str, names: Sequence[str]) -> str:
 
 def _check_names(file: Path, options: ColumnOptions, names: Sequence[str]) -> None:
     for name in fields(options):
-        if name.name == "separator":
+        if name.name in ("separator", "person_option"):
             continue
+        option = options.person_option if name.name == "person" else name.name
         value = getattr(options, name.name)
         for wanted in value if isinstance(value, tuple) else (value,):
             if wanted is not None and names.count(wanted) != 1:
                 raise FileError(
                     str(file),
-                    expected=f"one column {wanted!r} ({_option(name.name)})",
+                    expected=f"one column {wanted!r} ({_option(option)})",
                     found=f"{names.count(wanted) or 'none'} in {len(names)} columns",
                 )
 

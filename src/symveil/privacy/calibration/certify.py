@@ -17,7 +17,7 @@ last two at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -25,6 +25,7 @@ from functools import lru_cache
 from symveil.errors import ParameterError
 from symveil.languages.runs import RunLanguage, endless
 from symveil.numerics.once import computed_once
+from symveil.numerics.progress import Progress, named, silent
 from symveil.numerics.rationals import exact
 from symveil.privacy.calibration import kept
 from symveil.privacy.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
@@ -45,7 +46,7 @@ def certified_rate(
     epsilon: Fraction,
     adjacency: int,
     with_prior: bool = False,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> CertifiedRate:
     """The largest rate found whose proved loss is at most `epsilon`; never below the classic ε/2b.
 
@@ -60,7 +61,7 @@ def certified_rate(
     (1.782, 2.0, 'exact')
     """
     question = _asked(language, adjacency, with_prior)
-    return _answered(_shared(question), epsilon, progress or _silent)
+    return _answered(_shared(question), epsilon, progress or silent)
 
 
 def certified_loss(
@@ -158,10 +159,6 @@ def _round_lengths() -> Iterator[int]:
         size *= 2
 
 
-def _silent(_: str) -> None:
-    """Where nobody wants to know."""
-
-
 def _asked(language: RunLanguage, adjacency: int, with_prior: bool) -> _Question:
     """The question, with all that was already prepared for it."""
     return _known(_Question(kept.language_digest(language, with_prior=with_prior), adjacency, with_prior, language))
@@ -180,7 +177,7 @@ def _proved(question: _Question, rate: Fraction) -> tuple[Fraction, How]:
 _answers: dict[str, CertifiedRate] = {}
 
 
-def _answered(question: _Question, epsilon: Fraction, progress: Callable[[str], None]) -> CertifiedRate:
+def _answered(question: _Question, epsilon: Fraction, progress: Progress) -> CertifiedRate:
     served = "+" if question.for_shorter_words_too else ""
     key = kept.question_digest(
         question.digest + served, epsilon=epsilon, adjacency=question.adjacency, with_prior=question.with_prior
@@ -197,16 +194,18 @@ def _answered(question: _Question, epsilon: Fraction, progress: Callable[[str], 
     return answer
 
 
-def _searched(question: _Question, epsilon: Fraction, progress: Callable[[str], None]) -> CertifiedRate:
+def _searched(question: _Question, epsilon: Fraction, progress: Progress) -> CertifiedRate:
     farthest = max(1, question.farthest)
     ways: dict[Fraction, How] = {}
+    exact = question.words is not None
+    evaluations = _EXACT_EVALUATIONS if exact else _EVALUATIONS
 
     def loss_at(rate: Fraction) -> Fraction:
         loss, ways[rate] = _proved(question, rate)
-        progress(f"calibrating: rate {float(rate):.4g} loses {float(loss):.4g} of {float(epsilon):.4g}")
+        what = f"calibrating: rate {float(rate):.4g} loses {float(loss):.4g} of {float(epsilon):.4g}"
+        named(progress, what)(min(len(ways), evaluations), evaluations)
         return loss
 
-    exact = question.words is not None
     classic = epsilon / (2 * farthest)
     found = largest_rate(
         loss_at,
@@ -215,7 +214,7 @@ def _searched(question: _Question, epsilon: Fraction, progress: Callable[[str], 
         slope=farthest,
         limit=epsilon,
         tolerance=_EXACT_TOLERANCE if exact else _TOLERANCE,
-        evaluations=_EXACT_EVALUATIONS if exact else _EVALUATIONS,
+        evaluations=evaluations,
     )
     if found is None:
         found = Found(classic, min(epsilon, loss_at(classic)))
@@ -232,7 +231,7 @@ def _written(answer: CertifiedRate) -> kept.Entry:
 
 
 def _proved_anew(
-    entry: kept.Entry | None, question: _Question, epsilon: Fraction, progress: Callable[[str], None]
+    entry: kept.Entry | None, question: _Question, epsilon: Fraction, progress: Progress
 ) -> CertifiedRate | None:
     """A kept rate with the loss that is proved for it here and now; None where it is none, or loses too much.
 
@@ -246,6 +245,6 @@ def _proved_anew(
     classic = epsilon / (2 * max(1, question.farthest))
     if not classic <= rate <= epsilon or rate not in (classic, rounded_down(rate)):
         return None
-    progress(f"proving a kept rate: {float(rate):.4g}")
+    named(progress, f"proving a kept rate: {float(rate):.4g}")(0, 1)
     loss, how = _proved(question, rate)
     return _certified(Found(rate, loss), how, question.farthest) if loss <= epsilon else None

@@ -40,7 +40,24 @@ SCANNED = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelParameters:
-    """ρ, q, δ and σ, exact. ρ = 0 inserts nothing; that is private only if everything is deleted."""
+    """The parameters of an edit channel: ρ, q, δ and σ, exact; `of` reads them from numbers as they are typed.
+
+    Parameters
+    ----------
+    ratio
+        ρ, from 0 to below 1: t symbols are inserted into a gap with a probability like ρ^t/(t+1)^q. 0 inserts nothing;
+        that is private only if everything is deleted.
+    power
+        q, at least 2.
+    deletion
+        δ, the probability that a symbol is deleted, above 0.
+    substitution
+        σ, the probability that it is replaced by another one, at most 1 − δ.
+
+    >>> own = ChannelParameters.of(ratio="0.25", power=2, deletion="0.06", substitution="0.04")
+    >>> own.keep
+    Fraction(9, 10)
+    """
 
     ratio: Fraction
     power: Fraction

@@ -94,7 +94,7 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
         if highest <= lowest * (1 + _TOLERANCE):
             break
         # the loss of the worst pair where nothing else counts; else it is nearly proportional to the rate
-        wanted = ruled_out if found.how == "exact" else rate * epsilon / found.loss
+        wanted = ruled_out if found.how == "exact" or found.loss == 0 else rate * epsilon / found.loss
         rate = rounded_down(min(wanted, ruled_out) * (1 - _TOLERANCE / 4))
         if not lowest < rate < highest:
             rate = rounded_down((lowest + highest) / 2)

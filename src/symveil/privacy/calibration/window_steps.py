@@ -13,10 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.compiling import compiled
+from symveil.privacy.calibration.boxes import largest_fraction
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
+
+# numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
+COMPILED_FROM = "8632ed82358d8b3a"
 
 
 @compiled
@@ -33,30 +37,6 @@ def _row(
 
 
 @compiled
-def _raised_ratio(above_row: Floats, below_row: Floats, low: Floats, high: Floats, ratio: float, slack: float) -> float:
-    """A number that Σ above·g / Σ below·g does not exceed for any g in the box; at least `ratio`."""
-    for _ in range(60):
-        above, below, positive, negative = 0.0, 0.0, 0.0, 0.0
-        for s in range(len(low)):
-            of_y, of_t = above_row[s] * (1.0 + slack), below_row[s] * (1.0 - slack)
-            bracket = of_y - ratio * of_t
-            if bracket > 0.0:
-                worth = high[s]
-                positive += worth * bracket
-            else:
-                worth = low[s]
-                negative -= worth * bracket
-            above += worth * of_y
-            below += worth * of_t
-        if positive * (1.0 + slack) <= negative * (1.0 - slack):
-            return ratio
-        if not (below > 0.0 and above < np.inf):
-            return np.inf
-        ratio = max(ratio, above / below) * (1.0 + 4.0 * slack)
-    return np.inf
-
-
-@compiled
 def next_boxes(
     first: Integers, symbol: Integers, target: Integers, weight: Floats, decay: float, excess: float, slack: float,
     alive: Booleans, state: Integers, own_symbol: Integers, child_begin: Integers, child_end: Integers,
@@ -65,7 +45,9 @@ def next_boxes(
     """The boxes of the windows of one layer, from those one step nearer to the end."""
     count, size = len(state), len(alive)
     new_low, new_high = np.zeros((count, size)), np.zeros((count, size))
-    row_y, row_t = np.empty(size), np.empty(size)
+    # the rows of y and t as those of a graph with these two states
+    rows, begins, others = np.empty(2 * size), np.array([0, size, 2 * size]), np.arange(2 * size) % size
+    row_y, row_t = rows[:size], rows[size:]
     for p in range(count):
         t = state[p]
         _row(first, symbol, target, weight, decay, excess, t, own_symbol[p], row_t)
@@ -79,8 +61,8 @@ def next_boxes(
             _row(first, symbol, target, weight, decay, excess, y, own_symbol[p], row_y)
             most, inverse = 0.0, 0.0
             for child in range(child_begin[p], child_end[p]):
-                most = _raised_ratio(row_y, row_t, low[child], high[child], most, slack)
-                inverse = _raised_ratio(row_t, row_y, low[child], high[child], inverse, slack)
+                most = largest_fraction(begins, others, rows, low[child], high[child], 0, 1, most, slack)
+                inverse = largest_fraction(begins, others, rows, low[child], high[child], 1, 0, inverse, slack)
             new_high[p, y] = max(most, 2.0**-200)
             new_low[p, y] = 1.0 / inverse * (1.0 - slack) if inverse < 2.0**200 else 0.0
     return new_low, new_high

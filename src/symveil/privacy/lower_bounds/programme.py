@@ -10,6 +10,7 @@ any f will do, nothing about the solver has to be believed.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +18,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from symveil.privacy.lower_bounds.prior import Floats
+from symveil.privacy.lower_bounds.prior import Floats, Prior
 
 # Beyond this the solver takes longer than all prices together.
 MOST_ROWS = 6_000
+_MOST_WORDS = 64
+# Below this, products of it underflow.
+_LEAST_DECAY = 2.0**-900
+# Multipliers are tried a little smaller too: the differences of large numbers that must not be below 0 then have room,
+# however small the bound is beside them.
+_SHARES = (1.0, 1 - 2.0**-40, 1 - 2.0**-32, 1 - 2.0**-24, 1 - 2.0**-16, 1 - 2.0**-8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,20 +53,27 @@ class SmallProgramme:
         return np.asarray(np.count_nonzero(differs, axis=2), dtype=np.float64)
 
     def bound(self, decay: float) -> float:
-        """A proved bound on the expected error, as good as the solver's multipliers; `decay` is at most e^{−ε}."""
+        """A proved bound on the expected error, as good as the solver's multipliers; `decay` is at most e^{−ε}.
+
+        The solver's unknowns are P(x|w)/unit: chances of wrong words are of the size e^{−ε}, and its tolerance is
+        absolute, so that without units it would find nothing where ε is large.
+        """
         losses = self.losses()
         count, outputs = losses.shape
-        if not len(self.adjacent):
+        if not len(self.adjacent) or decay < _LEAST_DECAY:
             return 0.0
         word, other = (np.repeat(self.adjacent[:, side], outputs) for side in (0, 1))
         output = np.tile(np.arange(outputs), len(self.adjacent))
         row = np.arange(len(word))
-        values = np.concatenate([np.full(len(row), decay), -np.ones(len(row))])
+        unit = np.where(losses == 0, 1.0, decay)
+        above, below = unit[other, output], unit[word, output]
+        values = np.concatenate([decay * above / below, -np.ones(len(row))])
         cells = np.concatenate([other * outputs + output, word * outputs + output])
         private = sparse.csr_array((values, (np.tile(row, 2), cells)), shape=(len(row), count * outputs))
-        sums = sparse.csr_array(sparse.kron(sparse.eye(count), np.ones((1, outputs))))
+        ends = np.repeat(np.arange(count), outputs)
+        sums = sparse.csr_array((unit.ravel(), (ends, np.arange(count * outputs))), shape=(count, count * outputs))
         solved = linprog(
-            (self.shares[:, None] * losses).ravel(),
+            (self.shares[:, None] * losses).ravel(),  # in units: where there is a loss, the unit is e^{−ε}
             A_ub=private,
             b_ub=np.zeros(len(row)),
             A_eq=sums,
@@ -68,7 +82,8 @@ class SmallProgramme:
         )
         if solved.status != 0:
             return 0.0
-        return self._proved(np.maximum(-solved.ineqlin.marginals, 0.0), losses, decay)
+        multipliers = np.maximum(-solved.ineqlin.marginals, 0.0) * decay / below
+        return max(self._proved(share * multipliers, losses, decay) for share in _SHARES)
 
     def _proved(self, multipliers: Floats, losses: Floats, decay: float) -> float:
         """The bound for any multipliers ≥ 0, rounded down."""
@@ -84,3 +99,31 @@ class SmallProgramme:
         error = (len(self.adjacent) + 8) * 2.0**-52 * (own + sent + decay * received)
         least = (terms - error).reshape(count, outputs).min(axis=1)
         return max(0.0, float(least.sum() - count * 2.0**-52 * np.abs(least).sum()))
+
+
+def small_programme(prior: Prior, adjacency: int) -> SmallProgramme | None:
+    """The programme of a language with few words and few outputs; None where there are too many.
+
+    Outputs are all words made of the symbols that occur at each position: another symbol is wrong for every word.
+    """
+    language = prior.language
+    if not language.has_at_most(_MOST_WORDS):
+        return None
+    words = language.enumerate_codes(at_most=_MOST_WORDS)
+    symbols = [np.unique(words[:, column]).tolist() for column in range(language.length)]
+    outputs = 1
+    for each in symbols:
+        outputs *= len(each)
+    apart = np.count_nonzero(words[:, None, :] != words[None, :, :], axis=2)
+    near = (apart > 0) & (apart <= adjacency)
+    if prior.first:
+        near &= words[:, None, 0] == words[None, :, 0]
+    adjacent = np.argwhere(near)
+    if len(adjacent) * outputs > MOST_ROWS:
+        return None
+    return SmallProgramme(
+        words=words,
+        shares=prior.word_probabilities(words),
+        outputs=np.array(list(itertools.product(*symbols)), dtype=np.int32).reshape(outputs, language.length),
+        adjacent=adjacent,
+    )

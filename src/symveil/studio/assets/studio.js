@@ -158,7 +158,7 @@ window.studio = (() => {
   let held = null;
   const signature = (element) => JSON.stringify([element.tagName, element.getAttribute("aria-label"), { ...element.dataset }]);
   document.addEventListener("focusin", (event) => {
-    const place = event.target.closest(".answer, .status");
+    const place = event.target.closest(".answer, .supplement, .status");
     held = place && { element: event.target, place, told: signature(event.target), group: event.target.parentElement.className };
   });
   document.addEventListener("pointerdown", (event) => {

@@ -1,13 +1,21 @@
-"""Compare: every mechanism's error against ε."""
+"""Compare: every mechanism's error against ε, and the least that any of them can have."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from typing import ClassVar
 
+from nicegui import background_tasks
+
+from symveil.errors import SymveilError
+from symveil.studio.answer import Answer
 from symveil.studio.forms import Form, Scale
-from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
+from symveil.studio.panel import working
+from symveil.studio.panels.subject import ADJACENCY, SUBJECT_DEFAULTS, SubjectPanel
+from symveil.studio.tasks.averages import Averages, average_more
 from symveil.studio.tasks.compare import answer_compare
+from symveil.studio.worker import BrokenError, StoppedError, TaskHandle
 
 
 class ComparePanel(SubjectPanel):
@@ -16,23 +24,68 @@ class ComparePanel(SubjectPanel):
     name = "compare"
     title = "What does privacy cost?"
     task = staticmethod(answer_compare)
-    lead = "Expected error against ε for every mechanism: the papers' calibration against the tight one."
+    lead = (
+        "Expected error against ε for every mechanism, the papers' calibration against the tight one, and the least "
+        "error that any private mechanism can have."
+    )
     defaults: ClassVar = {**SUBJECT_DEFAULTS, "epsilon": "3", "adjacency": "1", "which": "all"}
     public = frozenset({"source", "epsilon", "adjacency", "which"})
     # the curves are computed at these steps, and one can look nowhere else
     scales: ClassVar = {
         "epsilon": Scale.of("0.5", "10", "0.5", only_steps=True),
-        "adjacency": Scale.of("1", "10", "1"),
+        "adjacency": ADJACENCY,
     }
+
+    _round = 0
+    _slice: TaskHandle | None = None
 
     def fields(self, form: Form) -> Iterator[str]:
         """What it is about, and where to look."""
         yield from self.subject_fields(form)
         yield form.slider("epsilon", "Look at ε", self.scales["epsilon"])
-        yield form.slider(
-            "adjacency",
-            "Hidden symbols b",
-            self.scales["adjacency"],
-            hint="Words that differ in up to b symbols are to look alike.",
-        )
+        yield self.adjacency_field(form)
         yield form.choice("which", "Curves", (("all", "all mechanisms"), ("few", "without the staircase")))
+
+    def answered(self) -> None:
+        """Find the averages over the public model meanwhile."""
+        self._round += 1
+        if self.answer is not None:
+            background_tasks.create(self._average(self._round, self.answer), name="studio averages")
+
+    def cancel(self) -> None:
+        """Stop the averages as well."""
+        super().cancel()
+        if self._slice is not None:
+            self._slice.cancel()
+
+    async def _average(self, this: int, answer: Answer) -> None:
+        """Ask for a few averages at a time, until all are there or the form asks for something else."""
+        self._follow("", working("Averaging over the public model", 0, 0, self.name))
+        shown: Averages | None = None
+        while shown is None or shown.done < shown.of:
+            handle = self._slice = TaskHandle(None)
+            try:
+                found: Averages = await self.studio.patient.run(average_more, self._question(), handle=handle)
+            except (SymveilError, StoppedError, BrokenError) as error:
+                if this == self._round and not self.stale:
+                    card = "" if shown is None else shown.section.card()
+                    self._follow(card, f'<p class="note">{html.escape(self._ending(error))}</p>')
+                return
+            finally:
+                self._slice = None
+            if this != self._round or self._running or self.stale or not self.client.has_socket_connection:
+                return  # the next answer starts anew, and finds in the worker what is known already
+            shown = found
+            self.answer = found.added_to(answer)
+            left = found.done < found.of
+            bar = working("Averaging over the public model", found.done, found.of, self.name) if left else ""
+            self._follow(found.section.card(), bar, done=found.done)
+
+    def _ending(self, error: Exception) -> str:
+        if isinstance(error, StoppedError):
+            return "The averages over the public model were stopped. Change something to start again."
+        told = self._plain(error) if isinstance(error, SymveilError) else str(error)
+        return f"No average over the public model: {told}."
+
+    def _follow(self, card: str, state: str, *, done: int = 0) -> None:
+        self._supplement.set_content(f'{state}<div class="cards" data-averages="{done}">{card}</div>')

@@ -8,6 +8,7 @@ from typing import ClassVar
 from symveil.errors import FileError, ModelError, ParameterError, SymveilError, WordError
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
+from symveil.studio.panels.subject import ADJACENCY
 from symveil.studio.tasks.map import MOST_SAMPLES, answer_map
 
 
@@ -37,7 +38,7 @@ class MapPanel(Panel):
     files = frozenset({"model", "coordinates"})
     scales: ClassVar = {
         "epsilon": Scale.of("0.1", "10", "0.1"),
-        "adjacency": Scale.of("1", "10", "1"),
+        "adjacency": ADJACENCY,
         "samples": Scale.of("1", str(MOST_SAMPLES), "1"),
     }
 

@@ -11,7 +11,7 @@ from symveil.errors import SymveilError
 from symveil.mechanisms.registry import AUTO, REGISTERED, names
 from symveil.numerics.rationals import exact
 from symveil.studio.forms import Form, Scale
-from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
+from symveil.studio.panels.subject import ADJACENCY, SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.release import answer_release, prepare_release
 from symveil.studio.worker import BrokenError, StoppedError
 
@@ -47,7 +47,7 @@ class ReleasePanel(SubjectPanel):
     }
     public = frozenset({"max_length", "source", "epsilon", "adjacency", "mechanism", "calibration", "distance"})
 
-    scales: ClassVar = {"epsilon": EPSILON, "adjacency": Scale.of("1", "10", "1")}
+    scales: ClassVar = {"epsilon": EPSILON, "adjacency": ADJACENCY}
 
     _prepared: tuple[str, ...] = ()
 
@@ -57,12 +57,7 @@ class ReleasePanel(SubjectPanel):
         yield form.slider(
             "epsilon", "Privacy budget ε", self.scales["epsilon"], hint="Small: private. Large: accurate."
         )
-        yield form.slider(
-            "adjacency",
-            "Hidden symbols b",
-            self.scales["adjacency"],
-            hint="Words that differ in up to b symbols are to look alike.",
-        )
+        yield self.adjacency_field(form)
         yield form.choice("mechanism", "Mechanism", MECHANISMS)
         yield form.text(
             "max_length",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from symveil.errors import ParameterError, SymveilError, WordError
-from symveil.studio.forms import Form
+from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
 
 SUBJECT_DEFAULTS = {
@@ -16,6 +16,8 @@ SUBJECT_DEFAULTS = {
     "trip": "",
     "separator": "",
 }
+
+ADJACENCY = Scale.of("1", "10", "1")
 
 
 class SubjectPanel(Panel):
@@ -63,6 +65,11 @@ class SubjectPanel(Panel):
             hint="Leave it empty where each character is a symbol.",
             when="source=alphabet|file",
         )
+
+    def adjacency_field(self, form: Form) -> str:
+        """How much is hidden."""
+        hint = "Words that differ in up to b symbols are to look alike."
+        return form.slider("adjacency", "Hidden symbols b", ADJACENCY, hint=hint)
 
     def _field_for(self, error: SymveilError) -> str | None:
         if isinstance(error, WordError) or (isinstance(error, ParameterError) and error.name == "word"):

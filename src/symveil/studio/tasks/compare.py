@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from fractions import Fraction
 
 from symveil.drawing.curves import Curve
 from symveil.drawing.svg_plots import curves_svg
 from symveil.errors import ParameterError
 from symveil.io.page import table
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.privacy.parameters import read_epsilon
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import Subject, read_subject, read_whole
@@ -23,15 +22,15 @@ PAPERS = {
 }
 
 
-def answer_compare(values: Mapping[str, str], steps: Steps) -> Answer:
+def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Compare panel."""
     subject = read_subject(values)
     adjacency = read_whole("adjacency", values["adjacency"])
     if values["which"] not in ("all", "few"):
         raise ParameterError("which", expected="all or few", found=values["which"])
-    curves = _curves(subject, adjacency, steps)
+    curves = _curves(subject, adjacency, progress)
     shown = [curve for curve in curves if values["which"] == "all" or "staircase" not in curve.mechanism]
-    here = _nearest(read_epsilon(values["epsilon"]))
+    here = nearest_step(values["epsilon"])
     return Answer(
         title="symveil: expected error against ε",
         sections=(
@@ -60,17 +59,25 @@ _kept: dict[tuple[object, ...], tuple[ErrorCurve, ...]] = {}
 """The last curves: another place to look at does not change them."""
 
 
-def _curves(subject: Subject, adjacency: int, steps: Steps) -> tuple[ErrorCurve, ...]:
+def _curves(subject: Subject, adjacency: int, progress: Progress) -> tuple[ErrorCurve, ...]:
     word = None if subject.language.homogeneous else subject.word
     key = (subject.language, word, adjacency)
     if key not in _kept:
-        curves = error_curves(subject.language, word=word, adjacency=adjacency, progress=steps("Computing the curves"))
+        computing = named(progress, "Computing the curves")
+        computing(0, None)
+        curves = error_curves(subject.language, word=word, adjacency=adjacency, progress=computing)
         _kept.clear()
         _kept[key] = curves
     return _kept[key]
 
 
-def _nearest(epsilon: Fraction) -> int:
+def nearest_step(text: str) -> int:
+    """Which of the budgets that the curves are computed at is looked at.
+
+    >>> EPSILONS[nearest_step("3.1")]
+    Fraction(3, 1)
+    """
+    epsilon = read_epsilon(text)
     return min(range(len(EPSILONS)), key=lambda index: abs(EPSILONS[index] - epsilon))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from symveil.io.page import table
 from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.units import shown_unit
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.workflows.budgets import (
@@ -23,12 +23,12 @@ from symveil.workflows.budgets import (
 MOST_PERSONS, MOST_ENTRIES = 100, 50
 
 
-def answer_ledger(values: Mapping[str, str], steps: Steps) -> Answer:
+def answer_ledger(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Ledger panel; `address` is the ledger that the studio was started with."""
     ledger = values["ledger"] or values["address"]
     if not ledger:
         return _none()
-    steps("Reading the ledger")
+    named(progress, "Reading the ledger")(0, None)
     totals = ledger_status(ledger)
     person = values["person"].strip()
     accounts = [person_status(ledger, person)] if person else ledger_accounts(ledger, most=MOST_PERSONS)
@@ -58,13 +58,7 @@ def _none() -> Answer:
         "<p>Start the studio with <code>symveil studio --ledger budgets.db</code>, or drop a ledger file beside. It is "
         "only read.</p>"
     )
-    return Answer(
-        title="symveil: the ledger",
-        sections=(Section(heading="No ledger yet", body=body, wide=True),),
-        document={},
-        columns=(),
-        rows=(),
-    )
+    return Answer.without("symveil: the ledger", heading="No ledger yet", body=body)
 
 
 def _plain(ledger: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -10,12 +11,13 @@ from symveil.errors import ModelError
 from symveil.examples.road_network import network_coordinates
 from symveil.io.models.coordinates import read_coordinates
 from symveil.io.page import table
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.numerics.rationals import spelled
+from symveil.privacy.protection import protection
 from symveil.studio.answer import Answer, Section, large
 from symveil.studio.tasks.release import PROVING
 from symveil.studio.tasks.subject import File, model_in, read_mechanism, read_subject, read_whole, source_file
-from symveil.studio.tasks.words import promise, shown_epsilon
+from symveil.studio.tasks.words import promise, shown_epsilon, warned
 from symveil.workflows.trips import ReleasedTrip, released_trips, require_coordinates
 
 MOST_SAMPLES = 6
@@ -23,14 +25,14 @@ _NOTICE = "the true trip is left out; how many roads were changed is known from 
 _WHOLE_MAP = 150  # roads that can still be told apart on one picture
 
 
-def answer_map(values: Mapping[str, str], steps: Steps) -> Answer:
+def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Map panel."""
     subject = read_subject(values)
     file = source_file(values)
     model = model_in(file)[0]
     roads = _roads(file, values["coordinates"])
     mechanism = read_mechanism(values, subject)
-    steps(PROVING)
+    named(progress, PROVING)(0, None)
     count = max(1, min(MOST_SAMPLES, read_whole("samples", values["samples"])))
     released, ignorant = released_trips(model, subject.word, mechanism, count=count)
     law = mechanism.distances(subject.word)
@@ -48,6 +50,9 @@ def answer_map(values: Mapping[str, str], steps: Steps) -> Answer:
         f"<b>{sum(each.feasible for each in released)} of {count}</b> private trips below can be driven: all of their "
         "turns exist, because nothing else is ever drawn.</p>"
     )
+    summary += warned(mechanism, protection(mechanism.language, mechanism.adjacency))
+    if mechanism.given_up and not mechanism.tells_apart:
+        summary += f'<p class="quiet">Given up: {html.escape(mechanism.given_up)}.</p>'
     sections = [
         Section(heading="What is promised", body=summary, wide=True),
         Section(

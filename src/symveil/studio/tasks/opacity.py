@@ -19,7 +19,7 @@ from symveil.examples.paper_systems import example_3, example_4, medical
 from symveil.io.page import table
 from symveil.languages.observation import Observed
 from symveil.models.stochastic_system import StochasticSystem
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.studio.answer import Answer, Section, large
 from symveil.studio.tasks.subject import File, example_or_file, loaded, read_whole
 from symveil.studio.tasks.words import shown_epsilon
@@ -36,9 +36,9 @@ PolicyDocument = dict[str, Any]
 """The JSON form of what a policy achieves."""
 
 
-def answer_opacity(values: Mapping[str, str], steps: Steps) -> Answer:
+def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Opacity panel. Everything is kept for the next answer that needs it: moving ε builds nothing but rates."""
-    steps("Exploring what an observer can conclude")
+    named(progress, "Exploring what an observer can conclude")(0, None)
     source = example_or_file(values, EXAMPLES, "a system")
     observed, notes = _loaded(source)
     report = _report(source, values["k"], values["notion"])

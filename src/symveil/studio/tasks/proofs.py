@@ -13,7 +13,7 @@ from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.io.models.model_files import load_labelled_chain
 from symveil.io.page import table
 from symveil.models.labelled_chain import LabelledChain, Pair
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import File, example_or_file, loaded
@@ -26,17 +26,17 @@ EXAMPLES = {"pin": pin_checker, "response": randomised_response}
 _MOST_ROWS = 40
 
 
-def answer_proofs(values: Mapping[str, str], steps: Steps) -> Answer:
+def answer_proofs(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Proofs panel."""
     file = example_or_file(values, EXAMPLES, "a labelled chain")
     chain, notes = _chain(file)
     pairs = _pairs(values["pairs"])
     epsilon = exact(values["epsilon"], name="epsilon")
     delta = values["delta"] or None
-    steps("Proving")
+    named(progress, "Proving")(0, None)
     point = {"epsilon": epsilon} if epsilon > 0 else {"alpha": Fraction(1)}
     verdict = verify_privacy(chain, **point, pairs=pairs, delta=delta)  # type: ignore[arg-type]
-    curve = _curve(file, pairs, values["upto"], steps)
+    curve = _curve(file, pairs, values["upto"], progress)
     worst = max(verdict.pairs, key=lambda pair: (pair.lv.upper, pair.lv.lower))
     return Answer(
         title="symveil: the privacy of a labelled chain",
@@ -84,7 +84,7 @@ def _pairs(text: str) -> tuple[Pair, ...] | None:
 _kept: dict[tuple[object, ...], PrivacyCurve] = {}
 
 
-def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, steps: Steps) -> PrivacyCurve:
+def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, progress: Progress) -> PrivacyCurve:
     """δ(ε) on a grid, kept: another place to look at does not change it."""
     key = (file, pairs, upto)
     if key not in _kept:
@@ -92,7 +92,9 @@ def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, steps: Steps) 
         if not 0 < limit <= 20:
             raise ParameterError("upto", expected="a number above 0, at most 20", found=upto)
         alpha = Fraction(round(1000 * math.exp(limit)), 1000)  # short, so that small chains have exact answers
-        curve = privacy_curve_up_to(_chain(file)[0], alpha, pairs=pairs, progress=steps("Proving δ at each ε"))
+        proving = named(progress, "Proving δ at each ε")
+        proving(0, None)
+        curve = privacy_curve_up_to(_chain(file)[0], alpha, pairs=pairs, progress=proving)
         _kept.clear()
         _kept[key] = curve
     return _kept[key]

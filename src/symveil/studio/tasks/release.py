@@ -15,13 +15,13 @@ from symveil.languages.language import Metric
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.numerics.integers import decimal
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.numerics.rationals import spelled
 from symveil.privacy.law import DistanceLaw
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import Subject, read_mechanism, read_subject, read_whole
 from symveil.studio.tasks.trellis import MOST_STATES, grid_svg, trellis_svg
-from symveil.studio.tasks.words import counted, marked_edits, marked_word, promise, shown_epsilon
+from symveil.studio.tasks.words import counted, marked_edits, marked_word, promise, shown_epsilon, warned
 from symveil.workflows.explain import Explanation, explain_word
 from symveil.workflows.release import WordRelease, release_word
 
@@ -31,13 +31,13 @@ _EDITS_DRAWN = 1
 _LONG_WORD = 30  # characters: a longer word gets the whole width
 
 
-def answer_release(values: Mapping[str, str], steps: Steps) -> Answer:
+def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Release panel."""
     subject = read_subject(values)
     mechanism = read_mechanism(values, subject)
     if not mechanism.language.homogeneous:
-        steps(PROVING)
-    explanation = explain_word(subject.word, mechanism)
+        named(progress, PROVING)(0, None)
+    explanation = explain_word(subject.word, mechanism, bounded=False)  # Compare shows it; here a slider moves
     released = release_word(subject.word, mechanism, count=SHOWN_WORDS)
     law = explanation.law
     return Answer(
@@ -65,15 +65,15 @@ def answer_release(values: Mapping[str, str], steps: Steps) -> Answer:
     )
 
 
-def warm_up(values: Mapping[str, str], steps: Steps) -> None:
+def warm_up(values: Mapping[str, str], progress: Progress) -> None:
     """Import the workflows before anybody asks; with values also compile the loops that prove guarantees."""
     if values:
-        answer_release(values, steps)
+        answer_release(values, progress)
 
 
-def prepare_release(values: Mapping[str, str], steps: Steps) -> float:
+def prepare_release(values: Mapping[str, str], progress: Progress) -> float:
     """Prove the guarantee for one more ε, so that the slider finds it ready; how many seconds that took."""
-    del steps
+    del progress
     began = time.monotonic()
     read_mechanism(values, read_subject(values)).guarantee  # noqa: B018 - kept where the other worker finds it
     return time.monotonic() - began
@@ -103,14 +103,7 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
             f"symbols are changed on average; nothing at all is changed with probability {unchanged:.3g}.",
         )
     body += f"</div><div>{cost}</div></div>"
-    if mechanism.tells_nothing:
-        body += '<p class="warning">At this ε everything is deleted: the release says nothing. Use a larger one.</p>'
-    if explanation.protection is not None and explanation.protection.thin:
-        near = explanation.protection.neighbours_within_adjacency
-        body += (
-            '<p class="warning">Protection is thin: on average only '
-            f"{near:.3g} feasible words lie within b = {mechanism.adjacency} of a word. A larger b may hide more.</p>"
-        )
+    body += warned(mechanism, explanation.protection)
     return Section(heading="What is promised, and what it costs", body=body, wide=True)
 
 
@@ -243,6 +236,11 @@ def _facts(explanation: Explanation, subject: Subject) -> Section:
     if explanation.protection is not None:
         near = explanation.protection.neighbours_within_adjacency
         rows.append(("within b of a typical word", counted(near, "feasible word")))
+    rows += [
+        (name, html.escape(said))
+        for name, said in (("chosen", mechanism.chosen_because), ("given up", mechanism.given_up))
+        if said
+    ]
     rows += [
         (html.escape(name.replace("_", " ")), html.escape(str(value)))
         for name, value in mechanism.parameters_document().items()

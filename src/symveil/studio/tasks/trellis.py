@@ -29,13 +29,13 @@ Language = FreeLanguage | RunLanguage
 def trellis_svg(language: Language, codes: tuple[int, ...], distance: int) -> str | None:
     """The automaton of the words at one distance, with V and μ; None where it has too many states."""
     row = np.array(codes, dtype=np.int32)
-    if not isinstance(language, RunLanguage):
+    if language.runs is None:
         automaton = hamming_automaton(
             decode(row, language.alphabet, like=()), alphabet=language.alphabet, exactly=distance
         )
         return automaton.to_svg() if automaton.state_count <= MOST_STATES else None
     try:
-        return to_svg(product_diagram(language, row, exactly=distance, most_states=MOST_STATES))
+        return to_svg(product_diagram(language.runs, row, exactly=distance, most_states=MOST_STATES))
     except TooLargeError:
         return None
 

@@ -6,9 +6,12 @@ import difflib
 import html
 import math
 
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Word
 from symveil.numerics.rationals import shown_at_least
 from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.protection import Protection
+from symveil.workflows.doubts import doubts
 
 HOW = {
     "exact": "Exact: some pair of words attains it, so it could not be smaller.",
@@ -41,6 +44,12 @@ def promise(guarantee: Guarantee, adjacency: int, noun: str, *, symbol: str = "s
         f"Anyone who sees the private {noun} can prefer one {noun} to another that differs in {differ} by a factor of "
         f"at most <b>{factor(guarantee.epsilon)}</b>. {HOW[guarantee.how]}"
     )
+
+
+def warned(mechanism: Mechanism, near: Protection | None) -> str:
+    """What to warn of, as HTML, in the sentences of the command line."""
+    told = (f"{each[:1].upper()}{each[1:]}." for each in doubts(mechanism, near))
+    return "".join(f'<p class="warning">{html.escape(each)}</p>' for each in told)
 
 
 def shown_epsilon(epsilon: float) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from symveil.languages.observation import Progress
 from symveil.models.word import Codes
+from symveil.numerics.progress import Progress
 from symveil.verification.opacity.observation_law import ObservationLaw, mass
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ def complete_observations(
         if length == longest:
             break
         if progress:
-            progress(len(codes))
+            progress(len(codes), None)
         count = first[node + 1] - first[node]
         entry = np.repeat(np.arange(len(count)), count)
         move = np.arange(len(entry)) + np.repeat(first[node] - np.cumsum(count) + count, count)

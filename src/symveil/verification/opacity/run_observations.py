@@ -11,9 +11,10 @@ import numpy as np
 from flint import fmpq
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.observation import Observed, Progress
+from symveil.languages.observation import Observed
 from symveil.languages.strong_components import strong_components
 from symveil.numerics.once import computed_once
+from symveil.numerics.progress import Progress
 from symveil.verification.opacity.complete_observations import ObservationTable, complete_observations
 from symveil.verification.opacity.exploration import SINK
 from symveil.verification.opacity.observation_law import Node, ObservationLaw, Spread, mass
@@ -110,7 +111,7 @@ class RunObservations:
             if not stack:
                 return
             if self._progress and visited % _VISITS_BETWEEN_REPORTS == 0:
-                self._progress(visited)
+                self._progress(visited, None)
             prefix = stack.pop()
             if prefix.state is None and prefix.violates_after is None:
                 prefix = self._exposed(prefix, cut=cut)

@@ -6,8 +6,9 @@ import html
 from collections import deque
 from dataclasses import dataclass, field
 
-from symveil.languages.observation import ExplorationLimit, Observed, Progress
+from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.models.stochastic_system import PartiallyObserved
+from symveil.numerics.progress import Progress, accepted
 from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, State, estimator
 from symveil.verification.opacity.notions import Question, read_question
 from symveil.verification.opacity.weak_search import Searched, Violation, WeakSearch, path_to
@@ -78,7 +79,7 @@ def verify_opacity(
     most_states
         Give up beyond so many states of the estimator; by default as many as fit into about 2 GB.
     progress
-        Called now and then with the number of states explored.
+        Called now and then with the number of states explored, and None: nobody knows how many there are.
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(
@@ -91,7 +92,7 @@ def verify_opacity(
     True
     """
     observed = Observed(system)
-    return verdict_on(observed, read_question(k, notion), observed.limit(most_states, progress))
+    return verdict_on(observed, read_question(k, notion), observed.limit(most_states, accepted(progress, before=1)))
 
 
 def verdict_on(observed: Observed, question: Question, limit: ExplorationLimit) -> OpacityVerdict:

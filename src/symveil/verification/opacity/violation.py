@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.observation import ExplorationLimit, Observed, Progress
+from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.models.stochastic_system import PartiallyObserved
+from symveil.numerics.progress import Progress, accepted
 from symveil.numerics.rationals import Number
 from symveil.verification.opacity.absorption import reaching_probability, reaching_probability_within
 from symveil.verification.opacity.certified_floats import Enclosure
@@ -94,7 +95,7 @@ def violation_probability(
     most_states
         Give up beyond so many states of the estimator; by default as many as fit into about 2 GB.
     progress
-        Called now and then with the number of states explored.
+        Called now and then with the number of states explored, and None: nobody knows how many there are.
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(
@@ -109,7 +110,7 @@ def violation_probability(
     question = read_question(k, notion)
     observed = Observed(system)
     observed.stochastic  # noqa: B018  # refuses a system without probabilities
-    limit = observed.limit(most_states, progress)
+    limit = observed.limit(most_states, accepted(progress, before=1))
     return violation_on(observed, question, limit, within=read_within(within), exact=exact)
 
 

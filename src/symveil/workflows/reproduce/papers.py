@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symveil.errors import ParameterError
-from symveil.numerics.progress import Steps
+from symveil.numerics.progress import Progress, named
 from symveil.workflows.reproduce import (
     benvenuti2026,
     chistikov2019,
@@ -20,7 +20,7 @@ PAPERS = {
 }
 
 
-def reproduce(paper: str | None = None, *, progress: Steps | None = None) -> Reproduction:
+def reproduce(paper: str | None = None, *, progress: Progress | None = None) -> Reproduction:
     """The rows of one paper, or of all; `progress` is told which one is next.
 
     >>> reproduction = reproduce("jones2019")
@@ -30,8 +30,9 @@ def reproduce(paper: str | None = None, *, progress: Steps | None = None) -> Rep
     if paper is not None and paper not in PAPERS:
         raise ParameterError("paper", expected=f"one of {', '.join(PAPERS)}", found=paper)
     rows: list[Row] = []
-    for name in PAPERS if paper is None else (paper,):
-        if progress is not None:
-            progress(f"reproducing {name}")
+    names = tuple(PAPERS) if paper is None else (paper,)
+    for number, name in enumerate(names):
+        named(progress, name)(number, len(names))
         rows += [row for part in PAPERS[name] for row in part()]
+        named(progress, name)(number + 1, len(names))
     return Reproduction(tuple(rows))

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.models.word import Codes
-from symveil.numerics.progress import Progress
+from symveil.numerics.progress import Progress, silent
 from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds, root_work
 from symveil.privacy.calibration.costs.boxes import is_affordable
@@ -117,7 +117,7 @@ def searched_loss(
     search = BlockSearch(graph, weighting.adjacency, largest_step=float(weighting.largest_step), window=window)
     if nodes is None:
         nodes = min(_MOST_NODES, max(200, int(_NODE_WORK / (len(graph.other) * graph.phases + 1))))
-    return _searched(weighting, rate, search, classic, epsilon, nodes, progress or _silent)
+    return _searched(weighting, rate, search, classic, epsilon, nodes, progress or silent)
 
 
 def rates_that_can_be_tried(weighting: Weighting) -> int:
@@ -126,10 +126,6 @@ def rates_that_can_be_tried(weighting: Weighting) -> int:
         return MOST_EVALUATIONS  # every pair is compared at once, or nothing is
     work = root_work(cost_graph(weighting.weights(Fraction(1))), weighting.adjacency)
     return 0 if work > MOST_ROOT_WORK else int(min(MOST_EVALUATIONS, _ALL_RATES_WORK / max(work, 1.0)))
-
-
-def _silent(_: int, __: int) -> None:
-    """Where nobody wants to know."""
 
 
 def _searched(

@@ -14,7 +14,7 @@ import numpy as np
 
 from symveil.errors import ParameterError
 from symveil.numerics.once import LastFew, computed_once
-from symveil.numerics.progress import Progress
+from symveil.numerics.progress import Progress, part, silent
 from symveil.numerics.rationals import exact
 from symveil.privacy.calibration import kept
 from symveil.privacy.calibration.calibrate import Weighting
@@ -71,7 +71,7 @@ def certify_cost(
     (1.5, 'exact')
     """
     key = question_digest(weighting, epsilon, nodes, evaluations)
-    return _answers.of(key, lambda: _answered(key, weighting, epsilon, nodes, evaluations, progress or _silent))
+    return _answers.of(key, lambda: _answered(key, weighting, epsilon, nodes, evaluations, progress or silent))
 
 
 def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int | None, evaluations: int) -> str:
@@ -79,10 +79,6 @@ def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int | None, 
     language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
     shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
     return hashlib.sha256(repr((*shape, str(epsilon), nodes, evaluations)).encode()).hexdigest()
-
-
-def _silent(_: int, __: int) -> None:
-    """Where nobody wants to know."""
 
 
 def _answered(
@@ -166,11 +162,7 @@ class _RateSearch:
 
     def _evaluate(self, rate: Fraction) -> ProvedLoss:
         begin = 1000 * self._evaluated
-
-        def heard(done: int, of: int) -> None:
-            self._progress(begin + 1000 * done // max(of, 1), 1000 * self._evaluations)
-
-        heard(0, 1)
+        heard = part(self._progress, begin, begin + 1000, of=1000 * self._evaluations)
         found = proved_loss(self._weighting, rate, epsilon=self._epsilon, nodes=self._nodes, progress=heard)
         self._evaluated = min(self._evaluated + 1, self._evaluations - 1)
         if found.farthest is not None and 0 < found.farthest < self._weighting.farthest:

@@ -1,0 +1,145 @@
+"""The cells of a private table: a public list, known before any data is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import ParameterError, TooLargeError
+from symveil.estimation.batches import Batch, Indices, windows
+from symveil.estimation.statistics import Statistic, read_statistic
+from symveil.languages.graph import WordGraph
+
+STATISTICS = ("visits", "first", "last", "transitions", "od", "ngrams:K", "lengths", "directly-follows")
+"""What can be counted centrally, as it is typed."""
+MOST_CELLS = 4_000_000
+"""A table with more would take minutes of noise alone."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cells:
+    """Which cells a table has, and in which of them a word counts.
+
+    Parameters
+    ----------
+    statistic
+        What is counted.
+    symbols
+        How many symbols the alphabet has; where pairs of zones are counted, how many zones.
+    listed
+        The cells as numbers, increasing, where not all of them can occur: a model's moves. None: all.
+    zones
+        The zone of each symbol, where origins and destinations are counted by zone.
+    longest
+        The longest word that counts. Longer ones add nothing.
+    """
+
+    statistic: Statistic
+    symbols: int
+    listed: Indices | None = field(default=None, repr=False)
+    zones: Indices | None = field(default=None, repr=False)
+    longest: int
+
+    def __len__(self) -> int:
+        if self.listed is not None:
+            return len(self.listed)
+        return self.longest + 1 if self.statistic.kind == "lengths" else self.symbols**self.statistic.order
+
+    def of(self, batch: Batch) -> tuple[Indices, Indices]:
+        """For everything in a batch that counts: its cell, and which word it is in. Over-long words do not count."""
+        if self.statistic.kind == "lengths":
+            words = np.flatnonzero(batch.lengths <= self.longest)
+            return batch.lengths[words].astype(np.int64), words
+        found = windows(self.statistic, batch)
+        cells, words = self._numbers(found.symbols), found.word
+        counted = batch.lengths[words] <= self.longest
+        if self.listed is not None:
+            at = np.searchsorted(self.listed, cells)
+            counted &= self.listed[np.minimum(at, len(self.listed) - 1)] == cells if len(self.listed) else False
+            cells = at
+        return cells[counted], words[counted]
+
+    def codes(self) -> NDArray[np.int64]:
+        """The symbols (or zones) of each cell, a column for each; the lengths where lengths are counted."""
+        cells = np.arange(len(self)) if self.listed is None else self.listed
+        if self.statistic.kind == "lengths":
+            return cells[:, None]
+        columns = []
+        for _ in range(self.statistic.order):
+            cells, code = np.divmod(cells, self.symbols)
+            columns.append(code)
+        return np.stack(columns[::-1], axis=1)
+
+    def _numbers(self, columns: tuple[NDArray[np.int32], ...]) -> Indices:
+        total = np.zeros(len(columns[0]), dtype=np.int64)
+        for each in columns:
+            total = total * self.symbols + (each if self.zones is None else self.zones[each])
+        return total
+
+
+def cells_of(
+    statistic: str | Statistic,
+    *,
+    symbols: int,
+    longest: int,
+    graph: WordGraph | None = None,
+    zones: Indices | None = None,
+) -> Cells:
+    """The public cells of a statistic over an alphabet, a model's moves, or zones.
+
+    Parameters
+    ----------
+    statistic
+        visits, first, last, transitions, od, ngrams:K, lengths or directly-follows.
+    symbols
+        How many symbols there are.
+    longest
+        The longest word that counts.
+    graph
+        The model's graph: n-grams are those that it has a path for.
+    zones
+        The zone of each symbol, for origins and destinations.
+
+    >>> table = cells_of("ngrams:2", symbols=3, longest=10)
+    >>> len(table), table.codes()[5].tolist()
+    (9, [1, 2])
+    """
+    asked = read_statistic(statistic)
+    if asked.kind in ("positions", "presence"):
+        raise ParameterError("statistic", expected=f"one of {', '.join(STATISTICS)}", found=asked.name)
+    if zones is not None and asked.kind != "od":
+        raise ParameterError("zones", expected="the statistic od with them", found=asked.name)
+    if longest < 1:
+        raise ParameterError("longest", expected="a whole number, 1 or more", found=longest)
+    size = symbols if zones is None else int(zones.max(initial=-1)) + 1
+    listed = None
+    if graph is not None and asked.kind in ("ngrams", "transitions") and asked.order > 1:
+        listed = _paths(graph, asked.order, symbols)
+    cells = Cells(statistic=asked, symbols=size, listed=listed, zones=zones, longest=longest)
+    if len(cells) > MOST_CELLS:
+        raise TooLargeError(
+            f"statistic {asked.name}: expected at most {MOST_CELLS:,} cells, found {len(cells):,}; count shorter "
+            "pieces, give a model whose moves are the cells, or zones"
+        )
+    return cells
+
+
+def _paths(graph: WordGraph, order: int, symbols: int) -> Indices:
+    """The symbols along each path of `order` of them, as numbers, each once and increasing."""
+    states, numbers = np.arange(graph.state_count), np.zeros(graph.state_count, dtype=np.int64)
+    degree = np.diff(graph.first)
+    for _ in range(order):
+        fan = degree[states]
+        if int(fan.sum()) > 4 * MOST_CELLS:
+            raise TooLargeError(
+                f"statistic: expected at most {MOST_CELLS:,} cells, found more than {MOST_CELLS:,} paths of the model; "
+                "count shorter pieces"
+            )
+        begin = np.repeat(np.cumsum(fan) - fan, fan)
+        edge = np.repeat(graph.first[states], fan) + np.arange(int(fan.sum())) - begin
+        numbers = np.repeat(numbers, fan) * symbols + graph.symbol[edge]
+        pairs = np.unique(numbers * graph.state_count + graph.target[edge])
+        numbers, states = np.divmod(pairs, graph.state_count)
+    return np.unique(numbers)

@@ -1,0 +1,297 @@
+"""Private counts of a whole file: one ε per person, exact intervals, and a bound on what one person adds.
+
+The promise is that of `noise.Query`. Everything after the noise (a bound chosen from noisy bins, intervals, the nearest
+table that could be true) reads released numbers only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from symveil.central.cells import Cells
+from symveil.central.contributions import GRID, PersonCounts, Read, contributed, dyadic_bins
+from symveil.central.noise import Neighbours, Query
+from symveil.errors import ParameterError
+from symveil.estimation.intervals import projected
+from symveil.estimation.named_table import NamedTable
+from symveil.numerics.rationals import spelled
+from symveil.privacy.guarantee import Guarantee
+from symveil.randomness import RecordKey
+
+Bound = int | Literal["auto", "normalised"]
+"""What one person may add: so many counts, 1 shared among all of theirs, or a bound that is chosen privately."""
+
+BINS = 15
+"""Dyadic bins of how many counted things persons have: 1, 2, 3–4, …, and all above 2¹³ in the last one."""
+BIN_SHARE = Fraction(1, 20)
+"""Of ε, for the bins from which a bound is chosen."""
+CLEAR = 4
+"""A bin below so many scales of its noise counts as empty: an empty one passes with a chance of e⁻⁴/2, about 1 %."""
+CLIPPED_WEIGHT = 0.6
+"""How much a share that is cut off weighs against as much noise, when a bound is chosen."""
+BOUNDS = tuple(1 << power for power in range(13))
+NOTHING_KNOWN = 4
+"""The bound where every bin drowns in noise."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrivateCounts(NamedTable):
+    """Counts of a whole file with noise, the largest first: ε-private for every person, whatever they add.
+
+    `low` and `high` bound each count with the confidence, `low_all` and `high_all` all of them at once. They cover what
+    was counted after each person's contribution was bounded, not the raw count. `count` may be negative; `consistent`
+    is the nearest table without a negative cell.
+
+    Parameters
+    ----------
+    epsilon
+        For each person: two files that differ by all records of one person.
+    bound
+        How much one person adds at most to all cells together.
+    clipped_share
+        A private estimate of the share of all counted things that the bound cut off; None where the bound was given.
+    queries
+        What was asked of the data, each with its share of ε.
+    notes
+        What it covers and what it leaves out, in sentences.
+    statistic, confidence, symbols, leading, places, codes, numbers
+        As in `NamedTable`.
+
+    >>> import pathlib, tempfile
+    >>> import symveil as sv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = pathlib.Path(folder, "words.csv")
+    ...     _ = source.write_text("id,word\\n" + "".join(f"{i},a b\\n" for i in range(200)))
+    ...     table = sv.count(source, "first", epsilon=1, alphabet="ab", bound=1)
+    >>> table.row(0)["symbols"], table.guarantee
+    (['a'], Guarantee(epsilon=1.0, how='certified'))
+    """
+
+    epsilon: Fraction
+    bound: int
+    clipped_share: float | None
+    queries: tuple[Query, ...]
+    notes: tuple[str, ...]
+    what: ClassVar[str] = "private counts"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The loss of a person, proved; where sums are whole multiples of the grid it is attained."""
+        return Guarantee.of_loss(self.epsilon, "certified")
+
+    def document(self, top: int | None = None) -> dict[str, Any]:
+        """The JSON form.
+
+        Parameters
+        ----------
+        top
+            How many rows, from the largest on; None: all.
+        """
+        return {
+            **super().document(top),
+            "bound": self.bound,
+            "clipped_share": self.clipped_share,
+            "epsilon": spelled(self.epsilon),
+            "guarantee": self.guarantee.document(),
+            "unit": "person",
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        return f"PrivateCounts({self.statistic!r}, {len(self)} rows, epsilon {spelled(self.epsilon)} per person)"
+
+    @classmethod
+    def of(
+        cls,
+        cells: Cells,
+        answers: Sequence[int],
+        queries: Sequence[Query],
+        *,
+        names: Sequence[object],
+        epsilon: Fraction,
+        clipped_share: float | None,
+        confidence: float,
+    ) -> Self:
+        """The noisy sums of the last query with names and intervals."""
+        query = queries[-1]
+        each, everything = query.half_width(confidence), query.half_width(confidence, cells=len(cells))
+        columns = {
+            "count": [_nearest(value) for value in answers],
+            **{
+                f"{end}{suffix}": [_outward(value, half, end) for value in answers]
+                for suffix, half in (("", each), ("_all", everything))
+                for end in ("low", "high")
+            },
+        }
+        numbers = {name: np.array(values, dtype=np.float64) for name, values in columns.items()}
+        numbers["consistent"] = projected(numbers["count"])
+        order = np.argsort(-numbers["count"], kind="stable")
+        codes, by_length = cells.codes()[order], cells.statistic.kind == "lengths"
+        return cls(
+            statistic=cells.statistic.name,
+            confidence=confidence,
+            symbols=tuple(map(str, names)),
+            leading="length" if by_length else None,
+            places=codes[:, 0] if by_length else None,
+            codes=codes[:, :0] if by_length else codes,
+            numbers={name: values[order] for name, values in numbers.items()},
+            epsilon=epsilon,
+            bound=query.bound,
+            clipped_share=clipped_share,
+            queries=tuple(queries),
+            notes=_notes(query.bound, clipped_share),
+        )
+
+
+def private_counts(
+    cells: Cells,
+    read: Read,
+    persons: int,
+    *,
+    names: Sequence[object],
+    epsilon: Fraction,
+    bound: Bound,
+    confidence: float,
+    keys: RecordKey,
+    neighbours: Neighbours = "add-remove",
+) -> PrivateCounts:
+    """Count with one ε per person.
+
+    Parameters
+    ----------
+    cells
+        The public cells.
+    read
+        Reads all legal words; their groups are persons, numbered from 0.
+    persons
+        How many persons there are. It is a secret, and nothing but the sums depends on it.
+    names
+        The names of symbols or zones.
+    epsilon
+        For each person.
+    bound
+        What one person adds at most.
+    confidence
+        How often intervals cover.
+    keys
+        Where noise comes from: the same keys draw the same noise.
+    neighbours
+        Which files are to look alike.
+
+    >>> from symveil.central.cells import cells_of
+    >>> from symveil.estimation.batches import Batch
+    >>> words = Batch(np.array([0, 1, 1] * 500, dtype=np.int32), np.full(500, 3), np.arange(500))
+    >>> table = private_counts(
+    ...     cells_of("visits", symbols=2, longest=9), lambda: [words], 500, names="ab", epsilon=Fraction(1), bound=3,
+    ...     confidence=0.95, keys=RecordKey(bytes(32), "example"),
+    ... )
+    >>> table, table.row(0)["symbols"], round(table.row(0)["count"], -2)
+    (PrivateCounts('visits', 2 rows, epsilon 1 per person), ['b'], 1000.0)
+    """
+    counted = PersonCounts.of(cells, read(), persons)
+    queries: list[Query] = []
+    share = None
+    if bound == "auto":
+        bins = Query(name="bound", epsilon=epsilon * BIN_SHARE, bound=1, neighbours=neighbours)
+        queries.append(bins)
+        answers = bins.answered([GRID * count for count in dyadic_bins(counted.counts, BINS)], keys)
+        chosen, share = chosen_bound([_nearest(value) for value in answers], cells=len(cells), epsilon=epsilon)
+    elif bound == "normalised":
+        chosen = 1
+    else:
+        chosen = bound
+    left = epsilon - sum((query.epsilon for query in queries), Fraction(0))
+    queries.append(Query(name=cells.statistic.name, epsilon=left, bound=chosen, neighbours=neighbours))
+    sums = contributed(cells, read(), counted.weights(chosen))
+    return PrivateCounts.of(
+        cells,
+        queries[-1].answered(sums, keys),
+        queries,
+        names=names,
+        epsilon=epsilon,
+        clipped_share=share,
+        confidence=confidence,
+    )
+
+
+def chosen_bound(bins: Sequence[float], *, cells: int, epsilon: Fraction) -> tuple[int, float]:
+    """A bound on what one person adds, from noisy bins alone, and the share that it cuts off.
+
+    The error of a table has two parts: what is cut off, and noise of L/ε in every cell that anything is left of. The
+    bound with the least sum of both is taken, in powers of two.
+
+    Parameters
+    ----------
+    bins
+        Noisy numbers of persons with 1, 2, 3–4, 5–8 … counted things.
+    cells
+        How many cells the table has.
+    epsilon
+        Of everything together.
+
+    >>> bound, share = chosen_bound([900.0, 30.0, 500.0, 0.0, 90.0], cells=100, epsilon=Fraction(1))
+    >>> bound, round(share, 3)
+    (4, 0.207)
+    """
+    noise = float(1 / (epsilon * BIN_SHARE))
+    kept = [count if count >= CLEAR * noise else 0.0 for count in bins]
+    middle = [1.0, *(0.75 * 2**j for j in range(1, len(bins)))]
+    total = math.fsum(count * mid for count, mid in zip(kept, middle, strict=True))
+    if total <= 0:
+        return NOTHING_KNOWN, 0.0
+    left = float(epsilon * (1 - BIN_SHARE))
+
+    def cut_off(bound: int) -> float:
+        return math.fsum(count * max(mid - bound, 0.0) for count, mid in zip(kept, middle, strict=True)) / total
+
+    def error(bound: int) -> float:
+        return CLIPPED_WEIGHT * cut_off(bound) + min(cells, total * left / bound) * (bound / left) / total
+
+    best = min(BOUNDS, key=lambda bound: (error(bound), bound))
+    return best, cut_off(best)
+
+
+def read_bound(value: object) -> Bound:
+    """A bound as it is typed: a whole number, auto, or normalised.
+
+    >>> read_bound("20"), read_bound("auto")
+    (20, 'auto')
+    """
+    if value in ("auto", "normalised"):
+        return "auto" if value == "auto" else "normalised"
+    text = str(value)
+    if not isinstance(value, bool) and text.isascii() and text.isdigit() and int(text) >= 1:
+        return int(text)
+    raise ParameterError("bound", expected="a whole number, 1 or more, or auto, or normalised", found=value)
+
+
+def _notes(bound: int, clipped_share: float | None) -> tuple[str, ...]:
+    if bound == 1:
+        what = "each person adds 1 in all, shared among everything of theirs that is counted"
+    else:
+        what = f"each person adds at most {bound} in all; those with more are scaled down to that"
+    share = (
+        "which share that cuts off is not known, because the bound was given"
+        if clipped_share is None
+        else f"that cuts off about {clipped_share:.1%}, by a private estimate"
+    )
+    return (f"{what}; intervals cover the sums after that, not the raw counts", share)
+
+
+def _nearest(value: int) -> float:
+    return value / GRID
+
+
+def _outward(value: int, half: int, end: str) -> float:
+    """An end of an interval, rounded away from the count; no count is below 0."""
+    exact = value - half if end == "low" else value + half
+    shown = exact / GRID
+    if Fraction(shown) * GRID != exact:
+        shown = math.nextafter(shown, -math.inf if end == "low" else math.inf)
+    return max(shown, 0.0)

@@ -1,0 +1,130 @@
+"""`symveil count`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from symveil.cli.command import command
+from symveil.cli.options import LanguageOptions
+from symveil.cli.output import (
+    print_json,
+    print_named_table,
+    print_notes,
+    require_different,
+    require_not_read,
+    require_suffix,
+)
+from symveil.cli.single_options import (
+    choice_option,
+    confidence_option,
+    epsilon_option,
+    event_options,
+    file_option,
+    json_option,
+    ledger_option,
+    number_option,
+    out_option,
+    person_option,
+    places_option,
+    release_id_option,
+    wide_form_options,
+    zones_option,
+)
+from symveil.cli.values import PATH, read_confidence
+
+_SHOWN = 50
+_COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
+
+
+@command("count", example="symveil count trips.csv --statistic visits --epsilon 1 --model roads.json --out visits.csv")
+@click.argument("source", metavar="IN", type=PATH)
+@click.option(
+    "--statistic",
+    metavar="S",
+    required=True,
+    help="One of visits, first, last, transitions, od, ngrams:K, lengths, directly-follows.",
+)
+@epsilon_option(required=True)
+@click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
+@click.option("--model", metavar="M", type=PATH, help="A public model: only its words count.")
+@person_option
+@click.option(
+    "--bound",
+    metavar="L|auto|normalised",
+    default="auto",
+    show_default=True,
+    help="What one person adds at most: a number, chosen privately, or 1 shared among all that is theirs.",
+)
+@places_option
+@zones_option
+@number_option("--max-length", "N", text="The longest sequence that counts, a public number; longer ones add nothing.")
+@choice_option(
+    "--neighbours",
+    of=("add-remove", "replace"),
+    text="Which files are to look alike: without a person, or with other records in their place.",
+)
+@confidence_option
+@ledger_option(required=False)
+@release_id_option(required=False)
+@out_option("The table, as .csv, .parquet or .json")
+@file_option("--plot", text="A picture (.svg): bars with intervals, or a map of pairs.")
+@wide_form_options
+@event_options
+@json_option
+def count_command(
+    source: Path,
+    statistic: str,
+    epsilon: str,
+    alphabet: str | None,
+    model: Path | None,
+    confidence: str,
+    ledger: str | None,
+    release_id: str | None,
+    out: Path,
+    plot: Path | None,
+    as_json: bool,
+    **named: object,
+) -> None:
+    """Count sequences privately, one epsilon per person.
+
+    The table has noise and intervals. Each person adds a bounded amount, however many sequences are theirs; those that
+    the public alphabet or model does not have add nothing, silently. With --ledger every person is charged once.
+    """
+    from symveil.files.atomic import check_place, write_text
+    from symveil.io.estimates import SUFFIXES
+    from symveil.workflows.count import count_file
+
+    require_suffix("out", out, SUFFIXES)
+    require_suffix("plot", plot, (".svg",))
+    require_different(out=out, plot=plot)
+    require_not_read(source, model, out=out, plot=plot)
+    level = read_confidence(confidence)
+    if plot is not None:
+        check_place(plot)  # before anybody is charged
+    given = LanguageOptions(alphabet=alphabet, model=model, public_start=False).parameters()
+    release = count_file(
+        source,
+        statistic,
+        out=out,
+        epsilon=epsilon,
+        **given,
+        ledger=ledger,
+        release_id=release_id,
+        confidence=level,
+        **named,  # type: ignore[arg-type]  # named as the fields are
+    )
+    notes = []
+    if ledger is not None:
+        notes.append("persons whose budget does not cover epsilon are left out; how many is not told")
+    table = release.counts
+    if table is None:
+        notes.append("this release was finished before: its table stands, nothing was drawn, nobody was charged again")
+    elif plot is not None:
+        write_text(plot, table.to_svg())
+    if as_json:
+        print_json(release.document())
+    elif table is not None:
+        print_named_table(table, _COLUMNS, top=_SHOWN, said=f"epsilon {epsilon} per person")
+    print_notes([*notes, *(() if table is None else table.notes)])

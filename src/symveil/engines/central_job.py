@@ -1,0 +1,123 @@
+"""A central release of one file: persons are numbered, legal words are read as codes, one table or model comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from symveil.central.contributions import Read
+from symveil.engines.batch import encode_lists
+from symveil.engines.job import Ask, Job, Written
+from symveil.errors import FileError, only_our_errors
+from symveil.estimation.batches import Batch
+from symveil.files.atomic import AsideFile, digest_of
+from symveil.io.sequences.records import SYMBOLS
+from symveil.io.sequences.sequence_file import SequenceFile
+from symveil.languages.any_length import AnyLength
+from symveil.ledger.charging import in_parts
+from symveil.randomness import RecordKey
+
+Answer = Callable[[Read, int, RecordKey], bytes]
+"""What is released, as bytes: from all legal words, the number of persons, and where noise comes from."""
+
+
+class CentralWords:
+    """The legal words of a file as codes, each with the number of its person. Other words are not there, silently."""
+
+    def __init__(self, file: SequenceFile, language: AnyLength) -> None:
+        self._file, self._language = file, language
+
+    def persons(self) -> dict[str, int]:
+        """Everybody in the file, also those without a legal word, in the order in which they come."""
+        numbers: dict[str, int] = {}
+        for batch in self._file.records():
+            for name in self._file.persons(batch).unique().to_pylist():
+                numbers.setdefault(name, len(numbers))
+        return numbers
+
+    def read(self, numbers: dict[str, int]) -> Iterator[Batch]:
+        """The legal words of these persons."""
+        for batch in self._file.records():
+            with only_our_errors():
+                codes, lengths = encode_lists(batch.column(SYMBOLS), self._language.alphabet)
+                names = self._file.persons(batch).dictionary_encode()
+                known = np.array([numbers.get(name, -1) for name in names.dictionary.to_pylist()], dtype=np.int64)
+                owner = known[names.indices.to_numpy(zero_copy_only=False)] if len(known) else known
+                legal = self._language.first_refused(codes, lengths) == 0
+                yield Batch(codes, lengths, owner).only(legal & (owner >= 0))
+
+
+class CentralJob(Job[RecordKey]):
+    """A file of sequences in; a table or a model out, which says nothing about it but through its noise."""
+
+    unit = "person"
+
+    def __init__(
+        self, file: SequenceFile, target: Path, language: AnyLength, answer: Answer, *, facts: dict[str, object]
+    ) -> None:
+        if target.is_dir():
+            raise FileError(str(target), expected="a file to write", found="a folder")
+        if target.exists() and file.file.exists() and target.samefile(file.file):
+            raise FileError(str(target), expected="another file than the input", found="the same")
+        self._file, self._target, self._answer = file, target, answer
+        self._words = CentralWords(file, language)
+        self.has_ids, self.facts = file.has_ids, {"file": target.name, **facts}
+
+    @property
+    def record(self) -> str:
+        """What is charged for."""
+        return "person"
+
+    def plan(self, release_id: str, key: bytes) -> RecordKey:
+        """Where noise comes from."""
+        return RecordKey(key, release_id)
+
+    def fingerprint(self) -> bytes:
+        """The file's bytes, as a digest."""
+        digest = digest_of(self._file.file)
+        if digest is None:
+            raise FileError(str(self._file.file), expected="a file of sequences", found="none")
+        return bytes.fromhex(digest)
+
+    def survey(self, plan: RecordKey, ask: Ask) -> None:
+        """Each person pays once, however many records are theirs, and whether or not any of them counts."""
+        del plan
+        numbers = self._words.persons()
+        for _ in self._words.read(numbers):
+            pass  # what cannot be read is refused before anybody is charged
+        for names in in_parts(numbers):
+            ask(names, [1] * len(names))
+
+    @contextmanager
+    def output(self, tag: str) -> Iterator[None]:
+        """A file aside, locked."""
+        with AsideFile(self._target, tag) as self._aside:
+            yield
+
+    def write(self, plan: RecordKey, left_out: list[str]) -> Written:
+        """Count, add noise, write."""
+        outside = set(left_out)
+        names = (name for name in self._words.persons() if name not in outside)
+        numbers = {name: number for number, name in enumerate(names)}
+
+        def read() -> Iterable[Batch]:
+            return self._words.read(numbers)
+
+        self._aside.write(self._answer(read, len(numbers), plan))
+        return Written(digest=self._aside.finish())
+
+    def publish(self) -> None:
+        """Rename the file."""
+        self._aside.publish()
+
+    def agrees_with(self, counts: dict[str, int]) -> bool:
+        """Nothing public tells which input a central release is from."""
+        del counts
+        return True
+
+    def digest_in_place(self) -> str | None:
+        """The digest of the file in the output's place."""
+        return digest_of(self._target)

@@ -1,0 +1,202 @@
+"""A table with names: rows of symbols, a position or a length, and numbers with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.drawing.heat_map import heat_map_svg
+from symveil.drawing.road_map import Road, flows_svg, road_weights_svg
+from symveil.drawing.whiskers import Whisker, whiskers_svg
+from symveil.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
+    import pyarrow as pa
+
+_MOST_BARS, _LARGEST_MAP = 30, 40
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NamedTable:
+    """What an estimate and a private count have in common: rows with names, the largest first.
+
+    Parameters
+    ----------
+    statistic
+        What was asked for.
+    confidence
+        How often intervals cover.
+    symbols
+        All symbols, in the order of their codes.
+    leading
+        "position" or "length" where rows have one.
+    places
+        The positions or lengths of the rows.
+    codes
+        The symbols of the rows as codes, a column for each.
+    numbers
+        The columns of numbers: `low`, `high` and `consistent` among them.
+    """
+
+    statistic: str
+    confidence: float
+    symbols: tuple[str, ...] = field(repr=False)
+    leading: str | None = field(repr=False)
+    places: NDArray[np.int64] | None = field(repr=False)
+    codes: NDArray[np.int64] = field(repr=False)
+    numbers: dict[str, NDArray[np.float64]] = field(repr=False)
+
+    drawn_beside: ClassVar[tuple[str, str] | None] = None
+    """A column that pictures show beside the bars, and what it is called."""
+    what: ClassVar[str] = "numbers"
+    """What the numbers are, for a title."""
+
+    @property
+    def caveat(self) -> str:
+        """What a picture must say too; nothing as a rule."""
+        return ""
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def row(self, index: int) -> dict[str, Any]:
+        """One row, by its rank."""
+        place = {} if self.leading is None or self.places is None else {self.leading: int(self.places[index])}
+        names = [self.symbols[code] for code in self.codes[index].tolist()]
+        return {"symbols": names, **place, **{name: _number(values[index]) for name, values in self.numbers.items()}}
+
+    def as_text(self, columns: Sequence[str], *, top: int) -> tuple[list[str], list[list[str]]]:
+        """The heads and the first rows of a table for people.
+
+        Parameters
+        ----------
+        columns
+            Which numbers.
+        top
+            How many rows, from the largest on.
+        """
+        place = [] if self.leading is None else [self.leading]
+        rows = []
+        for index in range(min(len(self), top)):
+            row = self.row(index)
+            own = [str(row[name]) for name in place] + [_spelled(row[name]) for name in columns]
+            rows.append([" → ".join(row["symbols"]), *own])
+        return ["symbols", *place, *(name.replace("_", " ") for name in columns)], rows
+
+    def document(self, top: int | None = None) -> dict[str, Any]:
+        """The JSON form.
+
+        Parameters
+        ----------
+        top
+            How many rows, from the largest on; None: all.
+        """
+        shown = len(self) if top is None else min(top, len(self))
+        return {
+            "statistic": self.statistic,
+            "confidence": self.confidence,
+            "cells": len(self),
+            "rows": [self.row(index) for index in range(shown)],
+        }
+
+    @property
+    def table(self) -> pa.Table:
+        """All rows as an Arrow table: symbol columns, position or length, and the numbers."""
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and many look at rows only
+
+        names = np.array(self.symbols, dtype=object)
+        order = self.codes.shape[1]
+        columns: dict[str, Any] = {
+            "symbol" if order == 1 else f"symbol_{axis + 1}": pa.array(names[self.codes[:, axis]], type=pa.string())
+            for axis in range(order)
+        }
+        if self.leading is not None:
+            columns[self.leading] = pa.array(self.places)
+        return pa.table(columns | {name: pa.array(values) for name, values in self.numbers.items()})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All rows as a DataFrame; needs pandas."""
+        try:
+            return self.table.to_pandas()
+        except ModuleNotFoundError:
+            raise InputError("pandas: expected it to be installed (pip install pandas), found none") from None
+
+    # --- as pictures ---------------------------------------------------------------------------
+
+    def _name(self, index: int) -> str:
+        name = " → ".join(self.symbols[code] for code in self.codes[index].tolist())
+        if self.places is None:
+            return name
+        return f"{name}, {self.leading} {self.places[index]}" if name else str(self.places[index])
+
+    def to_svg(self, places: Mapping[str, Road] | None = None) -> str:
+        """A table of all pairs for transitions, od and directly-follows; bars with whiskers for the largest rows else.
+
+        Parameters
+        ----------
+        places
+            Where symbols lie, as points or as the two ends of roads: then flows on a map, or visits.
+        """
+        if places is not None:
+            return self._on_map(places)
+        if self.codes.shape[1] == 2 and len(self.symbols) <= _LARGEST_MAP:
+            values = np.full((len(self.symbols), len(self.symbols)), np.nan)
+            values[self.codes[:, 0], self.codes[:, 1]] = self.numbers["consistent"]
+            return heat_map_svg(
+                values, names=self.symbols, title=f"{self.statistic}: {self.what}, consistent{self.caveat}"
+            )
+        middle = self.numbers["consistent"]
+        low, high = (np.where(np.isnan(self.numbers[name]), middle, self.numbers[name]) for name in ("low", "high"))
+        column, said = self.drawn_beside or (None, "")
+        bars = [
+            Whisker(
+                self._name(index),
+                value=float(middle[index]),
+                low=float(low[index]),
+                high=float(high[index]),
+                reference=None if column is None else float(self.numbers[column][index]),
+            )
+            for index in range(min(_MOST_BARS, len(self)))
+        ]
+        title = f"{self.statistic}: {self.what} with {self.confidence:.0%} intervals{self.caveat}"
+        return whiskers_svg(bars, title=title, reference=said)
+
+    def _on_map(self, places: Mapping[str, Road]) -> str:
+        order = self.codes.shape[1]
+        if order not in (1, 2) or self.leading is not None:
+            raise ParameterError(
+                "places", expected="a statistic that names one place or two, such as visits, od or transitions",
+                found=self.statistic,
+            )  # fmt: skip
+        wanting = [symbol for symbol in self.symbols if symbol not in places]
+        if wanting:
+            raise ParameterError(
+                "places", expected="a place for every symbol", found=f"none for {len(wanting)}, such as {wanting[0]!r}"
+            )
+        names = [tuple(self.symbols[code] for code in row) for row in self.codes.tolist()]
+        values = self.numbers["consistent"].tolist()
+        roads = {symbol: places[symbol] for symbol in self.symbols}
+        title = f"{self.statistic}: {self.what}, consistent{self.caveat}"
+        if order == 2:
+            return flows_svg(roads, {(a, b): value for (a, b), value in zip(names, values, strict=True)}, title=title)
+        weights = {name[0]: value for name, value in zip(names, values, strict=True)}
+        return road_weights_svg(roads, weights, title=title, heaviest=max(values, default=1.0))
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+
+def _number(value: float) -> float | None:
+    """A number as JSON has it: none where an interval could not be given."""
+    return None if np.isnan(value) else float(value)
+
+
+def _spelled(value: float | None) -> str:
+    if value is None:
+        return "not known"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,0 +1,452 @@
+"""The mechanism with the least expected error that ε-privacy allows, on a language of a few hundred words.
+
+It is the solution of a linear programme (docs/mechanisms/optimal.md), made exact (`optimal_law`): the law is a table of
+whole numbers, its loss is the logarithm of the largest ratio in it, and words are drawn from it bit by bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.cost_table import CostTable
+from symveil.languages.costs import INFINITE, Cost
+from symveil.languages.free import FreeLanguage
+from symveil.languages.language import FAR, Language
+from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, allowed_ratio, exact_law, solved_law
+from symveil.mechanisms.optimal_programme import MOST_ROWS, Programme
+from symveil.models.word import Codes, Lengths, as_rows
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision
+from symveil.numerics.integers import shortened
+from symveil.numerics.once import LastFew, computed_once
+from symveil.numerics.rationals import Number
+from symveil.numerics.turns import searched_once
+from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.law import DistanceLaw
+from symveil.privacy.lower_bounds.prior import Prior
+from symveil.privacy.parameters import Adjacency
+from symveil.privacy.release_chain import Moves, State
+from symveil.randomness import BitSource, Boundaries
+
+if TYPE_CHECKING:
+    from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
+
+MOST_WORDS = 400
+"""More words are refused."""
+_MOST_COUNTED = 1_000_000
+_LONGEST_COUNTED = 1000
+"""Edges × symbols, and symbols, up to which a refusal says how many words there are."""
+_WORDS_REMEMBERED = 512
+
+
+class Optimal(Mechanism):
+    """The least expected error that any ε-private mechanism releasing words of the language can have.
+
+    The error counts wrong symbols, or what they cost where costs are given; the average is over the prior: "uniform"
+    over all words, or "chain", as a Markov chain has them. For small languages of one length only.
+
+    Parameters
+    ----------
+    language
+        The words, such as `words(...)` or `runs(...)`; at most a few hundred.
+    epsilon
+        Privacy budget: a number, a decimal or a fraction as text, above 0.
+    adjacency
+        How far apart words may be that are to look alike: a whole number, or "all".
+    prior
+        What the error is averaged over: "uniform", or "chain".
+    cost
+        What the error counts: wrong symbols for "hamming" and "swap", what they cost for "given".
+    cap
+        The most that one symbol costs where costs are given.
+    costs
+        What each pair of symbols costs (`CostTable`).
+    solved
+        What was found before (`mechanism.solved`): then nothing is solved again, and its loss is proved again. None: it
+        is found when it is first needed.
+
+    >>> import symveil as sv
+    >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> words = sv.runs(never_bb, 4)
+    >>> mechanism = sv.Optimal(words, epsilon=1)
+    >>> round(mechanism.expected_error, 4), mechanism.guarantee.how
+    (0.8051, 'exact')
+    >>> round(sv.lower_bound(words, epsilon=1).value, 4)
+    0.8051
+    >>> private = mechanism.release("abaa")
+    """
+
+    name = "optimal"
+    label: ClassVar[str] = "optimal (small languages)"
+    takes: ClassVar[frozenset[str]] = frozenset({"prior", "cost", "cap", "costs"})
+    carries_law: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        language: FreeLanguage | RunLanguage,
+        *,
+        epsilon: Number,
+        adjacency: Adjacency = 1,
+        prior: str = "uniform",
+        cost: str | None = None,
+        cap: Cap | None = None,
+        costs: CostTable | None = None,
+        solved: SolvedLaw | None = None,
+    ) -> None:
+        super().__init__(language, epsilon=epsilon, adjacency=adjacency)
+        if not isinstance(language, FreeLanguage | RunLanguage):
+            raise ParameterError("language", expected="words of one length, of a model or not", found=repr(language))
+        if prior not in ("uniform", "chain"):
+            raise ParameterError("prior", expected="uniform or chain", found=prior)
+        if prior == "chain" and (language.graph is None or language.graph.prior is None):
+            raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=prior)
+        self.prior: Final = prior
+        self.cost: Final = read_cost(cost, costs)
+        self.cap: Final = read_cap(cap)
+        self.costs: Final = costs
+        self._small: Final = language
+        if self.cap is not None and self.cost != "given":
+            raise ParameterError("cap", expected="cost given with it for mechanism optimal", found=cap)
+        if self.cost != "hamming" and language.graph is None:
+            raise ParameterError(
+                "cost", expected="hamming, or a model, whose words differ in what they cost", found=cost
+            )
+        if not language.has_at_most(MOST_WORDS):
+            raise TooLargeError(
+                f"mechanism optimal: expected a language of at most {MOST_WORDS} words, found {_counted(language)} in "
+                f"{language!r}; take mechanism auto, or shorter words"
+            )
+        # a table that does not fit is refused here, not when a word is drawn
+        if self.plain_cost is not None and self.plain_cost.far == INFINITE:
+            raise ParameterError(
+                "cap", expected="a whole number, since some symbols cannot stand for others", found=cap
+            )
+        if solved is not None:
+            self._given_law = solved
+            if self.law.ratio > allowed_ratio(self.epsilon):
+                raise ParameterError("law", expected="a loss of at most epsilon", found="a larger one")
+            return
+        rows = self.inequalities(language, adjacency=self.reach)
+        if rows > MOST_ROWS and not all(self._has_closed_form(each) for each in self.programmes):
+            raise TooLargeError(
+                f"mechanism optimal: expected at most {MOST_ROWS} adjacent pairs × released words, found {rows} in "
+                f"{language!r} with adjacency {self.reach}; take mechanism auto, shorter words or a larger epsilon"
+            )
+
+    @classmethod
+    def inequalities(cls, language: FreeLanguage | RunLanguage, *, adjacency: int) -> int:
+        """Adjacent pairs × released words, which is what the time to solve grows with; refused beyond 400 words.
+
+        Parameters
+        ----------
+        language
+            The words.
+        adjacency
+            b.
+
+        >>> import symveil as sv
+        >>> Optimal.inequalities(sv.words("abc", 2), adjacency=1)
+        324
+        """
+        words = language.enumerate_codes(at_most=MOST_WORDS)
+        total = 0
+        for word in words:
+            apart = language.distance(word, words)
+            total += int(np.count_nonzero((apart > 0) & (apart <= adjacency)) * np.count_nonzero(apart != FAR))
+        return total
+
+    @classmethod
+    def from_law(cls, language: Language, choice: MechanismChoice, document: Mapping[str, Any]) -> Self:
+        """The mechanism of a choice with the law that a manifest tells; its loss is proved again.
+
+        Parameters
+        ----------
+        language
+            The words, of one length.
+        choice
+            The parameters.
+        document
+            A row of the manifest's `law`.
+        """
+        taken = {name: getattr(choice, name) for name in cls.takes}
+        found = SolvedLaw.from_document(document)
+        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, solved=found, **taken)  # type: ignore[arg-type]
+
+    def _has_closed_form(self, programme: Programme) -> bool:
+        return programme.closed_form(aimed_ratio(self.epsilon)) is not None
+
+    # --- the law, worked out -------------------------------------------------------------------
+
+    @computed_once
+    def _words(self) -> Codes:
+        """All words, in alphabetical order."""
+        return np.ascontiguousarray(self._small.enumerate_codes(at_most=MOST_WORDS), dtype=np.int32)
+
+    @computed_once
+    def _apart(self) -> NDArray[np.int64]:
+        """Hamming distances; FAR between words with different public starts."""
+        return np.stack([self._small.distance(word, self._words) for word in self._words])
+
+    @computed_once
+    def plain_cost(self) -> Cost | None:
+        """The given costs; None where wrong symbols are counted."""
+        if self.cost != "given" or not isinstance(self._small, RunLanguage):
+            return None
+        return chosen_cost(
+            self._small, cost="given", cap=self.cap, costs=self.costs, adjacency=self.reach, epsilon=self.epsilon
+        )
+
+    @computed_once
+    def _losses(self) -> NDArray[np.float64]:
+        """What it costs to release each word for each; 0 between words with different starts, which never happens."""
+        cost = self.plain_cost
+        if cost is None:
+            return np.where(self._apart == FAR, 0, self._apart).astype(np.float64)
+        rows = [cost.distances(word, self._words) for word in self._words]
+        return np.array([[float(each or 0) for each in row] for row in rows])
+
+    @computed_once
+    def shares(self) -> NDArray[np.float64]:
+        """How likely each word is."""
+        if self.prior == "chain" and isinstance(self._small, RunLanguage):
+            return Prior(self._small, "chain").word_probabilities(self._words)
+        return np.full(len(self._words), 1 / max(len(self._words), 1))
+
+    @computed_once
+    def _groups(self) -> tuple[NDArray[np.int64], ...]:
+        """The numbers of the words of each public start: words with another start are never released."""
+        first = np.argmax(self._apart != FAR, axis=1)
+        return tuple(np.flatnonzero(first == each) for each in np.unique(first))
+
+    @computed_once
+    def programmes(self) -> tuple[Programme, ...]:
+        """What is to be solved, for each public start."""
+        return tuple(
+            Programme(
+                words=self._words[own],
+                distances=self._apart[np.ix_(own, own)],
+                losses=self._losses[np.ix_(own, own)],
+                shares=self.shares[own],
+                reach=self.reach,
+                alike=self._small.homogeneous,
+            )
+            for own in self._groups
+        )
+
+    @searched_once
+    def solved(self) -> SolvedLaw:
+        """Everything that decides the law, as it is written down."""
+        given: SolvedLaw | None = getattr(self, "_given_law", None)
+        return solved_law(self.programmes, self._groups, self.epsilon) if given is None else given
+
+    @searched_once
+    def law(self) -> ExactLaw:
+        """The table that words are drawn from."""
+        return exact_law(self.solved, self.programmes, self._groups)
+
+    def __getstate__(self) -> dict[str, object]:
+        # a worker with another version of the solver would find another law: it gets this one
+        return super().__getstate__() | {"_given_law": self.solved}
+
+    @computed_once
+    def guarantee(self) -> Guarantee:
+        """The logarithm of the largest ratio in the table, which is at most ε."""
+        return Guarantee.of_loss(min(log_upper_bound(self.law.ratio), self.epsilon), "exact")
+
+    @computed_once
+    def digest(self) -> str:
+        """SHA-256 of the words and the table: another solver may find another law, which is then known as such."""
+        words = hashlib.sha256(np.ascontiguousarray(self._words, dtype="<i4").tobytes()).hexdigest()
+        return hashlib.sha256(f"{words} {self.law.digest}".encode()).hexdigest()
+
+    @property
+    def expected_error(self) -> float:
+        """The expected number of wrong symbols, averaged over the prior."""
+        return float(self.shares @ self._expected[0] / self.shares.sum())
+
+    @property
+    def expected_cost(self) -> float:
+        """What wrong symbols are expected to cost, averaged over the prior: what is least; without costs the error."""
+        return float(self.shares @ self._expected[1] / self.shares.sum())
+
+    @computed_once
+    def _expected(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each word the expected number of wrong symbols, and what they cost together."""
+        table = np.array([[float(Fraction(unit, 1 << self.law.bits)) for unit in row] for row in self.law.numerators])
+        wrong = np.where(self._apart == FAR, 0, self._apart)
+        return (table * wrong).sum(axis=1), (table * self._losses).sum(axis=1)
+
+    def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each row the expected number of wrong symbols, and what they cost together.
+
+        Parameters
+        ----------
+        words
+            Rows of codes, words of the language.
+        """
+        numbers = self._numbers(words)
+        return self._expected[0][numbers], self._expected[1][numbers]
+
+    def parameters_document(self) -> dict[str, object]:
+        """What the error is averaged over and counts, and the digest of the table that words are drawn from."""
+        costs: dict[str, object] = {}
+        if self.plain_cost is not None:
+            largest = self.plain_cost.largest
+            costs = {"cost": "given", "cap": None if largest is None else float(largest)}
+        return {"prior": self.prior, **costs, "digest": self.digest}
+
+    def law_document(self) -> dict[str, object]:
+        """The law itself: `check` and `estimate` do not solve again."""
+        return self.solved.document()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was put right about given costs, and what the swap metric means here."""
+        if self.cost == "swap":
+            return ("cost: swap counts as hamming for mechanism optimal, which has the least wrong symbols of all",)
+        note = self.plain_cost.note if self.plain_cost is not None else ""
+        return (f"costs: {note}",) if note else ()
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether no steps between adjacent words lead from some word to another."""
+        return not all((each.hops >= 0).all() for each in self.programmes)
+
+    @property
+    def given_up(self) -> str | None:
+        """Nothing beyond what any two adjacent steps promise; less where no steps lead from word to word."""
+        if not self.tells_apart:
+            return None
+        return "words that no steps between adjacent words connect can be told apart almost with certainty"
+
+    def _numbers(self, words: Codes, *, others: bool = False) -> NDArray[np.int64]:
+        """The numbers of words of the language; what is no word of it is refused, or −1 where `others` are allowed."""
+        rows, length = np.ascontiguousarray(words, dtype=np.int32), self._small.length
+        if rows.shape[1] == length:
+            order, keys = self._keys
+            wanted = _as_keys(rows)
+            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            numbers = np.where(keys[place] == wanted, order[place], -1)
+        else:
+            numbers = np.full(len(rows), -1)
+        if not others and (numbers < 0).any():
+            self._small.check(rows.reshape(-1), np.full(len(rows), rows.shape[1]))
+        return numbers
+
+    @computed_once
+    def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.bytes_]]:
+        """The numbers of the words in the order of their keys, and the keys."""
+        keys = _as_keys(self._words)
+        order = np.argsort(keys)
+        return order, keys[order]
+
+    # --- drawing -------------------------------------------------------------------------------
+
+    def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
+        numbers = self._numbers(as_rows(codes, lengths, self._small.length))
+        uniform = bits.word_rows(len(numbers), 1)[:, 0]
+        released = np.empty(len(numbers), dtype=np.int64)
+        for number in np.unique(numbers).tolist():
+            own = np.flatnonzero(numbers == number)
+            released[own] = self._choice(number).pick(uniform[own], bits.for_rows(own))
+        return self._words[released].reshape(-1), lengths
+
+    def _choice(self, number: int) -> Boundaries:
+        """The choice between the words that may be released for this one."""
+
+        def make() -> Boundaries:
+            sums, total = [], 0
+            for unit in self.law.numerators[number][:-1].tolist():
+                total += unit
+                sums.append(Fraction(total, 1 << self.law.bits))
+            return Boundaries(lambda: [ball(each) for each in sums])
+
+        return self._remembered.of(number, make)
+
+    @computed_once
+    def _remembered(self) -> LastFew[int, Boundaries]:
+        return LastFew(_WORDS_REMEMBERED)
+
+    # --- the law, told -------------------------------------------------------------------------
+
+    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+        """ln P(row | word); −∞ for words with another public start, and for what is no word of the language."""
+        units = [*self.law.numerators[int(self._numbers(word[None, :])[0])].tolist(), 0]  # −1, no word, is the last
+        with precision(STANDARD_PRECISION):
+            logs = np.array([self._log(Fraction(unit, 1 << self.law.bits)) for unit in units])
+        return np.asarray(logs[self._numbers(released, others=True)])
+
+    @staticmethod
+    def _log(chance: Fraction) -> float:
+        return nearest_float(ball(chance).log()) if chance else -np.inf
+
+    def _law(self, codes: Codes | None) -> DistanceLaw:
+        number = 0 if codes is None else int(self._numbers(codes[None, :])[0])
+        near = self._apart[number] != FAR
+        farthest = int(self._apart[number][near].max(initial=0))
+        counts, units = [0] * (farthest + 1), [0] * (farthest + 1)
+        for distance, unit in zip(
+            self._apart[number][near].tolist(), self.law.numerators[number][near].tolist(), strict=True
+        ):
+            counts[distance] += 1
+            units[distance] += unit
+        chances = {each: Fraction(unit, 1 << self.law.bits) for each, unit in enumerate(units) if counts[each]}
+        with precision(STANDARD_PRECISION):
+            logs = [self._log(chance) for chance in chances.values()]
+        return DistanceLaw(
+            distances=np.array(list(chances), dtype=np.int64),
+            all_counts=lambda: counts,
+            probabilities=np.array([float(chance) for chance in chances.values()]),
+            log_probabilities=np.array(logs),
+            expected_error=float(sum((each * chance for each, chance in chances.items()), start=Fraction(0))),
+            length=self._small.length,
+            expected_cost=float(self._expected[1][number]) if self.plain_cost is not None else None,
+        )
+
+    # --- for verifiers -------------------------------------------------------------------------
+
+    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
+        del shown
+        totals: dict[State, int] = {}
+        following: dict[State, set[int]] = {}
+        numbers = self.law.numerators[int(self._numbers(codes[None, :])[0])]
+        for word, unit in zip(self._words.tolist(), numbers.tolist(), strict=True):
+            for size in range(len(word) + 1 if unit else 0):
+                begun = tuple(word[:size])
+                totals[begun] = totals.get(begun, 0) + unit
+                if size < len(word):
+                    following.setdefault(begun, set()).add(word[size])
+
+        def moves(state: State) -> Iterable[tuple[int, State, Fraction]]:
+            for symbol in sorted(following[state]):
+                after = (*state, symbol)
+                yield symbol, after, Fraction(totals[after], totals[state])
+
+        return (), moves, Fraction(0)  # the table itself: nothing is rounded
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("calibration='tight'", f"prior={self.prior!r}")
+
+
+def _as_keys(rows: Codes) -> NDArray[np.bytes_]:
+    """Rows of codes as bytes, which are compared at once."""
+    if not rows.shape[1]:
+        return np.zeros(len(rows), dtype="S1")
+    return np.ascontiguousarray(rows, dtype=np.int32).view(f"S{4 * rows.shape[1]}").reshape(-1)
+
+
+def _counted(language: FreeLanguage | RunLanguage) -> str:
+    """How many words a language has, where that is quickly counted."""
+    edges = len(language.alphabet) if language.graph is None else language.graph.edge_count
+    if language.length > _LONGEST_COUNTED or edges * language.length > _MOST_COUNTED:
+        return "more"
+    return shortened(language.size)

@@ -1,0 +1,79 @@
+"""Answers: what a private file still says about the true sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, get_args
+
+from symveil.errors import FileError, SymveilError
+from symveil.estimation.statistics import CHOICES, LONGEST_GRAM, NGRAMS
+from symveil.estimation.substitution_tables import Target
+from symveil.studio.forms import Form
+from symveil.studio.guard import LARGEST_UPLOAD
+from symveil.studio.panel import Panel
+from symveil.studio.tasks.answers import answer_answers
+
+
+class AnswersPanel(Panel):
+    """Statistics of the true sequences, from a private file."""
+
+    name = "answers"
+    title = "Answers: what does a private file still say?"
+    task = staticmethod(answer_answers)
+    lead = (
+        "Counting a private file counts the noise too. Its law is known and is undone here: estimates for the true "
+        "sequences, with intervals, at no further cost in privacy."
+    )
+    defaults: ClassVar = {
+        "private": "",
+        "manifest": "",
+        "model": "",
+        "places": "",
+        "statistic": "visits",
+        "order": "2",
+        "target": "file",
+        "cluster": "",
+        "assume": "",
+        "confidence": "0.95",
+    }
+    public = frozenset({"statistic", "order", "target", "assume", "confidence"})
+    files = frozenset({"private", "manifest", "model", "places"})
+
+    def fields(self, form: Form) -> Iterator[str]:
+        """Which files, which statistic, how sure."""
+        most = LARGEST_UPLOAD >> 20
+        yield form.file(
+            "private",
+            "Private file",
+            hint=f"As symveil privatize writes it, at most {most} MiB. It stays on this machine, until you leave.",
+        )
+        yield form.file("manifest", "Its manifest", hint="It was written beside the private file.")
+        yield form.file("model", "Its model", hint="Only where the release was on the words of a model.")
+        yield form.choice("statistic", "Statistic", [(name, name) for name in CHOICES])
+        yield form.choice(
+            "order",
+            "Symbols in a row K",
+            [(str(each), str(each)) for each in range(1, LONGEST_GRAM + 1)],
+            when=f"statistic={NGRAMS}",
+        )
+        yield form.choice(
+            "target",
+            "About",
+            [(name, _TARGETS[name]) for name in get_args(Target)],
+        )
+        yield form.text("cluster", "Belong together by", hint="A kept column, such as that of the person. Or empty.")
+        yield form.choice(
+            "assume",
+            "Assume",
+            (("", "nothing"), ("chain", "a Markov chain (online releases)")),
+        )
+        yield form.file("places", "Places", hint="A CSV file: symbol, x, y. The picture is then a map with flows.")
+        yield form.text("confidence", "Confidence", hint="How often intervals are to cover.", public=True)
+
+    def _field_for(self, error: SymveilError) -> str | None:
+        if isinstance(error, FileError):  # the path of a dropped file has its handle in it
+            return next((name for name in sorted(self.files) if (self.values[name] or "\n") in error.path), None)
+        return super()._field_for(error)
+
+
+_TARGETS: dict[str, str] = {"file": "these sequences", "population": "as many of their population"}

@@ -1,0 +1,343 @@
+"""Private counts of a whole file: one ε per person, by the protocol of a release."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Unpack, cast
+
+import numpy as np
+
+from symveil import __version__
+from symveil.central.cells import Cells, cells_of
+from symveil.central.contributions import Read
+from symveil.central.counts import Bound, PrivateCounts, private_counts, read_bound
+from symveil.central.noise import Neighbours, read_neighbours
+from symveil.engines.central_job import CentralJob, CentralWords
+from symveil.engines.central_promise import CentralRelease
+from symveil.engines.protocol import Protocol, new_release_id
+from symveil.engines.settings import Settings, WorkedOut, made_by, spelled_columns
+from symveil.errors import InputError, ParameterError, either
+from symveil.estimation.statistics import read_statistic
+from symveil.io.estimates import SUFFIXES, table_bytes
+from symveil.io.models.coordinates import read_coordinates
+from symveil.io.models.model_files import load_word_model
+from symveil.io.models.zone_files import zones_of
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.sequence_files import open_sequences
+from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
+from symveil.languages.graph import Model
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.numerics.rationals import Number
+from symveil.privacy.parameters import read_epsilon, require_spellable
+from symveil.randomness import RecordKey, new_release_key
+from symveil.workflows.parameters import ColumnParameters, check_names, described, shows_fields
+
+_ANY_LENGTH = 1 << 40
+"""Longer than any sequence: words of every length count."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CountOptions:
+    """What is counted, and how.
+
+    Parameters
+    ----------
+    bound
+        What one person adds at most to all cells together: a number, "auto" (chosen privately, for ε/20), or
+        "normalised" (1 for each person, shared among everything of theirs).
+    zones, places
+        For origins and destinations: a grid such as 6 or 6x4 over the places, or a file with the zone of each symbol.
+    max_length
+        The longest sequence that counts, a public number. Longer ones add nothing; the statistic lengths needs it.
+    neighbours
+        "add-remove": files with and without all records of a person; "replace": with other records in their place.
+    confidence
+        How often intervals cover.
+    """
+
+    bound: Bound = "auto"
+    zones: str | Path | None = None
+    places: str | Path | None = None
+    max_length: int | None = None
+    neighbours: Neighbours = "add-remove"
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bound", read_bound(self.bound))
+        read_neighbours(self.neighbours)
+        if isinstance(self.confidence, bool) or not 0 < self.confidence < 1:
+            raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=self.confidence)
+        if self.max_length is not None and (isinstance(self.max_length, bool) or self.max_length < 1):
+            raise ParameterError("max_length", expected="a whole number, 1 or more", found=self.max_length)
+
+
+class CountParameters(ColumnParameters, total=False):
+    """The fields of `ColumnOptions` and `CountOptions`, as they are given by name."""
+
+    bound: Bound
+    zones: str | Path | None
+    places: str | Path | None
+    max_length: int | None
+    neighbours: Neighbours
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedFile:
+    """A private table in a file, and its manifest."""
+
+    counts: PrivateCounts | None
+    """None where an earlier run had finished this release: the table stands in its file."""
+    out: Path
+    manifest_file: Path
+    manifest: dict[str, Any] = field(repr=False)
+    already_done: bool = False
+
+    def document(self, top: int | None = None) -> dict[str, object]:
+        """The JSON form: the table, and where it and the manifest are."""
+        table = {} if self.counts is None else self.counts.document(top)
+        return {
+            **table,
+            "out": str(self.out),
+            "manifest": str(self.manifest_file),
+            "release_id": self.manifest["release_id"],
+            "charged": self.manifest["charged"],
+            "already_done": self.already_done,
+        }
+
+
+@shows_fields(CountOptions, ColumnOptions, types=CountParameters, first=("epsilon", "alphabet", "model"))
+def count(
+    path: str | Path,
+    statistic: str,
+    *,
+    epsilon: Number,
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+    model: Model | str | Path | None = None,
+    columns: ColumnOptions | None = None,
+    counting: CountOptions | None = None,
+    **named: Unpack[CountParameters],
+) -> PrivateCounts:
+    """Count a file of sequences privately: ε for each person, with intervals; nothing is written or charged.
+
+    Parameters
+    ----------
+    path
+        The file of sequences: CSV, JSON Lines, Parquet or XES.
+    statistic
+        visits, first, last, transitions, od, ngrams:K, lengths or directly-follows.
+    epsilon
+        What each person loses at most, whatever their number of records.
+    alphabet, model
+        One of them: the public symbols, or the model whose words count. Other words add nothing, silently.
+    columns
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person.
+    counting
+        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = Path(folder, "visits.csv")
+    ...     _ = source.write_text("id,pages\\n" + "".join(f"{i},a b a\\n" for i in range(500)))
+    ...     table = count(source, "ngrams:2", epsilon=1, alphabet="abc", bound=2)
+    >>> table.row(0)["low_all"] < 500 < table.row(0)["high_all"], len(table)
+    (True, 9)
+    """
+    asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
+    file = open_sequences(Path(path), asked.columns)
+    words = CentralWords(file, asked.language)
+    numbers = words.persons()
+    keys = RecordKey(new_release_key(), new_release_id())
+    return asked.answered(lambda: words.read(numbers), len(numbers), keys)
+
+
+@shows_fields(CountOptions, ColumnOptions, types=CountParameters, first=("epsilon", "alphabet", "model"))
+def count_file(
+    path: str | Path,
+    statistic: str,
+    *,
+    epsilon: Number,
+    out: str | Path,
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+    model: Model | str | Path | None = None,
+    columns: ColumnOptions | None = None,
+    counting: CountOptions | None = None,
+    ledger: str | Path | None = None,
+    release_id: str | None = None,
+    **named: Unpack[CountParameters],
+) -> CountedFile:
+    """Count a file privately into a table with a manifest, by the protocol of a release.
+
+    Parameters
+    ----------
+    path, statistic, epsilon, alphabet, model
+        As in `count`.
+    columns
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person.
+    counting
+        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence.
+    out
+        The table, as .csv, .parquet or .json.
+    ledger
+        Where budgets are kept. Each person is charged ε once; those with less are left out, silently.
+    release_id
+        The release's name; the same name is never charged twice.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = Path(folder, "visits.csv")
+    ...     _ = source.write_text("id,pages\\n1,a b a\\n2,b\\n")
+    ...     release = count_file(source, "visits", epsilon=1, alphabet="ab", out=Path(folder, "visits.json"))
+    ...     release.manifest["release"], release.manifest["guarantee"]["epsilon"], release.out.exists()
+    ('count', 1.0, True)
+    """
+    asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
+    source, target = Path(path), Path(out)
+    if target.suffix.lower() not in SUFFIXES:
+        raise ParameterError("out", expected=f"a file name ending in {either(SUFFIXES)}", found=repr(target.name))
+    made: list[PrivateCounts] = []
+
+    def answer(read: Read, persons: int, keys: RecordKey) -> bytes:
+        made[:] = [asked.answered(read, persons, keys)]
+        return table_bytes(made[0], target)
+
+    facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": "table"}
+    job = CentralJob(open_sequences(source, asked.columns), target, asked.language, answer, facts=facts)
+    release = asked.release
+    protocol = Protocol(
+        job=job,
+        target=target,
+        manifest_text=lambda name, written: release.manifest(
+            name, written.digest, queries=made[0].queries, output=job.facts, version=__version__,
+            charged=ledger is not None,
+        ).text(),
+        settings=Settings(
+            asked=release.asked(columns=spelled_columns(asked.columns)),
+            made_by=made_by(version=__version__, engine="local", facts=job.facts),
+        ),
+        worked_out=lambda _job: WorkedOut("discrete-laplace", None),
+        release_id=release_id,
+    )  # fmt: skip
+    # persons over budget are left out: an error would tell that one of them is in the file
+    finished = protocol.run(ledger, release.price, "drop")
+    return CountedFile(
+        counts=made[0] if made else None,
+        out=target,
+        manifest_file=finished.manifest_file,
+        manifest=finished.manifest,
+        already_done=finished.already_done,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Counting:
+    """A count as it was asked for: read and refused once, before any data is read."""
+
+    release: CentralRelease
+    columns: ColumnOptions
+    options: CountOptions
+    cells: Cells
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        statistic: str,
+        epsilon: Number,
+        alphabet: Alphabet | Iterable[Symbol] | None,
+        model: Model | str | Path | None,
+        columns: ColumnOptions | None,
+        options: CountOptions | None,
+        loose: dict[str, Any],
+    ) -> _Counting:
+        check_names("count", CountParameters, loose)
+        columns = described(ColumnOptions, columns, loose, name="columns")
+        options = described(CountOptions, options, loose, name="counting")
+        budget = require_spellable(read_epsilon(epsilon), "epsilon")
+        language, model_file = _language(alphabet, model)
+        asked = read_statistic(statistic)
+        if asked.kind == "lengths" and options.max_length is None:
+            raise ParameterError(
+                "max_length", expected="the largest length that counts, a public number, for lengths", found="none"
+            )
+        symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
+        zone_of, names = _zones(symbols, options, asked.kind)
+        cells = cells_of(
+            asked,
+            symbols=len(symbols),
+            longest=options.max_length or _ANY_LENGTH,
+            graph=language.graph,
+            zones=zone_of,
+        )
+        release = CentralRelease(
+            kind="count",
+            epsilon=budget,
+            neighbours=options.neighbours,
+            language=language,
+            parameters={
+                "statistic": asked.name,
+                "bound": options.bound,
+                "max_length": options.max_length,
+                "confidence": options.confidence,
+                "zones": None if zone_of is None else _digest([names[zone] for zone in zone_of.tolist()]),
+            },
+            model_file=model_file,
+        )
+        return cls(release=release, columns=columns, options=options, cells=cells, names=names)
+
+    @property
+    def language(self) -> AnyLength:
+        return self.release.language
+
+    def answered(self, read: Read, persons: int, keys: RecordKey) -> PrivateCounts:
+        return private_counts(
+            self.cells,
+            read,
+            persons,
+            names=self.names,
+            epsilon=self.release.epsilon,
+            bound=self.options.bound,
+            confidence=self.options.confidence,
+            keys=keys,
+            neighbours=self.options.neighbours,
+        )
+
+
+def _language(
+    alphabet: Alphabet | Iterable[Symbol] | None, model: Model | str | Path | None
+) -> tuple[AnyLength, str | None]:
+    if (alphabet is None) == (model is None):
+        found = "none" if model is None else "both"
+        raise InputError(f"count: expected a public alphabet or a public model, found {found}")
+    if model is None:
+        return words_of_any_length(cast("Iterable[Symbol]", alphabet)), None
+    if isinstance(model, str | Path):
+        return runs_of_any_length(load_word_model(Path(model))), Path(model).name
+    return runs_of_any_length(model), None
+
+
+def _zones(
+    symbols: tuple[str, ...], options: CountOptions, kind: str
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]] | None, tuple[str, ...]]:
+    """The zone of each symbol, and the names of zones; all zones of the symbols, in the order of their names."""
+    if options.zones is None and options.places is None:
+        return None, symbols
+    if kind != "od":
+        raise ParameterError("zones", expected="the statistic od with zones or places", found=kind)
+    roads = {} if options.places is None else read_coordinates(options.places)
+    _, zone_of = zones_of(options.zones, roads)
+    missing = sum(symbol not in zone_of for symbol in symbols)
+    if missing:
+        raise InputError(f"zones: expected a zone for every symbol, found none for {missing} of them")
+    names = tuple(sorted({zone_of[symbol] for symbol in symbols}))
+    number = {name: index for index, name in enumerate(names)}
+    return np.array([number[zone_of[symbol]] for symbol in symbols], dtype=np.int64), names
+
+
+def _digest(names: list[str]) -> str:
+    """Of the zone of each symbol, in the order of the symbols."""
+    return hashlib.sha256(json.dumps(names).encode()).hexdigest()

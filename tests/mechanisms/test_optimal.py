@@ -1,0 +1,370 @@
+"""The optimal mechanism: exact loss by enumeration, error against an independent linear programme and the lower bound.
+
+The law is a table of whole numbers that a written document decides; the solver is believed in nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from flint import arb
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import symveil as sv
+from symveil.engines.batch import ReleasePlan, privatize_batch
+from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
+from symveil.languages.any_length import runs_of_any_length
+from symveil.languages.cost_table import CostTable
+from symveil.mechanisms import optimal_programme
+from symveil.mechanisms.optimal import MOST_WORDS, Optimal
+from symveil.mechanisms.optimal_law import SolvedLaw, allowed_ratio
+from symveil.mechanisms.optimal_programme import MOST_ROWS, Programme
+from symveil.models.markov_chain import MarkovChain
+from symveil.numerics.conversions import precision
+from symveil.randomness import choices
+
+from .every_mechanism import COSTS, ROADS
+from .random_models import distance, models, prior_by_definition, words_by_definition
+
+AS_GOOD = 2e-7
+"""The relative tolerance on the least error: the programme is solved for a loss that is 2⁻²⁶ smaller, and rounded."""
+FEW_WORDS = 24
+
+
+def chances(mechanism: Optimal) -> dict[tuple[str, ...], dict[tuple[str, ...], Fraction]]:
+    """The table in rationals, by words."""
+    symbols = mechanism.alphabet.symbols
+    words = [tuple(symbols[code] for code in row) for row in mechanism.inputs(at_most=MOST_WORDS)[0].tolist()]
+    rows, unit = mechanism.law.numerators.tolist(), 1 << mechanism.law.bits
+    return {
+        word: {other: Fraction(value, unit) for other, value in zip(words, row, strict=True)}
+        for word, row in zip(words, rows, strict=True)
+    }
+
+
+def check_exactly(mechanism: Optimal, *, public_start: bool, reach: int) -> None:
+    """Rows are laws, and no ratio of adjacent words exceeds e^ε or what is claimed; the claim is attained."""
+    table = chances(mechanism)
+    worst = Fraction(1)
+    for word, other in itertools.permutations(table, 2):
+        apart = public_start and word[0] != other[0]
+        assert (table[word][other] == 0) == apart
+        if distance(word, other) <= reach and not apart:
+            own = [each for each in table if not (public_start and each[0] != word[0])]
+            worst = max(worst, *(table[word][each] / table[other][each] for each in own))
+    assert all(sum(row.values()) == 1 for row in table.values())
+    assert worst == mechanism.law.ratio
+    with precision(400):
+        loss = arb(worst.numerator).log() - arb(worst.denominator).log()
+        assert loss <= arb(mechanism.epsilon.numerator) / mechanism.epsilon.denominator
+        claimed = mechanism.guarantee.loss
+        assert claimed is not None
+        excess = arb(claimed.numerator) / claimed.denominator - loss
+        assert excess >= 0
+        assert excess < 1e-12 * (1 + float(mechanism.epsilon))
+    assert mechanism.guarantee.how == "exact"
+    assert mechanism.guarantee.within(mechanism.epsilon)
+
+
+def least_loss(words, losses, shares, epsilon: float, reach: int, public_start: bool) -> float:
+    """The optimum of the programme, written from its definition and solved as it stands."""
+    count, rows = len(words), []
+    together = [[not public_start or not w or w[0] == v[0] for v in words] for w in words]
+    for w, v in itertools.permutations(range(count), 2):
+        if together[w][v] and distance(words[w], words[v]) <= reach:
+            for x in range(count):
+                row = np.zeros((count, count))
+                row[w, x], row[v, x] = 1, -math.exp(epsilon)
+                rows.append(row.ravel())
+    sums = np.kron(np.eye(count), np.ones((1, count)))
+    bounds = [(0, 1 if together[w][x] else 0) for w in range(count) for x in range(count)]
+    found = linprog(
+        (np.array(shares)[:, None] * losses).ravel(),
+        A_ub=np.array(rows) if rows else None,
+        b_ub=np.zeros(len(rows)) if rows else None,
+        A_eq=sums,
+        b_eq=np.ones(count),
+        bounds=bounds,
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert found.status == 0
+    return float(found.fun)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@given(
+    model=models,
+    length=st.integers(1, 4),
+    epsilon=st.sampled_from(["1/3", "1", "2", "5"]),
+    reach=st.integers(1, 3),
+    public_start=st.booleans(),
+    by_chain=st.booleans(),
+    costs=st.booleans(),
+)
+def test_no_loss_above_epsilon_and_no_less_error(model, length, epsilon, reach, public_start, by_chain, costs) -> None:
+    is_chain = isinstance(model, MarkovChain)
+    words = words_by_definition(model, length)
+    assume(1 < len(words) <= FEW_WORDS and (is_chain or not (public_start or by_chain)))
+    language = sv.runs(model, length, public_start=public_start)
+    symbols = language.alphabet.symbols
+    given = {(one, two): 1 + (3 * i + 5 * j) % 4 / 4 for i, one in enumerate(symbols) for j, two in enumerate(symbols)}
+    given = {pair: max(given[pair], given[pair[::-1]]) for pair in given}  # from 1 to 1.75: a metric
+    table = None
+    if costs and len(symbols) > 1:
+        rows = [(one, two, given[one, two]) for one, two in itertools.combinations(symbols, 2)]
+        table = CostTable.from_rows(rows)
+    prior = "chain" if by_chain else "uniform"
+    mechanism = sv.Optimal(language, epsilon=epsilon, adjacency=reach, prior=prior, costs=table)
+    check_exactly(mechanism, public_start=public_start, reach=reach)
+
+    shares = [float(prior_by_definition(model, word)) if by_chain else 1.0 for word in words]
+    shares = [share / sum(shares) for share in shares]
+    wrong = np.array([[distance(word, other) for other in words] for word in words], dtype=float)
+    losses = wrong
+    if table is not None:
+        losses = np.array([
+            [sum(given[a, b] for a, b in zip(word, other, strict=True) if a != b) for other in words] for word in words
+        ])  # fmt: skip
+    least = least_loss(words, losses, shares, float(Fraction(epsilon)), reach, public_start)
+    assert mechanism.expected_cost == pytest.approx(least, rel=AS_GOOD, abs=1e-9)
+    assert mechanism.expected_cost >= least * (1 - 1e-8) - 1e-12
+    bound = sv.lower_bound(language, epsilon=epsilon, adjacency=reach, prior=prior, confidence=None)
+    assert mechanism.expected_error >= bound.value
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "length", "reach", "epsilon"),
+    [("ab", 4, 1, "1"), ("abc", 3, 2, "3/2"), ("abcd", 2, 2, "4"), ("a", 3, 1, 1)],
+)
+def test_on_all_words_it_is_the_staircase(alphabet, length, reach, epsilon) -> None:
+    words = sv.words(alphabet, length)
+    mechanism = sv.Optimal(words, epsilon=epsilon, adjacency=reach)
+    check_exactly(mechanism, public_start=False, reach=reach)
+    staircase = sv.Staircase(words, epsilon=epsilon, adjacency=reach)
+    assert mechanism.expected_error == pytest.approx(staircase.distances().expected_error, rel=AS_GOOD)
+    # all words have one law of the distance, exactly
+    laws = {
+        tuple(mechanism.distances("".join(word)).probabilities) for word in itertools.product(alphabet, repeat=length)
+    }
+    assert laws == {tuple(mechanism.distances().probabilities)}
+
+
+def test_the_closed_form_is_what_the_solver_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = sv.runs(ROADS, 4)
+    quick = [sv.Optimal(words, epsilon=epsilon, prior="chain") for epsilon in (3, 6)]
+    assert all(each.programmes[0].closed_form(math.exp(each.epsilon)) is not None for each in quick)
+    errors = [each.expected_error for each in quick]
+    monkeypatch.setattr(Programme, "closed_form", lambda *_: None)
+    solved = [sv.Optimal(words, epsilon=each.epsilon, prior="chain").expected_error for each in quick]
+    assert errors == pytest.approx(solved, rel=AS_GOOD)
+
+
+@pytest.mark.parametrize(("epsilon", "reach"), [(1, 1), (1, 2), (2, 2), (3, 3)])
+def test_rays_find_what_the_whole_programme_has(epsilon: int, reach: int) -> None:
+    ring = [(f"p{i}", f"p{(i + step) % 5}", share) for i in range(5) for step, share in ((1, "2/3"), (2, "1/3"))]
+    mechanism = sv.Optimal(sv.runs(MarkovChain.from_transitions(ring), 3), epsilon=epsilon, adjacency=reach)
+    (programme,) = mechanism.programmes
+    ratio = math.exp(epsilon)
+    by_rays, whole = programme._by_rays(ratio), programme._solved(ratio)
+    assert by_rays is not None
+    assert programme.expected_loss(by_rays) == pytest.approx(programme.expected_loss(whole), rel=1e-8)
+    assert by_rays.sum(axis=1) == pytest.approx(1, abs=1e-12)
+    for word, other in programme.adjacent:
+        assert (by_rays[word] <= by_rays[other] * ratio * (1 + 1e-12)).all()
+
+
+def test_a_budget_too_small_for_rays_is_refused_with_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimal_programme, "_MOST_SOLVED", 100)
+    mechanism = sv.Optimal(sv.runs(ROADS, 3), epsilon="1/10", prior="chain")
+    with pytest.raises(
+        TooLargeError, match="at most 100 adjacent pairs × released words at this epsilon, found [0-9]+; "
+    ):
+        _ = mechanism.guarantee
+
+
+@pytest.mark.parametrize("epsilon", ["1e-12", "1e-4", "30", "400", "1000000"])
+def test_small_and_large_budgets(epsilon: str) -> None:
+    mechanism = sv.Optimal(sv.runs(ROADS, 3), epsilon=epsilon, adjacency=2)
+    check_exactly(mechanism, public_start=False, reach=2)
+    bound = sv.lower_bound(mechanism.language, epsilon=epsilon, adjacency=2)
+    assert mechanism.expected_error >= bound.value
+    if float(epsilon) < 1:
+        assert mechanism.expected_error <= bound.value * 1.2
+    else:  # every wrong word has a chance of about e^−ε at most; beyond 600 nothing more is spent
+        words = mechanism.inputs(at_most=100)[0]
+        apart = np.stack([mechanism.distance(word, words) for word in words])
+        assert mechanism.expected_error <= math.exp(-min(float(epsilon), 600)) * apart.sum() / len(words) * (1 + 1e-6)
+
+
+@settings(max_examples=40)
+@given(data=st.data(), epsilon=st.sampled_from(["1/1000000", "1/10", "1", "7"]), reach=st.integers(1, 3))
+def test_whatever_the_solver_says_no_loss_is_above_epsilon(data, epsilon, reach) -> None:
+    """Any table of non-negative numbers ends as a private law."""
+    language = sv.runs(ROADS, 2)
+    count = language.size
+    cells = st.sampled_from([0.0, 1e-300, 1e-12, 0.1, 0.5, 1.0]) | st.floats(0, 1)
+    table = np.array(data.draw(st.lists(cells, min_size=count**2, max_size=count**2))).reshape(count, count)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Programme, "proposal", lambda *_: table)
+        check_exactly(sv.Optimal(language, epsilon=epsilon, adjacency=reach), public_start=False, reach=min(reach, 2))
+
+
+# --- what is written down decides the law --------------------------------------------------------------
+
+
+def unsolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("solved again")
+
+    monkeypatch.setattr(Programme, "proposal", refuse)
+
+
+def test_the_document_is_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    language = sv.runs(ROADS, 3, public_start=True)
+    mechanism = sv.Optimal(language, epsilon=1, adjacency=2, prior="chain", costs=COSTS)
+    document = mechanism.law_document()
+    unsolved(monkeypatch)
+    law = SolvedLaw.from_document(document)
+    again = sv.Optimal(language, epsilon=1, adjacency=2, prior="chain", costs=COSTS, solved=law)
+    assert (again.digest, again.guarantee, again.expected_cost) == (
+        mechanism.digest,
+        mechanism.guarantee,
+        mechanism.expected_cost,
+    )
+    # with a larger budget it is as private as it was; with a smaller one it is refused
+    assert sv.Optimal(language, epsilon=2, adjacency=2, solved=law).guarantee == mechanism.guarantee
+    with pytest.raises(ParameterError, match=r"^law: expected a loss of at most epsilon, found a larger one$"):
+        sv.Optimal(language, epsilon="0.99", adjacency=2, solved=law)
+    with pytest.raises(ParameterError, match="^law: expected words of the language"):
+        sv.Optimal(sv.runs(ROADS, 2), epsilon=1, solved=law)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"peaks": ""},
+        {"peaks": "0 0"},
+        {"peaks": "0 0 nan"},
+        {"peaks": "0 0 2.0"},
+        {"peaks": 7},
+        {"adjacent_ratio": "x"},
+        {"adjacent_ratio": 0.5},
+        {"adjacent_ratio": float("inf")},
+        {"bits": 10**9},
+        {"bits": True},
+        {"bits": -1},
+        {"uniform_bits": 100, "bits": 99},
+        {"uniform_bits": None},
+    ],
+)
+def test_another_document_is_refused_in_one_line(change: dict) -> None:
+    document = sv.Optimal(sv.runs(ROADS, 2), epsilon=1).law_document() | change
+    with pytest.raises(ParameterError, match="^law: expected a law as symveil writes it") as caught:
+        SolvedLaw.from_document(document)
+    assert "\n" not in str(caught.value)
+    assert allowed_ratio(Fraction(1)) < Fraction(math.e)
+
+
+def test_a_copy_does_not_solve_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = sv.Optimal(sv.runs(ROADS, 3), epsilon=1)
+    family = sv.select_mechanism(runs_of_any_length(ROADS), epsilon=1, mechanism="optimal")
+    one, two = (family.of_length(length) for length in (2, 3))
+    assert isinstance(one, Optimal)
+    assert isinstance(two, Optimal)
+    texts = pickle.dumps(mechanism), pickle.dumps(family)
+    unsolved(monkeypatch)
+    alone, all_lengths = (pickle.loads(text) for text in texts)  # noqa: S301 - our own
+    assert alone.digest == mechanism.digest == two.digest
+    assert all_lengths.of_length(2).digest == one.digest
+    assert all_lengths.of_length(3).digest == two.digest
+    assert pickle.loads(pickle.dumps(all_lengths)).of_length(3).digest == two.digest  # noqa: S301
+
+
+# --- refusals ------------------------------------------------------------------------------------------
+
+
+def test_a_large_language_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    unsolved(monkeypatch)
+    with pytest.raises(
+        TooLargeError, match=f"at most {MOST_WORDS} words, found 59049 in .*take mechanism auto"
+    ) as caught:
+        sv.Optimal(sv.words("abc", 10), epsilon=1)
+    assert "\n" not in str(caught.value)
+    size = sv.runs(ROADS, 9).size
+    with pytest.raises(TooLargeError, match=f"at most {MOST_WORDS} words, found {size} in "):
+        sv.Optimal(sv.runs(ROADS, 9), epsilon=1)
+    with pytest.raises(TooLargeError, match=f"at most {MOST_WORDS} words, found more in "):
+        sv.Optimal(sv.runs(ROADS, 10**5), epsilon=1)
+    with pytest.raises(TooLargeError, match=f"at most {MOST_ROWS} adjacent pairs × released words, found 14289858 in "):
+        sv.Optimal(sv.words("abc", 5), epsilon="1/4", adjacency="all")
+    assert Optimal.inequalities(sv.words("ab", 3), adjacency=1) == 8 * 3 * 8
+    with pytest.raises(ModelError):
+        sv.Optimal(sv.runs(MarkovChain.from_transitions([("a", "b", 1)], states=["a", "b"]), 5), epsilon=1)
+
+
+def test_parameters_that_mean_nothing_are_refused() -> None:
+    roads, words = sv.runs(ROADS, 2), sv.words("ab", 2)
+    for wrong, of in (
+        ({"prior": "x"}, roads),
+        ({"prior": "chain"}, words),
+        ({"cost": "given"}, roads),
+        ({"cost": "swap"}, words),
+        ({"cap": 2}, roads),
+        ({"cost": "swap", "cap": 2}, roads),
+        ({"costs": COSTS, "cost": "hamming"}, roads),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            sv.Optimal(of, epsilon=1, **wrong)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(ParameterError, match="^language: expected words of one length"):
+        sv.Optimal(runs_of_any_length(ROADS), epsilon=1)  # type: ignore[arg-type]
+    swap = sv.Optimal(roads, epsilon=1, cost="swap")
+    assert swap.digest == sv.Optimal(roads, epsilon=1).digest
+    assert swap.notes[0].startswith("cost: swap counts as hamming")
+    apart = CostTable.from_rows([("a", "b", 1), ("c", "c", 0)])
+    assert sv.Optimal(roads, epsilon=1, costs=apart).expected_cost > 0  # capped where nothing else is said
+    with pytest.raises(ParameterError, match="^cap: expected a whole number"):
+        sv.Optimal(roads, epsilon=1, costs=apart, cap="none")
+
+
+def test_what_is_no_word_has_no_probability_and_is_not_told() -> None:
+    mechanism = sv.Optimal(sv.runs(ROADS, 3), epsilon=1)
+    word = np.array([0, 0, 0], dtype=np.int32)
+    for other in ([1, 1, 1], [7, 0, 0], [0, 0]):  # impossible, no symbol, too short
+        assert mechanism.log_probabilities(word, np.array([other, other], dtype=np.int32)).tolist() == [-math.inf] * 2
+    for other in ([1, 1, 1], [7, 0, 0], [0, 0]):
+        with pytest.raises(WordError) as caught:
+            mechanism.log_probabilities(np.array(other, dtype=np.int32), word[None, :])
+        assert "7" not in str(caught.value)
+
+
+def test_words_that_nothing_connects_are_said_to_be_told_apart() -> None:
+    two = MarkovChain.from_transitions([("a", "a", 1), ("b", "b", 1)])
+    mechanism = sv.Optimal(sv.runs(two, 4), epsilon=1)
+    assert mechanism.given_up is not None
+    assert mechanism.expected_error < 1e-15
+    assert mechanism.guarantee.epsilon == 0
+    assert sv.Optimal(sv.runs(ROADS, 3), epsilon=1).given_up is None
+
+
+def test_a_word_depends_on_its_own_bits_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = sv.select_mechanism(runs_of_any_length(ROADS), epsilon="1/2", mechanism="optimal")
+    plan = ReleasePlan(mechanism=family, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
+    words = [list("abaca"[: number % 4]) for number in range(400)]
+    batch = pa.record_batch({"id": [f"{number}" for number in range(400)], "s": words})
+    whole = privatize_batch(batch, plan).column("s").to_pylist()
+    pieces = [privatize_batch(batch.slice(start, 7), plan).column("s").to_pylist() for start in range(0, 400, 7)]
+    assert list(itertools.chain(*pieces)) == whole
+    monkeypatch.setattr(choices, "FILTER_BITS", 2)  # the first bits hardly ever decide
+    plan = replace(plan, mechanism=pickle.loads(pickle.dumps(family)))  # noqa: S301 - our own; nothing is kept from before
+    assert privatize_batch(batch, plan).column("s").to_pylist() == whole

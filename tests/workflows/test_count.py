@@ -1,0 +1,185 @@
+"""`count` as a release: charged once per person, the same after a kill, and nothing told but through the table."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import symveil as sv
+from symveil.cli.main import main
+from symveil.engines.central_job import CentralJob
+from symveil.io.manifest import manifest_path
+from symveil.workflows.count import CountedFile, count, count_file
+
+ROWS = [("ann", "a b a"), ("ann", "b b"), ("bob", "a"), ("cleo", "a b c a b c")] + [(f"p{n}", "a b") for n in range(40)]
+
+
+def write(path: Path, rows: list[tuple[str, str]]) -> Path:
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["trip", "who", "links"])
+        out.writerows([number, *row] for number, row in enumerate(rows))
+    return path
+
+
+def counted(source: Path, out: Path, **named: object) -> CountedFile:
+    given = {"epsilon": "1/2", "alphabet": "abc", "person": "who", "identifier": "trip", "sequence": "links"}
+    return count_file(source, "ngrams:2", out=out, **{**given, **named})  # type: ignore[arg-type]
+
+
+def test_each_person_pays_once_also_those_of_whom_nothing_counts(tmp_path: Path) -> None:
+    source = write(tmp_path / "in.csv", [*ROWS, ("zoe", "a x b"), ("yan", "")])
+    ledger = tmp_path / "ledger.db"
+    sv.grant_budget(ledger, epsilon=5, everyone=True)
+    release = counted(source, tmp_path / "out.csv", ledger=ledger, release_id="r")
+    assert release.manifest["charged"] == "0.5"
+    for person in ("ann", "bob", "zoe", "yan"):
+        assert sv.person_status(ledger, person).spent == "0.5"
+    again = counted(source, tmp_path / "out.csv", ledger=ledger, release_id="r")
+    assert again.already_done and again.counts is None
+    assert sv.person_status(ledger, "ann").spent == "0.5"
+    assert sv.check_manifest(release.manifest_file).holds
+
+
+def test_persons_over_budget_add_nothing_and_nobody_is_told(tmp_path: Path, capsys) -> None:
+    """The same release with and without a person who has no budget: the same bytes, the same words."""
+    seen = []
+    for name, rows in (("with", [*ROWS, ("eve", "c c c c")]), ("without", ROWS)):
+        ledger, out = tmp_path / f"{name}.db", tmp_path / name / "out.csv"
+        source = write(tmp_path / f"{name}.csv", rows)
+        sv.grant_budget(ledger, epsilon=5, persons=[person for person, _ in ROWS])
+        release = counted(source, out, ledger=ledger, release_id="r", bound=2)
+        seen.append({key: value for key, value in release.manifest.items() if key != "digests"})
+        assert release.counts is not None
+    assert seen[0] == seen[1]
+
+
+def test_killed_and_run_again_it_draws_the_same_noise(tmp_path: Path, monkeypatch) -> None:
+    source, out, ledger = write(tmp_path / "in.csv", ROWS), tmp_path / "out.csv", tmp_path / "ledger.db"
+    sv.grant_budget(ledger, epsilon=5, everyone=True)
+    drawn: list[bytes] = []
+
+    def killed(job: CentralJob) -> None:
+        drawn.append(job._aside.aside.read_bytes())
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(CentralJob, "publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            counted(source, out, ledger=ledger, release_id="r")
+    assert not out.exists()
+    counted(source, out, ledger=ledger, release_id="r")
+    assert out.read_bytes() == drawn[0]
+    assert sv.person_status(ledger, "ann").spent == "0.5"
+
+
+@pytest.mark.parametrize(
+    "changed", [{"rows": ROWS[1:]}, {"bound": 3}, {"epsilon": 1}, {"alphabet": "abcd"}, {"neighbours": "replace"}]
+)
+def test_the_same_noise_is_refused_to_anything_else(tmp_path: Path, monkeypatch, changed) -> None:
+    source, out, ledger = write(tmp_path / "in.csv", ROWS), tmp_path / "out.csv", tmp_path / "ledger.db"
+    sv.grant_budget(ledger, epsilon=5, everyone=True)
+    with monkeypatch.context() as broken:
+        broken.setattr(CentralJob, "publish", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            counted(source, out, ledger=ledger, release_id="r")
+    named = dict(changed)
+    write(source, named.pop("rows", ROWS))
+    with pytest.raises(sv.SymveilError, match="release r: expected the same input and parameters"):
+        counted(source, out, ledger=ledger, release_id="r", **named)
+
+
+def test_nothing_is_told_of_how_many_there_are(tmp_path: Path, capsys) -> None:
+    """Manifest, messages and the shape of the table for files of very different sizes, also an empty one."""
+    told = []
+    for number, rows in enumerate(([], ROWS, ROWS * 30, [("x", "a z b")], [("x", "a b " * 400)])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        source = write(folder / "in.csv", rows)
+        arguments = ["count", str(source), "--statistic", "ngrams:2", "--epsilon", "1", "--alphabet", "abc"]
+        arguments += ["--bound", "4", "--person", "who", "--id", "trip", "--sequence", "links", "--release-id", "r"]
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments, "--out", str(folder / "out.csv")])
+        printed = capsys.readouterr()
+        document = json.loads(manifest_path(folder / "out.csv").read_text())
+        assert document["digests"].pop("output")
+        lines = (folder / "out.csv").read_text().splitlines()
+        told.append(
+            (ended.value.code or 0, document, printed.err, len(lines), lines[0], printed.out.splitlines()[0].strip())
+        )
+    assert all(each == told[0] for each in told[1:])
+
+
+def test_a_ledger_holds_one_kind_of_charges(tmp_path: Path) -> None:
+    source, ledger = write(tmp_path / "in.csv", ROWS), tmp_path / "ledger.db"
+    sv.grant_budget(ledger, epsilon=5, everyone=True)
+    reading = {"alphabet": "abc", "person": "who", "identifier": "trip", "sequence": "links", "ledger": ledger}
+    sv.privatize_file(source, tmp_path / "private.csv", epsilon="0.1", **reading)
+    with pytest.raises(sv.SymveilError, match="charges of one kind in a ledger, for words or for persons"):
+        counted(source, tmp_path / "out.csv", ledger=ledger)
+    assert not (tmp_path / "out.csv").exists()
+    replaced = counted(source, tmp_path / "out.csv", ledger=ledger, neighbours="replace")
+    assert sv.check_manifest(replaced.manifest_file).holds
+    fresh = tmp_path / "fresh.db"
+    sv.grant_budget(fresh, epsilon=5, everyone=True)
+    counted(source, tmp_path / "again.csv", ledger=fresh)
+    with pytest.raises(sv.SymveilError, match="charges of one kind in a ledger"):
+        sv.privatize_file(source, tmp_path / "private2.csv", epsilon="0.1", **{**reading, "ledger": fresh})
+
+
+@pytest.mark.parametrize(("key", "value"), [("epsilon_exact", "1/4"), ("epsilon", 0.25), ("neighbours", "replace")])
+def test_a_manifest_that_promises_more_is_found_out(tmp_path: Path, key, value) -> None:
+    release = counted(write(tmp_path / "in.csv", ROWS), tmp_path / "out.csv")
+    document = {**release.manifest, key: value}
+    release.manifest_file.write_text(json.dumps(document))
+    assert not sv.check_manifest(release.manifest_file).holds
+
+
+def test_a_query_that_lost_its_noise_is_found_out(tmp_path: Path) -> None:
+    release = counted(write(tmp_path / "in.csv", ROWS), tmp_path / "out.csv", bound=2)
+    document = json.loads(json.dumps(release.manifest))
+    document["queries"][0]["scale"] = "1"
+    release.manifest_file.write_text(json.dumps(document))
+    assert not sv.check_manifest(release.manifest_file).holds
+
+
+def test_legal_words_of_a_model_and_zones(tmp_path: Path) -> None:
+    roads = sv.MarkovChain.from_transitions([("a", "b", 1), ("b", "c", "1/2"), ("b", "a", "1/2"), ("c", "a", 1)])
+    source = write(tmp_path / "in.csv", [("x", "a b c")] * 3 + [("y", "a c")] * 50)  # a c is no word of it
+    (tmp_path / "zones.csv").write_text("symbol,zone\na,west\nb,west\nc,east\n")
+    table = count(
+        source, "od", epsilon=1000, model=roads, person="trip", sequence="links", zones=tmp_path / "zones.csv", bound=1
+    )
+    assert [table.row(0)[name] for name in ("symbols", "count")] == [["west", "east"], pytest.approx(3, abs=0.1)]
+    assert len(table) == 4 and sum(table.numbers["count"]) == pytest.approx(3, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("named", "line"),
+    [
+        ({"alphabet": None}, "count: expected a public alphabet or a public model, found none"),
+        ({"epsilon": 0}, "epsilon: expected"),
+        ({"bound": "some"}, "bound: expected a whole number, 1 or more, or auto, or normalised"),
+        ({"neighbours": "all"}, "neighbours: expected add-remove or replace, found all"),
+        ({"confidence": 1}, "confidence: expected a number between 0 and 1"),
+        ({"max_length": 0}, "max_length: expected a whole number, 1 or more"),
+        ({"zones": "6"}, "zones: expected the statistic od with zones or places, found ngrams"),
+        ({"out": "table.txt"}, "out: expected a file name ending in .csv, .parquet or .json"),
+        ({"person": "whom"}, "expected one column 'whom'"),
+    ],
+)
+def test_refusals(tmp_path: Path, named, line) -> None:
+    source = write(tmp_path / "in.csv", ROWS)
+    given = dict(named)
+    out = tmp_path / given.pop("out", "out.csv")
+    with pytest.raises(sv.SymveilError, match=line):
+        counted(source, out, **given)
+    assert not out.exists() and not manifest_path(out).exists()
+
+
+def test_an_unknown_name_is_refused_as_python_does(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"count\(\) got an unexpected keyword argument 'colour'"):
+        counted(write(tmp_path / "in.csv", ROWS), tmp_path / "out.csv", colour="red")
