@@ -290,6 +290,21 @@ def test_a_copy_does_not_solve_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pickle.loads(pickle.dumps(all_lengths)).of_length(3).digest == two.digest  # noqa: S301
 
 
+def test_the_laws_of_a_manifest_are_taken_also_where_auto_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = sv.Optimal(sv.runs(ROADS, 3), epsilon=1)
+    row = {"mechanism": "optimal", "lengths": [3, 3], **law.law_document()}
+    unsolved(monkeypatch)
+    for name in ("auto", "optimal"):
+        family = sv.select_mechanism(runs_of_any_length(ROADS), epsilon=1, mechanism=name, calibration="tight")
+        told = family.with_laws([row, {"mechanism": "exponential", "lengths": [1, 2]}]).of_length(3)
+        assert isinstance(told, Optimal)
+        assert told.digest == law.digest
+        with pytest.raises(ParameterError, match="^law: expected a row for each length with mechanism optimal"):
+            family.with_laws([{**row, "lengths": [2, 3]}])
+    other = sv.select_mechanism(runs_of_any_length(ROADS), epsilon=1, mechanism="exponential")
+    assert other.with_laws([row]) is other  # another mechanism was asked for
+
+
 # --- refusals ------------------------------------------------------------------------------------------
 
 

@@ -138,7 +138,7 @@ class _Comparison:
                 for each in hopes:
                     self._compared.append((each.least, f"{each.mechanism.described} at least"))
                 return
-            if hope.looked_for_pairs or hope.weighting.language.has_at_most(_FEW_WORDS):
+            if hope.looked_for_pairs:
                 hopes.remove(hope)
                 self.add(hope.mechanism)
             else:
