@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import random
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import symveil as sv
+from symveil.examples.road_network import town
+from symveil.mechanisms import cost_weighted
 from symveil.mechanisms.cost_weighted import CostWeighted
+from symveil.privacy.calibration import meeting_rates
 from symveil.privacy.lower_bounds.prior import Prior
 from symveil.privacy.public_words import public_words
 
@@ -67,6 +73,75 @@ def test_the_choice_reads_public_things_only_and_is_always_the_same() -> None:
     first, again = (sv.select_mechanism(SMALL, epsilon=3, adjacency=2) for _ in range(2))
     assert (first.name, first.chosen_because) == (again.name, again.chosen_because)
     assert first.parameters_document() == again.parameters_document()
+
+
+def _every_candidate(language: sv.RunLanguage, *, epsilon: int, adjacency: int) -> list[CostWeighted]:
+    """All that "auto" may choose, certified."""
+    setting = {"epsilon": epsilon, "adjacency": adjacency}
+    made: list[CostWeighted] = []
+    for cost in ("hamming", "swap"):
+        for balanced in (False, True):
+            made.append(sv.Exponential(language, cost=cost, balanced=balanced, **setting))
+            if adjacency > 1:
+                made.append(sv.Staircase(language, cost=cost, balanced=balanced, **setting))
+    return made
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_choice_is_the_least_certified_error(seed: int) -> None:
+    dice = random.Random(seed)
+    rows = []
+    for source in "abcd":
+        targets = dice.sample("abcd", dice.randint(2, 3))
+        rows += [(source, target, Fraction(1, len(targets))) for target in targets]
+    # words that are written out, and more of them, which are certified as two halves
+    language = sv.runs(sv.MarkovChain.from_transitions(rows), dice.choice([4, 10]), public_start=dice.random() < 0.5)
+    epsilon, adjacency = dice.choice([1, 2, 4]), dice.choice([1, 2])
+    chosen = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency)
+    assert chosen.guarantee.epsilon <= epsilon
+    words = public_words(language, 24)
+    symbols = language.alphabet.symbols
+    own = np.mean([chosen.distances(tuple(symbols[code] for code in word)).expected_error for word in words])
+    least = min(mean_error(each, words) for each in _every_candidate(language, epsilon=epsilon, adjacency=adjacency))
+    # a plainer one is kept unless another is clearly better, at each of two comparisons
+    assert own <= least / 0.97**2 + 1e-12
+    assert str(chosen.chosen_because).startswith(
+        f"expected error {own:.3g} over uniform words of the model (24 of them, "
+    )
+    again = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency)
+    assert (again.chosen_because, again.parameters_document()) == (chosen.chosen_because, chosen.parameters_document())
+
+
+def test_only_what_can_be_better_is_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+    real = cost_weighted.calibrated_rate
+
+    def calibrated(weighting, **named):
+        tried.append(weighting)
+        return real(weighting, **named)
+
+    monkeypatch.setattr(cost_weighted, "calibrated_rate", calibrated)
+    # one symbol, the last, can be swapped: swaps are certified at all of ε, and nothing can be better
+    rows = [("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("d", "a", "1/2"), ("d", "e", "1/2"), ("e", "a", 1)]
+    language = sv.runs(sv.MarkovChain.from_transitions(rows), 60, public_start=True)
+    chosen = sv.select_mechanism(language, epsilon=2)
+    assert (chosen.name, chosen.cost, chosen.guarantee.how) == ("exponential", "swap", "exact")
+    assert [(each.cost.is_hamming, each.balanced) for each in tried] == [(True, False), (False, False)]
+    assert "at least" in str(chosen.chosen_because)
+
+
+def test_a_file_of_many_lengths_waits_for_no_long_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    language = sv.runs(town(), 7)
+    assert sv.MechanismChoice(epsilon=2).language(model=town()).of_length(7).size == language.size
+    family = sv.choose_mechanism(sv.MechanismChoice(epsilon=2), sv.MechanismChoice(epsilon=2).language(model=town()))
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a long certificate")
+
+    monkeypatch.setattr(meeting_rates, "met_loss", refused)
+    of_length = family.of_length(7)
+    assert of_length is not None
+    assert of_length.guarantee.epsilon <= 2
 
 
 def test_uniform_words_are_uniform() -> None:

@@ -60,6 +60,7 @@ class CostWeighted(DistanceWeighted):
         self.cap: Final = read_cap(cap)
         self.costs: Final = costs
         self.balanced: Final = balanced
+        self._named: Final = cost is not None
         if cap is not None and self.cost == "hamming":
             raise ParameterError("cap", expected="cost swap or given with it", found=cap)
         if not isinstance(balanced, bool):
@@ -135,7 +136,8 @@ class CostWeighted(DistanceWeighted):
         """The proof behind the rate on a model; None where none is needed or none exists."""
         if self.weighting is None or self.calibration != "tight":
             return None
-        return calibrated_rate(self.weighting, epsilon=self.epsilon)
+        # the plain mechanism is asked for everywhere: its quick certificate is enough unless its cost is asked for
+        return calibrated_rate(self.weighting, epsilon=self.epsilon, thorough=self._named)
 
     @property
     def notes(self) -> tuple[str, ...]:

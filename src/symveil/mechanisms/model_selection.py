@@ -1,23 +1,28 @@
-""" "auto" on the words of a model: the candidate with the least expected error over public words.
+""" "auto" on the words of a model: the certified candidate with the least expected error over public words.
 
 Candidates are the exponential mechanism and the staircase, by Hamming distance or by swaps, plain or balanced,
-permute-and-flip where nothing is certified, and on small languages the online mechanism. Errors are averages over
-uniform feasible words of the public model, from a fixed seed: nothing secret is read, so the choice costs no privacy.
-Each candidate is compared at the rate that it would be released with. A certificate for another cost than the Hamming
-distance takes from seconds to minutes, so that "auto" asks for one only on languages that are small enough to be
-written out; elsewhere such candidates stand at their classic rate, and a mechanism that is asked for by name gets its
-certificate.
+permute-and-flip where nothing is certified, and the online mechanism. Errors are averages over uniform feasible words
+of the public model, from a fixed seed: nothing secret is read, so the choice costs no privacy.
+
+A certificate takes from seconds to minutes, so candidates are first ranked by what they could reach at best: at ε/Δ,
+then at the rate that a pair of words rules out. The best is certified, and the next, until one is certified that no
+other can beat. What may be certified depends on the size of the model only, never on a clock: all words that are few or
+short, and sparse graphs, where certificates are quick. Other candidates stand at their classic rate, and a mechanism
+that is asked for by name gets its certificate. In a file of words of many lengths, each of which needs certificates of
+its own, only sparse graphs and few words are certified.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
-from symveil.errors import SymveilError
+from symveil.errors import SymveilError, TooLargeError
 from symveil.languages.run_counts import can_count
+from symveil.languages.run_laws import expected_errors
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import Exponential
@@ -26,12 +31,18 @@ from symveil.mechanisms.online import Online
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Codes
+from symveil.privacy.calibration.calibrate import MOST_HALVES_WORK, Weighting
 from symveil.privacy.public_words import public_words
 
-_MOST_CERTIFIED = 200  # words: so few are written out, and every pair of them is compared at once
+_FEW_WORDS = 200  # so few are written out, and every pair of them is compared at once
 _MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance is looked at
+_MOST_ONLINE_WORK = 5_000
+_SPARSE = 2.0  # other symbols that adjacent words can have in the place of one: certificates are quick up to there
+_MOST_SPARSE_SYMBOLS, _MOST_SPARSE_ADJACENCY = 3000, 2
 _WORK_OF_ERRORS = 400_000
 _FEWEST_WORDS, _MOST_WORDS = 4, 24
+_PAIRS_FROM = 3
+_SCREENED, _HOPELESS = 3, 1.5  # the law of the online mechanism takes long: a few words tell whether it is far behind
 _CLEARLY, _BY_FAR = 0.97, 0.75
 """What is less plain must have less than the first share of the error; without a certificate, less than the second."""
 
@@ -41,8 +52,26 @@ class _Candidate:
     mechanism: Mechanism
     error: float
 
+    def beats(self, best: _Candidate | None) -> bool:
+        """Whether it is better than a plainer one by enough."""
+        if best is None:
+            return True
+        proved_before = best.mechanism.guarantee.how != "classic"
+        share = _BY_FAR if proved_before and self.mechanism.guarantee.how == "classic" else _CLEARLY
+        return self.error < share * best.error
 
-def least_error_on_model(choice: MechanismChoice, language: RunLanguage) -> Mechanism:
+
+@dataclass(slots=True)
+class _Hope:
+    """A candidate that may be certified, and the least error that it could have."""
+
+    mechanism: Mechanism
+    weighting: Weighting
+    least: float = 0.0
+    looked_for_pairs: bool = False
+
+
+def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_many_lengths: bool = False) -> Mechanism:
     """The best of the candidates at the same public parameters; on a tie the simplest.
 
     Parameters
@@ -51,6 +80,8 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage) -> Mech
         With mechanism "auto"; costs, a cap, a step or balance that it asks for are kept to.
     language
         The words of a model, of one length.
+    of_many_lengths
+        Whether words of other lengths are to be released too, so that certificates must be quick.
 
     >>> import symveil as sv
     >>> rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
@@ -60,38 +91,113 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage) -> Mech
     ('exponential', 'expected error 2.57 over uniform words of the model')
     """
     plain = _plain(choice, language)
-    others = [] if _is_settled(choice, language) else list(_others(choice, language))
+    others = [] if _is_settled(choice, language) else list(_others(choice, language, of_many_lengths))
     if not others:
         return plain if plain is not None else Exponential.from_choice(language, choice)
     words = public_words(language, _word_count(language))
-    best = None if plain is None else _Candidate(plain, _expected(plain, words, choice))
-    compared = [] if best is None else [(best.mechanism.described, best.error)]
-    for mechanism in others:
-        error = _expected(mechanism, words, choice)
-        compared.append((mechanism.described, error))
-        certified_before = best is not None and best.mechanism.guarantee.how != "classic"
-        share = _BY_FAR if certified_before and mechanism.guarantee.how == "classic" else _CLEARLY
-        if best is None or error < share * best.error:
-            best = _Candidate(mechanism, error)
-    assert best is not None  # noqa: S101 - there was a candidate
-    beaten = sorted((error, name) for name, error in compared if name != best.mechanism.described)
-    best.mechanism.chosen_because = _reason(best.error, beaten, len(words))
-    return best.mechanism
+    comparison = _Comparison(words, choice)
+    if plain is not None:
+        comparison.add(plain)
+    for mechanism, weighting in others:
+        if weighting is None:
+            comparison.add(mechanism)
+    comparison.certify([_Hope(mechanism, weighting) for mechanism, weighting in others if weighting is not None])
+    return comparison.chosen()
 
 
-def _reason(error: float, beaten: list[tuple[float, str]], words: int) -> str:
-    reason = f"expected error {error:.3g} over uniform words of the model ({words} of them, at the rates at hand)"
-    if beaten:
-        reason += "; " + ", ".join(f"{name} {other:.3g}" for other, name in beaten[:3])
-    return reason
+class _Comparison:
+    """Candidates with their errors, the best so far, and those that were left out because they could not be better."""
+
+    def __init__(self, words: Codes, choice: MechanismChoice) -> None:
+        self._words, self._choice = words, choice
+        self._best: _Candidate | None = None
+        self._compared: list[tuple[float, str]] = []
+
+    def add(self, mechanism: Mechanism) -> None:
+        """Compare a candidate at the rate that it has."""
+        if mechanism.name == Online.name and self._best is not None and len(self._words) > _SCREENED:
+            about = _expected(mechanism, self._words[:_SCREENED], self._choice)
+            if about > _HOPELESS * self._best.error:
+                self._compared.append((about, f"{mechanism.name} about"))
+                return
+        candidate = _Candidate(mechanism, _expected(mechanism, self._words, self._choice))
+        self._compared.append((candidate.error, mechanism.described))
+        if candidate.beats(self._best):
+            self._best = candidate
+
+    def certify(self, hopes: list[_Hope]) -> None:
+        """Certify the most promising, and the next, until none of the others could clearly be better."""
+        for hope in hopes:
+            hope.least = self._error_at(
+                hope, self._choice.epsilon / hope.weighting.drops if hope.weighting.drops else None
+            )
+        while hopes:
+            least = min(each.least for each in hopes)
+            hope = next(each for each in hopes if _CLEARLY * each.least <= least)  # the simplest of the best
+            if self._best is not None and least >= _CLEARLY * self._best.error:
+                for each in hopes:
+                    self._compared.append((each.least, f"{each.mechanism.described} at least"))
+                return
+            if hope.looked_for_pairs:
+                hopes.remove(hope)
+                self.add(hope.mechanism)
+            else:
+                hope.looked_for_pairs = True
+                hope.least = max(hope.least, self._error_at(hope, _ruled_out(hope.weighting, self._choice.epsilon)))
+
+    def _error_at(self, hope: _Hope, rate: Fraction | None) -> float:
+        if rate is None:
+            return 0.0
+        found = expected_errors(hope.weighting.weights(rate), self._words)
+        return float((found.symbols if self._choice.costs is None else found.costs).mean())
+
+    def chosen(self) -> Mechanism:
+        """The best, which is told why."""
+        assert self._best is not None  # noqa: S101 - there was a candidate
+        best = self._best.mechanism
+        beaten = sorted((error, name) for error, name in self._compared if name != best.described)
+        reason = (
+            f"expected error {self._best.error:.3g} over uniform words of the model ({len(self._words)} of them, "
+            f"{best.guarantee.how})"
+        )
+        if beaten:
+            reason += "; " + ", ".join(f"{name} {other:.3g}" for other, name in beaten[:3])
+        best.chosen_because = reason
+        return best
+
+
+def _ruled_out(weighting: Weighting, epsilon: Fraction) -> Fraction:
+    """A rate at which a pair of words, found by changing a symbol at a time, loses ε; ε/Δ where none was found."""
+    # imported when they are needed: most choices need no certificate
+    from symveil.privacy.calibration.costs.pairs import pair_losses, worse_pair  # noqa: PLC0415
+    from symveil.privacy.calibration.search import rounded_down  # noqa: PLC0415
+
+    limit = epsilon / weighting.drops
+    words = public_words(weighting.language, _PAIRS_FROM)
+    pairs = [worse_pair(weighting, limit, (word, word))[1] for word in words]
+    ones, others = (np.stack(each) for each in zip(*pairs, strict=True))
+    low, high = limit / 2, limit
+    if pair_losses(weighting, limit, ones, others).max() <= epsilon:
+        return limit
+    while high - low > low / 100:
+        middle = rounded_down((low + high) / 2)
+        if pair_losses(weighting, middle, ones, others).max() > epsilon:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def _is_settled(choice: MechanismChoice, language: RunLanguage) -> bool:
     """Whether there is nothing to compare: nothing can be wrong, or comparing would take longer than releasing."""
     if _names(choice):
         return False
-    large = language.graph.edge_count * max(language.length, 1) > _MOST_WORK
+    large = _work(language) > _MOST_WORK
     return choice.calibration == "classic" or language.largest_distance == 0 or large
+
+
+def _work(language: RunLanguage) -> int:
+    return language.graph.edge_count * max(language.length, 1)
 
 
 def _plain(choice: MechanismChoice, language: RunLanguage) -> Mechanism | None:
@@ -104,10 +210,12 @@ def _plain(choice: MechanismChoice, language: RunLanguage) -> Mechanism | None:
     return PermuteAndFlip.from_choice(language, choice) if counts else exponential
 
 
-def _others(choice: MechanismChoice, language: RunLanguage) -> Iterator[Mechanism]:
-    """The other candidates that the choice leaves open."""
-    quick = choice.calibration == "tight" and language.has_at_most(_MOST_CERTIFIED)
-    rated = replace(choice, calibration=choice.calibration if quick else "classic")
+def _others(
+    choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool
+) -> Iterator[tuple[Mechanism, Weighting | None]]:
+    """The other candidates that the choice leaves open, with the weighting to certify where that is quick."""
+    tight = choice.calibration == "tight"
+    few = tight and language.has_at_most(_FEW_WORDS)
     if choice.costs is not None:
         costs: tuple[str, ...] = ("given",)
     elif choice.cost is not None:
@@ -119,14 +227,39 @@ def _others(choice: MechanismChoice, language: RunLanguage) -> Iterator[Mechanis
         for balanced in balances:
             for kind in (Exponential, Staircase):
                 is_plain = kind is Exponential and cost == "hamming" and not balanced
-                if (is_plain and not _names(choice)) or (kind is Exponential and choice.step is not None):
+                if (is_plain and few and not _names(choice)) or (kind is Exponential and choice.step is not None):
                     continue
-                wanted = replace(rated, mechanism=kind.name, cost=cost, balanced=balanced, step=None, cap=None)
-                made = _made(kind, language, replace(wanted, cap=choice.cap) if cost != "hamming" else wanted, choice)
-                if made is not None:
-                    yield made
-    if not _names(choice) and quick:
-        yield Online.from_choice(language, replace(choice, mechanism=Online.name))
+                cap = choice.cap if cost != "hamming" else None
+                wanted = replace(choice, mechanism=kind.name, cost=cost, balanced=balanced, step=None, cap=cap)
+                made = _made(kind, language, wanted, choice)
+                if made is None:
+                    continue
+                assert made.weighting is not None  # noqa: S101 - made with one
+                if tight and (few or _is_quick(made.weighting, of_many_lengths)):
+                    yield made, made.weighting
+                elif not is_plain or _names(choice):
+                    rated = _made(kind, language, replace(wanted, calibration="classic"), choice)
+                    if rated is not None:
+                        yield rated, None
+    if not _names(choice) and (few or (tight and not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
+        yield Online.from_choice(language, replace(choice, mechanism=Online.name)), None
+
+
+def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
+    """Whether a certificate takes seconds: a function of the public model, of ε not even, and of no clock."""
+    language = weighting.language
+    if not of_many_lengths and weighting.halves_work <= MOST_HALVES_WORK:
+        return True
+    small = len(language.alphabet) <= _MOST_SPARSE_SYMBOLS and weighting.adjacency <= _MOST_SPARSE_ADJACENCY
+    if weighting.balanced or weighting.is_plain or not small:
+        return False
+    from symveil.languages.swap_costs import related  # noqa: PLC0415 - waits for scipy
+
+    try:
+        middle = related(language, adjacency=weighting.farthest)[language.length // 2]
+    except TooLargeError:
+        return False
+    return float(middle.nnz) <= _SPARSE * len(language.alphabet)
 
 
 def _names(choice: MechanismChoice) -> bool:
@@ -152,8 +285,7 @@ def _made(
 
 
 def _word_count(language: RunLanguage) -> int:
-    work = language.graph.edge_count * max(language.length, 1)
-    return int(np.clip(_WORK_OF_ERRORS // max(work, 1), _FEWEST_WORDS, _MOST_WORDS))
+    return int(np.clip(_WORK_OF_ERRORS // max(_work(language), 1), _FEWEST_WORDS, _MOST_WORDS))
 
 
 def _expected(mechanism: Mechanism, words: Codes, choice: MechanismChoice) -> float:

@@ -112,10 +112,18 @@ def choose_mechanism(choice: MechanismChoice, language: Language) -> Mechanism:
     """
     _check_together(choice, language)
     if isinstance(language, AnyLength):
-        return ByLength(language, choice, choose_mechanism)
+        return ByLength(language, choice, _choose_one_of_many)
     if choice.mechanism != AUTO:
         return BY_NAME[choice.mechanism].from_choice(language, choice)
     return _least_error(choice, language) if choice.metric == "hamming" else _fewest_edits(choice, language)
+
+
+def _choose_one_of_many(choice: MechanismChoice, language: Language) -> Mechanism:
+    """The same for one of many lengths: "auto" leaves out certificates that would take long for each of them."""
+    if choice.mechanism == AUTO and choice.metric == "hamming":
+        _check_together(choice, language)
+        return _least_error(choice, language, of_many_lengths=True)
+    return choose_mechanism(choice, language)
 
 
 def _check_together(choice: MechanismChoice, language: Language) -> None:
@@ -132,10 +140,10 @@ def _check_together(choice: MechanismChoice, language: Language) -> None:
 # --- "auto" on words of one length -------------------------------------------------------------
 
 
-def _least_error(choice: MechanismChoice, language: Language) -> Mechanism:
+def _least_error(choice: MechanismChoice, language: Language, *, of_many_lengths: bool = False) -> Mechanism:
     """The best of the candidates at the same public parameters; on a tie the simplest."""
     if language.runs is not None and choice.utility == "distance" and choice.prior == "uniform":
-        return least_error_on_model(choice, language.runs)
+        return least_error_on_model(choice, language.runs, of_many_lengths=of_many_lengths)
     exponential = Exponential.from_choice(language, choice)
     if choice.utility != "distance" or choice.prior != "uniform":
         return exponential  # the only mechanism that has another utility, or a prior

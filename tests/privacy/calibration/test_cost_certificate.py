@@ -13,6 +13,7 @@ import pytest
 from cost_oracle import exact_loss, random_case, random_language
 
 import symveil as sv
+from symveil.examples.grid_roads import grid_roads
 from symveil.examples.road_network import town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
@@ -50,9 +51,9 @@ def check_case(seed: int) -> int:
     for nodes in (dice.choice(BUDGETS[:-1]), BUDGETS[-1]):
         near = dice.choice([0.9, 1.0, 1.0001, 1.1, 1.5])
         epsilon = dice.choice([None, Fraction(case.exact * near + 1e-9)])
-        window = dice.choice([0, 1, 2, 3, None])
-        found = searched_loss(case.weighting, case.rate, epsilon=epsilon, nodes=nodes, window=window)
-        where = (seed, nodes, epsilon, window)
+        window, radius = dice.choice([0, 1, 2, 3, None]), dice.choice([None, None, 0, 1, 2])
+        found = searched_loss(case.weighting, case.rate, epsilon=epsilon, nodes=nodes, window=window, radius=radius)
+        where = (seed, nodes, epsilon, window, radius)
         assert float(found.loss) >= case.exact * (1 - 1e-13), where
         assert found.loss <= 2 * case.weighting.drops * case.rate, where
         assert found.worst_found <= case.exact + 1e-9, where
@@ -67,6 +68,36 @@ def check_case(seed: int) -> int:
 
 def test_no_pair_exceeds_the_certificate_and_none_found_exceeds_the_truth() -> None:
     assert sum(check_case(seed) for seed in range(500, 700)) > 150
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_over_balls_nothing_exceeds_the_certificate_and_more_nodes_prove_no_less(seed: int) -> None:
+    case = random_case(random.Random(70_000 + seed), longest=5, chains=True)
+    if case is None or case.weighting.balanced:
+        return
+    known = [searched_loss(case.weighting, case.rate, nodes=nodes, radius=seed % 3) for nodes in (0, 5, 300)]
+    assert all(float(found.loss) >= case.exact * (1 - 1e-13) for found in known)
+    assert all(found.worst_found <= case.exact + 1e-9 for found in known)
+    few, more, many = (float(found.loss) for found in known)
+    assert few * (1 + 1e-12) >= more
+    assert more * (1 + 1e-12) >= many
+
+
+@pytest.mark.parametrize("radius", [0, 1, 2])
+def test_symbols_that_a_cost_does_not_list_are_outside_a_ball_and_not_forgotten(radius: int) -> None:
+    case = random_case(random.Random(10_827))
+    assert case.weighting.cost.is_hamming
+    found = searched_loss(case.weighting, case.rate, nodes=30, radius=radius)
+    assert float(found.loss) >= case.exact * (1 - 1e-13)
+
+
+def test_over_balls_the_bound_is_the_one_over_all_states_where_little_is_outside() -> None:
+    words = sv.runs(grid_roads(4, seed=3), 8, public_start=True)
+    weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=3), adjacency=2)
+    everywhere = searched_loss(weighting, Fraction(4), epsilon=Fraction(9))
+    near = searched_loss(weighting, Fraction(4), epsilon=Fraction(9), radius=1)
+    assert near.how == everywhere.how == "certified"
+    assert float(near.loss) == pytest.approx(float(everywhere.loss), rel=1e-3)
 
 
 @pytest.mark.soak

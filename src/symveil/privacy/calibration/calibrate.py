@@ -3,8 +3,8 @@
 A cost says how far a released word is (`languages/costs.py`), its *sensitivity* Δ by how much that can differ for
 adjacent words. The loss at rate η is at most 2ηΔ for exponential weights, and at most two steps for a staircase whose
 steps are Δ wide (docs/theory/near-optimal.md): that is the classic rate, which always exists. Where more is proved,
-more of the budget is used: exponential weights by Hamming distance have the certificate of `certify`, all other weights
-that of `costs` (docs/theory/two-sided.md).
+more of the budget is used: exponential weights by Hamming distance have the quick certificate of `certify`, all pairs
+of words are compared where they are few or short (`meeting`), and there is that of `costs` (docs/theory/two-sided.md).
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ from symveil.languages.runs import RunLanguage
 from symveil.numerics.once import computed_once
 from symveil.numerics.progress import Progress
 from symveil.privacy.calibration.certificate import CertifiedRate
+
+MOST_HALVES_WORK = 8e10
+"""Multiplications for one rate: some seconds."""
+_NEARLY_ALL = Fraction(199, 200)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,6 +104,18 @@ class Weighting:
             return self.sensitivity
         return Fraction(math.ceil(self.sensitivity / self.cost.period))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the weights are exponential by Hamming distance, without a balance."""
+        return self.cost.is_hamming and self.cost.period == 1 and not self.balanced
+
+    @computed_once
+    def halves_work(self) -> float:
+        """How many multiplications it takes to compare all pairs of words at one rate; infinite where it is no way."""
+        from symveil.privacy.calibration.meeting import meeting_work  # noqa: PLC0415
+
+        return meeting_work(self)
+
     def classic(self, epsilon: Fraction) -> CertifiedRate:
         """The rate of the papers' factor 2, which needs no proof but that of the theorem."""
         if self.drops == 0:
@@ -107,7 +123,9 @@ class Weighting:
         return CertifiedRate(epsilon / (2 * self.drops), epsilon, "classic", float(epsilon / 2))
 
 
-def calibrated_rate(weighting: Weighting, *, epsilon: Fraction, progress: Progress | None = None) -> CertifiedRate:
+def calibrated_rate(
+    weighting: Weighting, *, epsilon: Fraction, thorough: bool = True, progress: Progress | None = None
+) -> CertifiedRate:
     """The largest rate that is proved to lose at most `epsilon`.
 
     Parameters
@@ -116,6 +134,9 @@ def calibrated_rate(weighting: Weighting, *, epsilon: Fraction, progress: Progre
         The words, their costs, the prior, the adjacency.
     epsilon
         The budget.
+    thorough
+        Whether exponential weights by Hamming distance, which have a quick certificate, get the slower ones too. Other
+        costs always do.
     progress
         Is told how far the search is.
 
@@ -128,19 +149,29 @@ def calibrated_rate(weighting: Weighting, *, epsilon: Fraction, progress: Progre
     >>> found.rate > Fraction(3, 2), found.how                    # more than the classic ε/2
     (True, 'exact')
     """
-    cost = weighting.cost
-    if cost.is_hamming and cost.period == 1 and not weighting.balanced:
+    older = None
+    if weighting.is_plain:
         # imported when it is needed: other costs must not wait for numba and scipy to load
         from symveil.privacy.calibration.certify import certified_rate  # noqa: PLC0415
 
-        return certified_rate(
+        older = certified_rate(
             weighting.language,
             epsilon=epsilon,
             adjacency=max(weighting.farthest, 1),
             with_prior=weighting.with_prior,
         )
+        if not thorough or older.how == "exact" or older.rate >= epsilon / max(weighting.farthest, 1) * _NEARLY_ALL:
+            return older
     if weighting.drops == 0:
         return weighting.classic(epsilon)
+    from symveil.privacy.calibration.costs.enumeration import MOST_WORDS  # noqa: PLC0415
     from symveil.privacy.calibration.costs.rates import certify_cost  # noqa: PLC0415
+    from symveil.privacy.calibration.meeting_rates import met_rate  # noqa: PLC0415
 
+    if not weighting.language.has_at_most(MOST_WORDS) and weighting.halves_work <= MOST_HALVES_WORK:
+        found = met_rate(weighting, epsilon=epsilon, progress=progress)
+        if found is not None and (older is None or found.rate > older.rate):
+            return found
+        if found is not None and older is not None:
+            return older
     return certify_cost(weighting, epsilon=epsilon, progress=progress)

@@ -50,6 +50,21 @@ class Groups:
     may_other: Booleans
     apart: Integers
 
+    @property
+    def row_of(self) -> Integers:
+        """The left anchor of each path."""
+        return np.repeat(self.row, np.diff(self.first))
+
+    def only(self, kept: Booleans) -> Groups:
+        """Some of the paths, with the groups that they are in."""
+        number = np.repeat(np.arange(len(self.row)), np.diff(self.first))[kept]
+        counts = np.bincount(number, minlength=len(self.row))
+        left = counts > 0
+        return Groups(
+            np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64), self.row[left], self.spare[left],
+            self.paths[kept], self.end[kept], self.origin[kept], self.may_own[kept], self.may_other[kept], self.apart,
+        )  # fmt: skip
+
     def part(self, begin: int, end: int) -> Groups:
         """Some of the groups."""
         low, high = int(self.first[begin]), int(self.first[end])
@@ -132,10 +147,15 @@ def root_work(graph: CostGraph, adjacency: int) -> float:
     return work
 
 
-def block_groups(graph: CostGraph, kind: Kind, low: int, high: int, adjacency: int) -> Groups | None:
-    """All paths of blocks of a kind at the positions low … high, grouped; None where they are too many."""
+def block_groups(
+    graph: CostGraph, kind: Kind, low: int, high: int, adjacency: int, starts: Integers | None = None
+) -> Groups | None:
+    """All paths of blocks of a kind at the positions low … high, grouped; None where they are too many.
+
+    On a chain those from some states only, if `starts` are given.
+    """
     if graph.is_chain:
-        return _chain_groups(graph, kind, low, high)
+        return _chain_groups(graph, kind, low, high, starts)
     return _pair_groups(graph, kind, low, high, adjacency)
 
 
@@ -157,8 +177,9 @@ def _paths(graph: CostGraph, starts: Integers, low: int, high: int, steps: int) 
     return states[:, 1:], start
 
 
-def _chain_groups(graph: CostGraph, kind: Kind, low: int, high: int) -> Groups | None:
-    starts = np.flatnonzero(graph.live[low - 1 : high].any(axis=0))
+def _chain_groups(graph: CostGraph, kind: Kind, low: int, high: int, starts: Integers | None) -> Groups | None:
+    if starts is None:
+        starts = np.flatnonzero(graph.live[low - 1 : high].any(axis=0))
     tail = tail_of(graph, kind)
     found = _paths(graph, starts, low, high, kind.length + tail)
     if found is None:

@@ -17,6 +17,7 @@ from symveil.privacy.calibration.costs.steps import enclose, enclose_longer, nex
 from symveil.privacy.calibration.costs.windows import Windows, rows_needed, windows
 
 _MOST_BYTES = 300 << 20  # for one side
+_MOST_BYTES_OF_WINDOWS = 1500 << 20  # the same where that is what one state beside the anchor takes
 _FEWEST_SLOTS = 5
 _MOST_WINDOW_WORK = (1e9, 6e7)  # for windows of one state and of two
 
@@ -67,10 +68,12 @@ def _bytes_of_slot(graph: CostGraph) -> int:
 def longest_window(graph: CostGraph) -> int:
     """How many states a window may hold beside its anchor, for time and memory."""
     width, found = graph.size * graph.phases, 0
+    entered = np.diff(graph.back) > 0  # not the hidden start, which all others may follow
+    widest = int(max(np.diff(graph.first)[entered].max(initial=1), np.diff(graph.back).max(initial=1)))
     for longest, most_work in enumerate(_MOST_WINDOW_WORK[: graph.steps], start=1):
         rows = max(rows_needed(graph.back, graph.earlier, longest), rows_needed(graph.first, graph.other, longest))
         slots = min(_FEWEST_SLOTS, graph.steps + 1)
-        if 8 * rows * width * slots > _MOST_BYTES or rows * width * graph.steps * graph.widest > most_work:
+        if 8 * rows * width * slots > _MOST_BYTES_OF_WINDOWS or rows * width * graph.steps * widest > most_work:
             break
         found = longest
     return found
@@ -132,7 +135,8 @@ class _Plan:
     """Slots while they are being filled."""
 
     def __init__(self, graph: CostGraph, rows: Windows, near_ends: int) -> None:
-        most = max(3, _MOST_BYTES // (8 * rows.count * graph.size * graph.phases))
+        room = _MOST_BYTES_OF_WINDOWS if rows.longest else _MOST_BYTES
+        most = max(3, room // (8 * rows.count * graph.size * graph.phases))
         self._rows = rows
         self._slot_of = slot_plan(graph.steps, most, near_ends)
         slots, width = int(self._slot_of[-1]) + 1, graph.size * graph.phases

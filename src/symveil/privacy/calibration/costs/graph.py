@@ -46,7 +46,6 @@ class CostGraph:
     final: Floats
     starts: Integers
     live: Booleans
-    levels: NDArray[np.int16]
     metric_at: Integers
     is_chain: bool
 
@@ -59,6 +58,12 @@ class CostGraph:
     def phases(self) -> int:
         """F."""
         return self.weights.costs.phases
+
+    @computed_once
+    def levels(self) -> NDArray[np.int16]:
+        """What each symbol costs against each other one in every metric, written out: for some thousand symbols."""
+        costs = self.weights.costs
+        return np.stack([costs.table(metric).astype(np.int16) for metric in range(len(costs.metrics))])
 
     @computed_once
     def widest(self) -> int:
@@ -142,7 +147,6 @@ def cost_graph(weights: RunWeights) -> CostGraph:
         final=np.ascontiguousarray(final, dtype=np.float64),
         starts=starts,
         live=_live(first, other, final > 0, starts, steps),
-        levels=np.stack([costs.table(metric).astype(np.int16) for metric in range(len(costs.metrics))]),
         metric_at=np.array([0, *costs.metric_of[begin:]], dtype=np.int64),
         is_chain=is_chain,
     )

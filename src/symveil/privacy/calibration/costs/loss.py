@@ -16,10 +16,12 @@ import numpy as np
 from symveil.models.word import Codes
 from symveil.numerics.progress import Progress, silent
 from symveil.privacy.calibration.calibrate import Weighting
+from symveil.privacy.calibration.costs.balls import balls_within, has_balls
 from symveil.privacy.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds, root_work
 from symveil.privacy.calibration.costs.boxes import is_affordable
 from symveil.privacy.calibration.costs.enumeration import MOST_WORDS, enumerated_loss
-from symveil.privacy.calibration.costs.graph import cost_graph
+from symveil.privacy.calibration.costs.graph import CostGraph, cost_graph
+from symveil.privacy.calibration.costs.local import LocalSearch
 from symveil.privacy.calibration.costs.outcome import FoundPair, Outcome
 from symveil.privacy.calibration.costs.pairs import Pair, pair_losses
 from symveil.privacy.calibration.costs.search import BlockSearch
@@ -27,13 +29,15 @@ from symveil.privacy.guarantee import How
 
 _TOLERANCE = 2e-3  # of ε: how close what is proved and what is found need to come where a block is above its share
 _MOST_NODES = 20_000
-_NODE_WORK = 1.2e7  # edges × phases × nodes of one kind of block, where no number of nodes is given
+_NODE_WORK = (1.2e7, 2.5e8)  # edges × phases × nodes of one kind of block, if no number of nodes is given; for b > 2
 _MOST_WORK = 4e9  # multiplications for the boxes of one rate
 MOST_ROOT_WORK = 3e11  # the same for the blocks of one rate: some minutes
-_ALL_RATES_WORK = 8e11
+_ALL_RATES_WORK = 2.4e11
+_NODES_OF_A_PAIR = 100
 _LARGEST_RATE = 100
 _MOST_LEVELS = 32_000  # different costs: the compiled loops number them in 16 bits
 MOST_EVALUATIONS = 12
+FEW_EVALUATIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,38 +104,59 @@ def searched_loss(
     epsilon: Fraction | None = None,
     nodes: int | None = None,
     window: int | None = None,
+    radius: int | None = None,
     progress: Progress | None = None,
 ) -> ProvedLoss:
-    """As `proved_loss`, by boxes and blocks however few the words are; with windows of a given length, if any."""
+    """As `proved_loss`, by boxes and blocks however few the words are.
+
+    With windows of a given length, if any; over balls of a given radius, if any and if the graph has balls.
+    """
     classic = 2 * weighting.drops * rate
     if classic == 0:
         return ProvedLoss(classic, "exact")
     if len(weighting.cost.values) > _MOST_LEVELS:
         return ProvedLoss(classic, "classic")
     graph = cost_graph(weighting.weights(rate))
-    work = 4.0 * graph.size * len(graph.other) * graph.phases * graph.steps
-    if not graph.is_bounded or not is_affordable(graph) or work > _MOST_WORK or rate > _LARGEST_RATE:
+    if not graph.is_bounded or rate > _LARGEST_RATE:
         return ProvedLoss(classic, "classic")
-    if root_work(graph, weighting.adjacency) > MOST_ROOT_WORK:
-        return ProvedLoss(classic, "classic")
-    search = BlockSearch(graph, weighting.adjacency, largest_step=float(weighting.largest_step), window=window)
-    if nodes is None:
-        nodes = min(_MOST_NODES, max(200, int(_NODE_WORK / (len(graph.other) * graph.phases + 1))))
+    search: BlockSearch | LocalSearch
+    step = float(weighting.largest_step)
+    if radius is None and _is_small(graph, weighting.adjacency):
+        search = BlockSearch(graph, weighting.adjacency, largest_step=step, window=window)
+        work = _NODE_WORK[weighting.farthest > 2] / (len(graph.other) * graph.phases + 1)
+        nodes = min(_MOST_NODES, max(200, int(work))) if nodes is None else nodes
+    else:
+        near = balls_within(graph, radius)
+        if near is None:
+            return ProvedLoss(classic, "classic")
+        search = LocalSearch(graph, weighting.adjacency, near, largest_step=step)
+        nodes = _NODES_OF_A_PAIR if nodes is None else nodes
     return _searched(weighting, rate, search, classic, epsilon, nodes, progress or silent)
+
+
+def _is_small(graph: CostGraph, adjacency: int) -> bool:
+    """Whether vectors over all states can be afforded."""
+    boxes = 4.0 * graph.size * len(graph.other) * graph.phases * graph.steps
+    return is_affordable(graph) and boxes <= _MOST_WORK and root_work(graph, adjacency) <= MOST_ROOT_WORK
 
 
 def rates_that_can_be_tried(weighting: Weighting) -> int:
     """How many rates may be tried in some ten minutes; 0 where not even one."""
     if weighting.language.has_at_most(MOST_WORDS) or len(weighting.cost.values) > _MOST_LEVELS:
         return MOST_EVALUATIONS  # every pair is compared at once, or nothing is
-    work = root_work(cost_graph(weighting.weights(Fraction(1))), weighting.adjacency)
-    return 0 if work > MOST_ROOT_WORK else int(min(MOST_EVALUATIONS, _ALL_RATES_WORK / max(work, 1.0)))
+    graph = cost_graph(weighting.weights(Fraction(1)))
+    if not _is_small(graph, weighting.adjacency):
+        return FEW_EVALUATIONS if has_balls(graph) else 0
+    work = root_work(graph, weighting.adjacency)
+    if work > _ALL_RATES_WORK / MOST_EVALUATIONS:
+        return FEW_EVALUATIONS
+    return MOST_EVALUATIONS
 
 
 def _searched(
     weighting: Weighting,
     rate: Fraction,
-    search: BlockSearch,
+    search: BlockSearch | LocalSearch,
     classic: Fraction,
     epsilon: Fraction | None,
     nodes: int,
@@ -144,11 +169,12 @@ def _searched(
     outcomes: dict[Kind, Outcome] = {}
     pairs: list[tuple[float, Pair]] = []
     reached = math.inf
-    listed = sorted(kinds(search.graph, weighting.adjacency), key=lambda kind: -kind.length)
+    # short blocks first: what they leave of the budget is there for the long ones, which are many more
+    listed = sorted(kinds(search.graph, weighting.adjacency), key=lambda kind: kind.length)
     for number, kind in enumerate(listed):
         found = search.largest(
             kind,
-            target=share * kind.length * (1 - 2.0**-40) if share > 0 else -math.inf,
+            target=_target(weighting, kind, share, outcomes, search.graph.steps) if share > 0 else -math.inf,
             nodes=nodes,
             stop_at=math.inf if epsilon is None else float(epsilon - fixed),
             tolerance=tolerance,
@@ -176,12 +202,23 @@ def _searched(
     return ProvedLoss(min(bound, classic), how, worst, known, total, farthest, reached=float(bound))
 
 
+def _target(weighting: Weighting, kind: Kind, share: float, outcomes: Mapping[Kind, Outcome], steps: int) -> float:
+    """Below what a block is of no interest: its share of the budget, or all that shorter ones beside it leave."""
+    target, most = share * kind.length, weighting.farthest
+    if 2 * kind.length > most:
+        beside = {known: found for known, found in outcomes.items() if known.length <= most - kind.length}
+        target = max(target, share * most - float(total_over_blocks(beside, steps, most - kind.length)))
+    elif 2 * kind.length < most:  # few pairs: a lower aim costs little here and much is won for the long ones
+        target /= 2
+    return target * (1 - 2.0**-40)
+
+
 def _within(progress: Progress, number: int, of: int) -> Callable[[float], None]:
     """Progress of one kind of block as a part of all of them."""
     return lambda share: progress(int(100 * (number + min(share, 1.0))), 100 * of)
 
 
-def _codes(search: BlockSearch, pair: FoundPair) -> tuple[Codes, Codes]:
+def _codes(search: BlockSearch | LocalSearch, pair: FoundPair) -> tuple[Codes, Codes]:
     """The two words as codes, a public first symbol included."""
     language = search.graph.weights.language
     lead = (int(search.graph.symbol[pair.start]),) if language.public_start and language.length else ()

@@ -46,3 +46,4 @@ class Outcome:
     pair: FoundPair | None = None
     nodes: int = 0
     exists: bool = False
+    likely: Node | None = None  # the pair with the largest bound among those that halves of paths were compared of

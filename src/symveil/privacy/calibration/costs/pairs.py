@@ -23,6 +23,7 @@ Pair = tuple[Codes, Codes]
 
 _ROUNDS = 12
 _MOST_CANDIDATES = 4000
+_MOST_SYMBOLS = 100_000  # positions × symbols: beyond, a pair is left as it is
 
 
 def pair_losses(weighting: Weighting, rate: Fraction, words: Codes, others: Codes) -> Floats:
@@ -51,7 +52,7 @@ def worse_pair(weighting: Weighting, rate: Fraction, pair: Pair) -> tuple[float,
     """A pair that loses at least as much as this one, found by changing a symbol at a time, and what it loses."""
     language = weighting.language
     best = float(pair_losses(weighting, rate, pair[0][None, :], pair[1][None, :])[0])
-    for _ in range(_ROUNDS):
+    for _ in range(_ROUNDS if language.length * len(language.alphabet) <= _MOST_SYMBOLS else 0):
         words, others = _changed(language, pair, weighting.adjacency)
         if not len(words):
             break

@@ -21,14 +21,21 @@ from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.certify import certified_loss, certified_rate
 from symveil.privacy.calibration.costs.enumeration import MOST_WORDS
-from symveil.privacy.calibration.costs.loss import MOST_EVALUATIONS, ProvedLoss, proved_loss, rates_that_can_be_tried
+from symveil.privacy.calibration.costs.loss import (
+    FEW_EVALUATIONS,
+    MOST_EVALUATIONS,
+    ProvedLoss,
+    proved_loss,
+    rates_that_can_be_tried,
+)
 from symveil.privacy.calibration.costs.pairs import Pair, is_feasible, pair_losses, worse_pair
 from symveil.privacy.calibration.search import rounded_down
 
-FORMAT = "symveil-cost-certificate-1"
+FORMAT = "symveil-cost-certificate-2"
 """Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
+_FIRST_OF_FEW = Fraction(3, 4)  # of the way from the classic rate to the largest that can be of use
 _FARTHER = Fraction(3)  # how much farther away the next rate is tried when a proof fails
 
 _answers: LastFew[str, CertifiedRate] = LastFew(64)
@@ -127,6 +134,8 @@ class _RateSearch:
         """The best rate that so many evaluations prove."""
         evaluations = self._evaluations = min(evaluations, self._possible)
         self._begin_with_older_certificate()
+        if self._possible <= FEW_EVALUATIONS:
+            return self._with_few(evaluations)
         away, guess = _CLOSE, None
         for _ in range(evaluations):
             limit = self._ruled_out()
@@ -147,6 +156,22 @@ class _RateSearch:
                 away = min(away * _FARTHER, Fraction(1, 2))
                 if found.reached < 2 * self._epsilon:  # the bound nearly falls with the rate
                     guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - _CLOSE / 2)
+        return self._result()
+
+    def _with_few(self, evaluations: int) -> CertifiedRate:
+        """Where each evaluation takes minutes: the middle of what is still possible, a little above it at first."""
+        share = _FIRST_OF_FEW
+        for _ in range(evaluations):
+            lowest = self._best[0] if self._best else self._classic
+            highest = self._ruled_out() if self._failed is None else min(self._ruled_out(), self._failed)
+            if highest <= lowest * (1 + _CLOSE * 4):
+                break
+            rate = rounded_down(lowest + (highest - lowest) * share)
+            found, share = self._evaluate(rate), Fraction(1, 2)
+            if found.loss <= self._epsilon:
+                self._best = (rate, found)
+            else:
+                self._failed = rate
         return self._result()
 
     def _begin_with_older_certificate(self) -> None:

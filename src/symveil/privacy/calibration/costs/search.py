@@ -11,87 +11,33 @@ from __future__ import annotations
 
 import heapq
 import math
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from functools import partial
 
 import numpy as np
 
+from symveil.privacy.calibration.costs.around import AroundBlocks
+from symveil.privacy.calibration.costs.at_once import at_once
 from symveil.privacy.calibration.costs.blocks import Groups, Kind, block_groups, classes, tail_of
-from symveil.privacy.calibration.costs.boxes import Boxes, left_boxes, longest_window, right_boxes
-from symveil.privacy.calibration.costs.contexts import context_bounds, extended, left_contexts, right_contexts
-from symveil.privacy.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
+from symveil.privacy.calibration.costs.boxes import left_boxes, longest_window, right_boxes
+from symveil.privacy.calibration.costs.contexts import context_bounds
+from symveil.privacy.calibration.costs.graph import CostGraph, Floats, Integers
+from symveil.privacy.calibration.costs.halves import not_yet_proved, weights_of_paths
 from symveil.privacy.calibration.costs.nodes import children_bounds
 from symveil.privacy.calibration.costs.outcome import FoundPair, Node, Outcome
 from symveil.privacy.calibration.costs.roots import root_bounds
 from symveil.privacy.calibration.costs.steps import total_of_word
 
-_Given = TypeVar("_Given")
-_Result = TypeVar("_Result")
-
 _MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts
 _GROUPS_AT_ONCE = 256
 _FIRST_DIVES = 3
 _TOLD_EVERY = 64
+_HOPELESS, _FEW_NODES = 2, 200
+_AT_ONCE, _WIDE = 8, 1000  # so many nodes are split at the same time where vectors are that long
 _MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
 _CONTEXT_WORK = 6e6  # multiplications for one block
-
-
-class _Contexts:
-    """Symbols around the blocks of one class: all ways to go on that are not yet proved, a symbol longer at a time."""
-
-    def __init__(self, search: BlockSearch, root: Node, kind: Kind) -> None:
-        self._search = search
-        self._low, self._span = root.low, root.high - root.low
-        self._end = root.low + kind.length + tail_of(search.graph, kind) - 1  # the step of the last symbol
-
-    def room(self, symbols: int) -> tuple[int, int] | None:
-        """How many of them there are on each side; None where that is not the same at all positions of the class."""
-        graph = self._search.graph
-        before, after = min(symbols, self._low - 1), min(symbols, graph.steps - self._end - self._span)
-        if self._span and (before < symbols or after < symbols):
-            return None
-        metric = graph.metric_at[self._low - before : self._end + after + 1]
-        shifted = graph.metric_at[self._low - before + self._span : self._end + after + 1 + self._span]
-        return (before, after) if np.array_equal(metric, shifted) else None
-
-    def longer(self, boxes: Boxes, state: int, paths: Integers, kept: Booleans) -> tuple[Integers, Integers]:
-        """The kept paths, each with one more state known, and which row each comes from."""
-        return extended(boxes.rows.first, boxes.rows.other, state, paths, kept)  # type: ignore[no-any-return]
-
-    def boxes_before(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
-        """l and ω at the state before the block, a column for each path."""
-        search, graph = self._search, self._search.graph
-        kappa, following, _ = graph.automaton
-        boxes, step = search.left, self._low - 1
-        anchor = step - max(0, paths.shape[1] - boxes.rows.longest)
-        return left_contexts(  # type: ignore[no-any-return]
-            graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels, kappa, following,
-            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
-            boxes.rows.state, boxes.rows.longest, step, state, paths,
-        )  # fmt: skip
-
-    def boxes_after(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
-        """l' and ω' at the state after the block, a column for each path."""
-        search, graph = self._search, self._search.graph
-        kappa, following, _ = graph.automaton
-        boxes = search.right
-        anchor = self._end + max(0, paths.shape[1] - boxes.rows.longest)
-        return right_contexts(  # type: ignore[no-any-return]
-            graph.first, graph.other, graph.weight, graph.symbol, graph.levels, kappa, following,
-            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
-            boxes.rows.state, boxes.rows.longest, self._end, state, paths,
-        )  # fmt: skip
-
-
-def _at_once(work: Callable[[_Given], _Result], given: Sequence[_Given]) -> list[_Result]:
-    """The results in order; compiled loops do not wait for each other."""
-    if len(given) < 2:
-        return [work(each) for each in given]
-    with ThreadPoolExecutor(max_workers=min(len(given), os.cpu_count() or 1)) as pool:
-        return list(pool.map(work, given))
+_WORTH_SPLITTING = 0.9  # positions: if the boxes over all of them prove at least a tenth of the paths
 
 
 class BlockSearch:
@@ -111,7 +57,7 @@ class BlockSearch:
         kept = max(near_ends, adjacency + 2)
         longest = longest_window(graph) if window is None else window
         sides = (left_boxes, right_boxes)
-        self.left, self.right = _at_once(lambda side: side(graph, kept, longest), sides)
+        self.left, self.right = at_once(lambda side: side(graph, kept, longest), sides)
         kappa, following, _ = graph.automaton
         self._arrays = (
             graph.back, graph.earlier, graph.earlier_weight, graph.first, graph.other, graph.weight, graph.symbol,
@@ -134,8 +80,52 @@ class BlockSearch:
         told which share of the nodes is spent, and may raise an exception.
         """
         outcome = Outcome()
+        roots, settled = self._all_roots(kind, max(target, self._least(kind)), outcome, heard)
+        heap = [(-self._value_of(node), number, node) for number, node in enumerate(roots)]
+        heapq.heapify(heap)
+        at_first = max(settled, -heap[0][0] if heap else -math.inf)  # the bound of all roots
+        if len(heap) > _MANY_ROOTS:
+            heap = heapq.nsmallest(_MANY_ROOTS + 1, heap)
+            settled = max(settled, -heap.pop()[0])
+        nodes = self._worth_splitting(nodes, len(heap))
+        if nodes:
+            self._first_dives(roots, kind, outcome)
+        counter, dives = len(roots), 0
+        batch = _AT_ONCE if self.graph.size * self.graph.phases >= _WIDE else 1
+        while heap and outcome.nodes < nodes and outcome.low <= stop_at:
+            floor = max(settled, outcome.low + tolerance)
+            if -heap[0][0] <= floor:
+                break
+            if heard is not None and (batch > 1 or outcome.nodes % _TOLD_EVERY == 0):
+                heard(outcome.nodes / nodes)
+            top = heap[0][2]
+            if 8 * dives <= outcome.nodes and top.nominal > 0 and self._value_of(top, nominal=True) > outcome.low:
+                self._dive(top, kind, outcome)
+                dives += 1
+                floor = max(settled, outcome.low + tolerance)
+            worst: list[Node] = []
+            while heap and len(worst) < min(batch, nodes - outcome.nodes) and (not worst or -heap[0][0] > floor):
+                worst.append(heapq.heappop(heap)[2])
+            outcome.nodes += len(worst)
+            splits = at_once(partial(self._split, kind=kind, floor=floor), worst)
+            for node, children in zip(worst, splits, strict=True):
+                if children is None:  # a single pair: its bound is its value, up to rounding
+                    self._note(node, outcome)
+                    settled = max(settled, self._value_of(node))
+                    continue
+                for child in children:
+                    counter += 1
+                    heapq.heappush(heap, (-self._value_of(child), counter, child))
+        # what was left out lies below one of these; both only grew since
+        left = max(settled, outcome.low + tolerance, -heap[0][0] if heap else -math.inf)
+        outcome.high = min(left, at_first)
+        return outcome
+
+    def _all_roots(
+        self, kind: Kind, settled: float, outcome: Outcome, heard: Callable[[float], None] | None
+    ) -> tuple[list[Node], float]:
+        """The roots above a bound, and the largest bound of what is none of them."""
         roots: list[Node] = []
-        settled = max(target, self._least(kind))  # the largest bound of what is not in the heap
         for low, high in classes(self.graph, kind, self._near_ends):
             if heard is not None:
                 heard(0.0)
@@ -145,40 +135,18 @@ class BlockSearch:
                 settled = max(settled, self._classic(kind))
                 continue
             roots += self._roots(kind, groups, low, high, settled, outcome)
-        heap = [(-self._value_of(node), number, node) for number, node in enumerate(roots)]
-        heapq.heapify(heap)
-        at_first = max(settled, -heap[0][0] if heap else -math.inf)  # the bound of all roots
-        if len(heap) > _MANY_ROOTS:
-            heap = heapq.nsmallest(_MANY_ROOTS + 1, heap)
-            settled = max(settled, -heap.pop()[0])
-        if nodes:
-            for node in heapq.nlargest(_FIRST_DIVES, roots, key=lambda node: self._value_of(node, nominal=True)):
-                self._dive(node, kind, outcome)
-        counter, dives = len(roots), 0
-        while heap and outcome.nodes < nodes and outcome.low <= stop_at:
-            floor = max(settled, outcome.low + tolerance)
-            if -heap[0][0] <= floor:
-                break
-            _, _, node = heapq.heappop(heap)
-            if heard is not None and outcome.nodes % _TOLD_EVERY == 0:
-                heard(outcome.nodes / nodes)
-            outcome.nodes += 1
-            if 8 * dives <= outcome.nodes and node.nominal > 0 and self._value_of(node, nominal=True) > outcome.low:
-                self._dive(node, kind, outcome)
-                dives += 1
-                floor = max(settled, outcome.low + tolerance)
-            children = self._split(node, kind, floor)
-            if children is None:  # a single pair: its bound is its value, up to rounding
-                self._note(node, outcome)
-                settled = max(settled, self._value_of(node))
-                continue
-            for child in children:
-                counter += 1
-                heapq.heappush(heap, (-self._value_of(child), counter, child))
-        # what was left out lies below one of these; both only grew since
-        left = max(settled, outcome.low + tolerance, -heap[0][0] if heap else -math.inf)
-        outcome.high = min(left, at_first)
-        return outcome
+        return roots, settled
+
+    def _worth_splitting(self, nodes: int, roots: int) -> int:
+        """How many nodes: few where there are so many roots that minutes of refinement would change nothing."""
+        return min(nodes, _FEW_NODES) if self.adjacency > 2 and roots > _HOPELESS * nodes else nodes
+
+    def _first_dives(self, roots: list[Node], kind: Kind, outcome: Outcome) -> None:
+        likely = heapq.nlargest(_FIRST_DIVES, roots, key=lambda node: self._value_of(node, nominal=True))
+        if not likely and outcome.likely is not None:  # all is proved; still say how little is left
+            likely = [outcome.likely]
+        for node in likely:
+            self._dive(node, kind, outcome)
 
     def _split(self, node: Node, kind: Kind, floor: float) -> list[Node] | None:
         """Nodes that cover this one, those that keep within `floor` left out; None where it is a single pair."""
@@ -221,33 +189,76 @@ class BlockSearch:
     def _roots(self, kind: Kind, groups: Groups, low: int, high: int, target: float, outcome: Outcome) -> list[Node]:
         nodes = []
         last = kind.length + tail_of(self.graph, kind) - 1
-        left_slots = np.array(self.left.slots(low - 1, high - 1))
-        right_slots = np.array(self.right.slots(low + last, high + last))
+        left_slots, right_slots = self.left.slots(low - 1, high - 1), self.right.slots(low + last, high + last)
+        if self.graph.is_chain and len(groups.row):
+            given = len(groups.paths)
+            groups = self._not_proved_by_halves(kind, groups, (low, high), (left_slots, right_slots), target, outcome)
+            merged = max(left_slots[1] - left_slots[0], right_slots[1] - right_slots[0]) > 1
+            if low < high and merged and len(groups.paths) <= _WORTH_SPLITTING * given:
+                middle = (low + high) // 2
+                nodes = self._roots(kind, groups, low, middle, target, outcome)
+                return nodes + self._roots(kind, groups, middle + 1, high, target, outcome)
         begins = range(0, len(groups.row), _GROUPS_AT_ONCE)
         parts = [groups.part(begin, min(begin + _GROUPS_AT_ONCE, len(groups.row))) for begin in begins]
 
         def bounded(part: Groups) -> tuple[Floats, bool]:
             return root_bounds(  # type: ignore[no-any-return]
-                *self._arrays, *self._boxes, left_slots, right_slots,
+                *self._arrays, *self._boxes, np.array(left_slots), np.array(right_slots),
                 part.first, part.row, part.spare, part.paths, part.end, part.may_own, part.may_other, part.apart,
                 low, kind.length, self._value, self._rate, self._period, target, self.graph.rounding,
             )  # fmt: skip
 
-        for part, (found, some) in zip(parts, _at_once(bounded, parts), strict=True):
+        for part, (found, some) in zip(parts, at_once(bounded, parts), strict=True):
             outcome.exists = outcome.exists or bool(some)
-            for row in found:
-                group, i, j = int(row[0]), int(row[1]), int(row[2])
-                own, other = tuple(part.paths[i].tolist()), tuple(part.paths[j].tolist())
-                nodes.append(
-                    Node(
-                        low=low, high=high, lead=0, left=int(part.row[group]), own=own, other=other,
-                        right=int(part.end[i]), right_other=int(part.end[j]),
-                        same_start=bool(part.origin[i] == part.origin[j]), spare=int(part.spare[group]),
-                        cost=self._cost(low, own, other), ratio=float(row[3]), nominal=float(row[4]),
-                        before=float(row[5]), after=float(row[6]),
-                    )
-                )  # fmt: skip
+            for group, i, j, ratio, nominal, before, after in found.tolist():
+                which = (int(group), int(i), int(j))
+                nodes.append(self._root(part, (low, high), which, (ratio, nominal, before, after)))
         return nodes
+
+    def _not_proved_by_halves(
+        self,
+        kind: Kind,
+        groups: Groups,
+        begins: tuple[int, int],
+        slots: tuple[tuple[int, int], tuple[int, int]],
+        target: float,
+        outcome: Outcome,
+    ) -> Groups:
+        """The paths of pairs for which the most of one over the least of the other does not settle it."""
+        weights = weights_of_paths(self.graph, self.left, self.right, groups, begins[0], slots)
+        if weights is None:
+            return groups
+        _, _, phase = self.graph.automaton
+        own = np.arange(self.graph.size) * self.graph.phases + phase
+        end_high = self.right.high[slots[1][0] : slots[1][1], : self.graph.size, own].max(axis=0).astype(np.float64)
+        still, (one, two, ratio) = not_yet_proved(
+            self.graph.levels, self._value, self.graph.metric_at, begins[0], kind.length, self._rate, self._period,
+            target, weights, groups.first, groups.paths, groups.end, end_high,
+        )  # fmt: skip
+        if one >= 0:
+            outcome.exists = True
+            if outcome.likely is None or ratio > outcome.likely.ratio:
+                group = int(np.searchsorted(groups.first, one, side="right")) - 1
+                outcome.likely = self._root(groups, begins, (group, int(one), int(two)), (ratio, ratio, 0.0, 0.0))
+        return groups.only(still)
+
+    def _root(
+        self,
+        part: Groups,
+        begins: tuple[int, int],
+        which: tuple[int, int, int],
+        found: tuple[float, float, float, float],
+    ) -> Node:
+        """The node of a group, w's path and v's path."""
+        group, i, j = which
+        own, other = tuple(part.paths[i].tolist()), tuple(part.paths[j].tolist())
+        ratio, nominal, before, after = found
+        return Node(
+            low=begins[0], high=begins[1], lead=0, left=int(part.row[group]), own=own, other=other,
+            right=int(part.end[i]), right_other=int(part.end[j]),
+            same_start=bool(part.origin[i] == part.origin[j]), spare=int(part.spare[group]),
+            cost=self._cost(begins[0], own, other), ratio=ratio, nominal=nominal, before=before, after=after,
+        )  # fmt: skip
 
     def _cost(self, begin: int, own: tuple[int, ...], other: tuple[int, ...]) -> float:
         levels, metric_at = self.graph.levels, self.graph.metric_at
@@ -258,7 +269,7 @@ class BlockSearch:
 
     def _in_contexts(self, root: Node, kind: Kind, floor: float) -> list[Node] | None:
         """A root with a few symbols on both sides, all at once; None where its positions must be split first."""
-        contexts = _Contexts(self, root, kind)
+        contexts = AroundBlocks(self.graph, self.left, self.right, root, kind)
         lowest, largest = self._limits(root.cost, floor)
         largest = max(largest, lowest)
         own, other = np.array(root.own, dtype=np.int64), np.array(root.other, dtype=np.int64)

@@ -1,0 +1,151 @@
+"""The largest rate found by comparing all pairs of words (`meeting`): two or three rates are tried.
+
+The worst pair of words says at which rate it would lose ε; that rate is tried next. What is returned was proved by
+itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+
+import numpy as np
+
+from symveil.errors import ParameterError
+from symveil.numerics.once import LastFew
+from symveil.numerics.progress import Progress
+from symveil.numerics.rationals import exact
+from symveil.privacy.calibration import kept
+from symveil.privacy.calibration.calibrate import Weighting
+from symveil.privacy.calibration.certificate import CertifiedRate
+from symveil.privacy.calibration.costs.loss import ProvedLoss
+from symveil.privacy.calibration.costs.pairs import pair_losses
+from symveil.privacy.calibration.meeting import met_loss
+from symveil.privacy.calibration.search import rounded_down
+
+_TOLERANCE, _EVALUATIONS = Fraction(1, 250), 5
+
+FORMAT = "symveil-meeting-1"
+"""Changes with every change of the proof or of the search."""
+
+_answers: LastFew[str, CertifiedRate] = LastFew(64)
+
+
+def met_rate(weighting: Weighting, *, epsilon: Fraction, progress: Progress | None = None) -> CertifiedRate | None:
+    """The largest rate found whose loss is at most `epsilon`; None where nothing above the classic one was proved.
+
+    Answers are kept in memory and on disk (`kept`); what comes from the disk is proved once more before it is used.
+
+    Parameters
+    ----------
+    weighting
+        The language with its costs, prior and adjacency, `meeting_work` of which is affordable.
+    epsilon
+        The budget.
+    progress
+        Is told how much is done and of how much; may raise an exception to end the search.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> words = sv.runs(sv.MarkovChain.from_transitions([(a, b, "1/3") for a in "abc" for b in "abc"]), length=8)
+    >>> found = met_rate(Weighting(language=words, cost=hamming(words), adjacency=1), epsilon=Fraction(2))
+    >>> round(float(found.rate), 2), found.how                               # ε/b, on Σⁿ
+    (2.0, 'exact')
+    """
+    if weighting.drops == 0:
+        return weighting.classic(epsilon)
+    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
+    shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
+    key = hashlib.sha256(repr((*shape, str(epsilon))).encode()).hexdigest()
+    found = _answers.of(key, lambda: _searched(weighting, epsilon, key, progress))
+    return found if found.how != "classic" else None
+
+
+def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progress | None) -> CertifiedRate:
+    known: dict[Fraction, ProvedLoss] = {}
+    classic, limit = epsilon / (2 * weighting.drops), epsilon / weighting.drops
+
+    def proved(rate: Fraction) -> ProvedLoss:
+        done = min(len(known), _EVALUATIONS - 1)
+
+        def heard(share: float) -> None:
+            if progress is not None:
+                progress(int(1000 * (done + share)), 1000 * _EVALUATIONS)
+
+        found = met_loss(weighting, rate, heard=heard)
+        known[rate] = ProvedLoss(2 * weighting.drops * rate, "classic") if found is None else found
+        return known[rate]
+
+    best = _kept_rate(key, classic, epsilon)
+    if best is not None and proved(best).loss <= epsilon:
+        return _certificate(weighting, epsilon, best, known)
+    best, failed = None, limit * 2
+    rate = rounded_down(limit * Fraction(9, 10))
+    for _ in range(_EVALUATIONS):
+        found = proved(rate)
+        if found.loss <= epsilon:
+            best = max(rate, best or rate)
+        else:
+            failed = min(failed, rate)
+        if found.how == "classic" and not found.pairs:
+            break
+        ruled_out = _ruled_out(weighting, epsilon, known)
+        lowest, highest = best or classic, min(failed, ruled_out)
+        if highest <= lowest * (1 + _TOLERANCE):
+            break
+        # the loss of the worst pair where nothing else counts; else it is nearly proportional to the rate
+        wanted = ruled_out if found.how == "exact" or found.loss == 0 else rate * epsilon / found.loss
+        rate = rounded_down(min(wanted, ruled_out) * (1 - _TOLERANCE / 4))
+        if not lowest < rate < highest:
+            rate = rounded_down((lowest + highest) / 2)
+    if best is None:
+        return weighting.classic(epsilon)
+    kept.keep(key, {"rate": str(best)})
+    return _certificate(weighting, epsilon, best, known)
+
+
+def _ruled_out(weighting: Weighting, epsilon: Fraction, known: dict[Fraction, ProvedLoss]) -> Fraction:
+    """A rate at which a pair that was found loses ε, to four digits; ε/Δ where none does below it."""
+    pairs = [pair for found in known.values() for pair in found.pairs]
+    low, high = epsilon / (2 * weighting.drops), epsilon / weighting.drops
+    if not pairs:
+        return high
+    words, others = (np.stack(each) for each in zip(*pairs, strict=True))
+    if pair_losses(weighting, high, words, others).max() <= epsilon:
+        return high
+    while high - low > low / 10_000:
+        middle = rounded_down((low + high) / 2)
+        if pair_losses(weighting, middle, words, others).max() > epsilon:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _kept_rate(key: str, classic: Fraction, epsilon: Fraction) -> Fraction | None:
+    """A rate that was kept: a proposal, to be proved."""
+    entry = kept.load(key)
+    try:
+        rate = exact(entry["rate"]) if entry is not None else Fraction(0)
+    except (KeyError, ParameterError):
+        return None
+    return rate if classic < rate <= epsilon * 1000 and rate.denominator <= 10**30 else None
+
+
+def _certificate(
+    weighting: Weighting, epsilon: Fraction, rate: Fraction, known: dict[Fraction, ProvedLoss]
+) -> CertifiedRate:
+    proved = known[rate]
+    pairs = [pair for found in known.values() for pair in found.pairs]
+    losses = np.zeros(1)
+    if pairs:
+        losses = pair_losses(weighting, rate, *(np.stack(each) for each in zip(*pairs, strict=True)))
+    return CertifiedRate(
+        rate=rate,
+        loss=proved.loss,
+        how=proved.how,
+        ratio_bound=max(0.0, float(proved.loss - weighting.drops * rate)),
+        worst_found=float(losses.max()),
+        ruled_out=float(_ruled_out(weighting, epsilon, known)),
+        worst_pair=pairs[int(losses.argmax())] if pairs else None,
+    )

@@ -1,0 +1,118 @@
+"""Beginnings and ends that meet in the middle: the loss of all pairs of words, against the definition."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from cost_oracle import random_case
+
+import symveil as sv
+from symveil.examples.road_network import town
+from symveil.languages.costs import hamming
+from symveil.languages.swap_costs import swap
+from symveil.privacy.calibration import certify, meeting_rates
+from symveil.privacy.calibration.calibrate import Weighting, calibrated_rate
+from symveil.privacy.calibration.costs.pairs import is_feasible, pair_losses
+from symveil.privacy.calibration.meeting import meeting_work, met_loss
+from symveil.privacy.calibration.meeting_rates import met_rate
+
+
+def test_no_pair_exceeds_the_bound_and_one_hidden_symbol_is_exact() -> None:
+    dice, compared, exact = random.Random(5), 0, 0
+    for _ in range(300):
+        case = random_case(dice, longest=7, chains=True)
+        if case is None or meeting_work(case.weighting) == math.inf:
+            continue
+        found = met_loss(case.weighting, case.rate)
+        assert found is not None
+        compared += 1
+        assert case.exact <= float(found.loss) * (1 + 1e-13)
+        assert found.worst_found <= case.exact + 1e-9
+        for one, two in found.pairs:
+            assert is_feasible(case.weighting.language, one[None, :]).all()
+            assert is_feasible(case.weighting.language, two[None, :]).all()
+            assert 0 < (one != two).sum() <= case.weighting.adjacency
+        if found.how == "exact":
+            exact += 1
+            assert float(found.loss) == pytest.approx(case.exact, abs=1e-9)
+    assert compared > 40
+    assert exact > 10
+
+
+def _town(length: int, *, balanced: bool) -> Weighting:
+    words = sv.runs(town(), length)
+    return Weighting(language=words, cost=swap(words, adjacency=1, cap=9), adjacency=1, balanced=balanced)
+
+
+def test_balance_uses_nearly_all_of_the_budget() -> None:
+    plain, balanced = (met_rate(_town(5, balanced=each), epsilon=Fraction(3)) for each in (False, True))
+    for found in (plain, balanced):
+        assert found is not None
+        assert found.how == "exact"
+        assert found.loss <= 3
+        assert found.rate <= found.ruled_out < 1.006 * float(found.rate)
+        assert found.worst_found == pytest.approx(float(found.loss), abs=1e-9)
+    assert balanced.rate > Fraction(27, 10) > plain.rate
+
+
+def test_the_plain_mechanism_gets_more_where_its_cost_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = sv.runs(town(), 4)
+    weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
+    older = weighting.classic(Fraction(2))  # as if the quick certificate had found nothing
+    monkeypatch.setattr(certify, "certified_rate", lambda *_, **__: older)
+    assert calibrated_rate(weighting, epsilon=Fraction(2), thorough=False) == older
+    found = calibrated_rate(weighting, epsilon=Fraction(2))
+    assert found.rate > Fraction(5, 4) * older.rate
+    one, two = found.worst_pair
+    assert pair_losses(weighting, found.rate, one[None, :], two[None, :])[0] <= 2
+    assert sv.Exponential(words, epsilon=2).rate == older.rate
+    assert sv.Exponential(words, epsilon=2, cost="hamming").rate == found.rate
+    better = replace(found, rate=found.rate * 2)
+    monkeypatch.setattr(certify, "certified_rate", lambda *_, **__: better)
+    assert calibrated_rate(weighting, epsilon=Fraction(4)) == better  # never less than the quick one
+
+
+def test_a_kept_rate_is_proved_again(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked() -> Fraction:
+        monkeypatch.setattr(meeting_rates, "_answers", type(meeting_rates._answers)(64))
+        return met_rate(_town(4, balanced=False), epsilon=Fraction(3)).rate
+
+    first = asked()
+    (file,) = own_cache.glob("*.json")
+    tried, real = [], meeting_rates.met_loss
+    monkeypatch.setattr(
+        meeting_rates, "met_loss", lambda *given, **named: tried.append(given[1]) or real(*given, **named)
+    )
+    assert asked() == first
+    assert tried == [first]  # one decision, no search
+    entry = json.loads(file.read_text())
+    for wrong in ("1000000", str(first * 2), "nothing", "0", "-1", "1/0"):
+        file.write_text(json.dumps(entry | {"rate": wrong}))
+        assert asked() == first
+
+
+def test_progress_grows_and_may_end_the_search() -> None:
+    told: list[tuple[int, int]] = []
+    met_rate(_town(4, balanced=False), epsilon=Fraction(2), progress=lambda done, of: told.append((done, of)))
+    assert told
+    assert all(0 <= done <= of for done, of in told)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+    def enough(done: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        met_rate(_town(4, balanced=False), epsilon=Fraction(4), progress=enough)
+
+
+def test_without_adjacent_words_nothing_is_lost() -> None:
+    words = sv.runs(sv.MarkovChain.from_transitions([("a", "b", 1), ("b", "a", 1)]), 7, public_start=True)
+    weighting = Weighting(language=words, cost=hamming(words), adjacency=2)
+    assert met_loss(weighting, Fraction(1)).loss == 0
+    assert met_rate(weighting, epsilon=Fraction(1)).worst_pair is None
