@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
-import numpy as np
-
-from symveil import __version__
 from symveil.central.cells import Cells, cells_of
 from symveil.central.contributions import Read
 from symveil.central.counts import Bound, PrivateCounts, private_counts, read_bound
 from symveil.central.noise import Neighbours, read_neighbours
-from symveil.engines.central_job import CentralJob, CentralWords
+from symveil.engines.central_job import CentralWords
 from symveil.engines.central_promise import CentralRelease
-from symveil.engines.protocol import Protocol, new_release_id
-from symveil.engines.settings import Settings, WorkedOut, made_by, spelled_columns
-from symveil.errors import InputError, ParameterError, either
+from symveil.engines.protocol import new_release_id
+from symveil.errors import ParameterError, either
 from symveil.estimation.statistics import read_statistic
 from symveil.io.estimates import SUFFIXES, table_bytes
 from symveil.io.models.coordinates import read_coordinates
-from symveil.io.models.model_files import load_word_model
-from symveil.io.models.zone_files import zones_of
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
-from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
+from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import read_epsilon, require_spellable
 from symveil.randomness import RecordKey, new_release_key
+from symveil.workflows.central_files import public_language, release_centrally, symbol_zones, zones_digest
 from symveil.workflows.parameters import ColumnParameters, check_names, described, shows_fields
 
 _ANY_LENGTH = 1 << 40
@@ -205,25 +198,17 @@ def count_file(
         made[:] = [asked.answered(read, persons, keys)]
         return table_bytes(made[0], target)
 
-    facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": "table"}
-    job = CentralJob(open_sequences(source, asked.columns), target, asked.language, answer, facts=facts)
-    release = asked.release
-    protocol = Protocol(
-        job=job,
-        target=target,
-        manifest_text=lambda name, written: release.manifest(
-            name, written.digest, queries=made[0].queries, output=job.facts, version=__version__,
-            charged=ledger is not None,
-        ).text(),
-        settings=Settings(
-            asked=release.asked(columns=spelled_columns(asked.columns)),
-            made_by=made_by(version=__version__, engine="local", facts=job.facts),
-        ),
-        worked_out=lambda _job: WorkedOut("discrete-laplace", None),
+    finished = release_centrally(
+        asked.release,
+        source,
+        target,
+        answer,
+        lambda: made[0].queries,
+        columns=asked.columns,
+        form="table",
+        ledger=ledger,
         release_id=release_id,
-    )  # fmt: skip
-    # persons over budget are left out: an error would tell that one of them is in the file
-    finished = protocol.run(ledger, release.price, "drop")
+    )
     return CountedFile(
         counts=made[0] if made else None,
         out=target,
@@ -258,14 +243,19 @@ class _Counting:
         columns = described(ColumnOptions, columns, loose, name="columns")
         options = described(CountOptions, options, loose, name="counting")
         budget = require_spellable(read_epsilon(epsilon), "epsilon")
-        language, model_file = _language(alphabet, model)
+        language, model_file = public_language(alphabet, model)
         asked = read_statistic(statistic)
         if asked.kind == "lengths" and options.max_length is None:
             raise ParameterError(
                 "max_length", expected="the largest length that counts, a public number, for lengths", found="none"
             )
         symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
-        zone_of, names = _zones(symbols, options, asked.kind)
+        zone_of, names = None, symbols
+        if options.zones is not None or options.places is not None:
+            if asked.kind != "od":
+                raise ParameterError("zones", expected="the statistic od with zones or places", found=asked.kind)
+            roads = {} if options.places is None else read_coordinates(options.places)
+            zone_of, names = symbol_zones(symbols, options.zones, roads)
         cells = cells_of(
             asked,
             symbols=len(symbols),
@@ -283,7 +273,7 @@ class _Counting:
                 "bound": options.bound,
                 "max_length": options.max_length,
                 "confidence": options.confidence,
-                "zones": None if zone_of is None else _digest([names[zone] for zone in zone_of.tolist()]),
+                "zones": None if zone_of is None else zones_digest(names, zone_of),
             },
             model_file=model_file,
         )
@@ -305,39 +295,3 @@ class _Counting:
             keys=keys,
             neighbours=self.options.neighbours,
         )
-
-
-def _language(
-    alphabet: Alphabet | Iterable[Symbol] | None, model: Model | str | Path | None
-) -> tuple[AnyLength, str | None]:
-    if (alphabet is None) == (model is None):
-        found = "none" if model is None else "both"
-        raise InputError(f"count: expected a public alphabet or a public model, found {found}")
-    if model is None:
-        return words_of_any_length(cast("Iterable[Symbol]", alphabet)), None
-    if isinstance(model, str | Path):
-        return runs_of_any_length(load_word_model(Path(model))), Path(model).name
-    return runs_of_any_length(model), None
-
-
-def _zones(
-    symbols: tuple[str, ...], options: CountOptions, kind: str
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]] | None, tuple[str, ...]]:
-    """The zone of each symbol, and the names of zones; all zones of the symbols, in the order of their names."""
-    if options.zones is None and options.places is None:
-        return None, symbols
-    if kind != "od":
-        raise ParameterError("zones", expected="the statistic od with zones or places", found=kind)
-    roads = {} if options.places is None else read_coordinates(options.places)
-    _, zone_of = zones_of(options.zones, roads)
-    missing = sum(symbol not in zone_of for symbol in symbols)
-    if missing:
-        raise InputError(f"zones: expected a zone for every symbol, found none for {missing} of them")
-    names = tuple(sorted({zone_of[symbol] for symbol in symbols}))
-    number = {name: index for index, name in enumerate(names)}
-    return np.array([number[zone_of[symbol]] for symbol in symbols], dtype=np.int64), names
-
-
-def _digest(names: list[str]) -> str:
-    """Of the zone of each symbol, in the order of the symbols."""
-    return hashlib.sha256(json.dumps(names).encode()).hexdigest()
