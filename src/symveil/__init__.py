@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from symveil.io.models.coordinates import read_coordinates
     from symveil.io.models.model_files import load_model, save_model
     from symveil.io.models.networkx_graphs import from_networkx
+    from symveil.io.sequences.columns import ColumnOptions
     from symveil.io.sequences.word_lists import read_sequences
     from symveil.languages.cost_table import CostTable
     from symveil.languages.free import FreeLanguage, words
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from symveil.workflows.count import count, count_file
     from symveil.workflows.estimate import estimate, estimate_statistic
     from symveil.workflows.learn import learn_chain
+    from symveil.workflows.learn_privately import learn, synthesize
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
     from symveil.workflows.public_averages import average_over_model
@@ -79,6 +81,7 @@ __all__ = [
     "Alphabet",
     "Automaton",
     "ChannelParameters",
+    "ColumnOptions",
     "CostTable",
     "DistanceLaw",
     "EditChannel",
@@ -120,6 +123,7 @@ __all__ = [
     "from_networkx",
     "grant_budget",
     "hamming_automaton",
+    "learn",
     "learn_chain",
     "ledger_status",
     "levenshtein_automaton",
@@ -142,6 +146,7 @@ __all__ = [
     "select_mechanism",
     "sensitive_strings",
     "smallest_epsilon",
+    "synthesize",
     "verify_opacity",
     "verify_privacy",
     "violation_probability",

@@ -65,6 +65,8 @@ OTHER_MEANING = {
     ("--over-budget", "enforce"): "needs --ledger, as everything about a release of a log does",
     ("--places", "compare"): "what distances are measured by; elsewhere, what a mechanism's costs are made from",
     ("--person", "count"): "of the same",
+    ("--person", "learn"): "of the same",
+    ("--places", "learn"): "of the same",
     ("--places", "count"): "of the same",
     ("--places", "estimate"): "where flows are drawn",
     ("--model", "count"): "its words count; elsewhere they are released",
@@ -173,6 +175,7 @@ GOOD = {
         *("trips.csv", "--statistic", "od", "--epsilon", "1", "--model", "roads.json", "--separator", "|"),
         *("--out", "counted.csv"),
     ),
+    ("synthesize",): ("law.json", "--count", "5", "--out", "synthetic.csv"),
     ("reproduce",): ("zhao2025",),
 }
 SERVERS = {("studio",)}  # runs until it is ended: tests/studio
@@ -410,7 +413,7 @@ def _written_files() -> Iterator[tuple[Path_, str]]:
 @pytest.mark.parametrize(("path", "name"), [*_written_files()], ids=str)
 def test_a_place_that_cannot_be_written_to(path: Path_, name: str, run: Run) -> None:
     """Below a file there is no folder; neither of the two names is touched."""
-    tables = dict.fromkeys(("privatize", "enforce", "export", "estimate", "count"), ".csv")
+    tables = dict.fromkeys(("privatize", "enforce", "export", "estimate", "count", "synthesize"), ".csv")
     suffix = (tables | {"learn": ".json"}).get(path[-1], ".svg")
     suffix = "" if name == "--plots" or path == ("demo",) else ".svg" if name in ("--draw", "--plot") else suffix
     arguments = _with(path, name, f"a_file/below{suffix}")

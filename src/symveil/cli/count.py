@@ -17,13 +17,13 @@ from symveil.cli.output import (
     require_suffix,
 )
 from symveil.cli.single_options import (
-    choice_option,
     confidence_option,
     epsilon_option,
     event_options,
     file_option,
     json_option,
     ledger_option,
+    neighbours_option,
     number_option,
     out_option,
     person_option,
@@ -60,11 +60,7 @@ _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
 @places_option
 @zones_option
 @number_option("--max-length", "N", text="The longest sequence that counts, a public number; longer ones add nothing.")
-@choice_option(
-    "--neighbours",
-    of=("add-remove", "replace"),
-    text="Which files are to look alike: without a person, or with other records in their place.",
-)
+@neighbours_option
 @confidence_option
 @ledger_option(required=False)
 @release_id_option(required=False)

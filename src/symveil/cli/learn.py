@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import click
 
 from symveil.cli.command import command
+from symveil.cli.options import LanguageOptions
 from symveil.cli.output import print_facts, print_json, print_notes
 from symveil.cli.single_options import (
+    epsilon_option,
     event_options,
     file_option,
     json_option,
+    ledger_option,
+    neighbours_option,
     out_option,
+    person_option,
+    places_option,
+    release_id_option,
     size_options,
     wide_form_options,
+    zones_option,
 )
 from symveil.cli.values import PATH
+from symveil.errors import ParameterError
 
+_LENGTHS = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
+_PRIVATE_ONLY = ("alphabet", "person", "places", "zones", "lengths", "ledger", "release_id")
 _A_MODEL_IS_A_RELEASE = (
     "a model learned from private data is itself a release of that data; use it as a public model only if the data is "
     "public"
@@ -29,20 +42,45 @@ _A_MODEL_IS_A_RELEASE = (
 @out_option("The model, as JSON")
 @click.option("--smooth", metavar="X", default="0", show_default=True, help="Add this to every allowed move's count.")
 @file_option("--from-graph", text="A model whose moves are the allowed ones.")
+@epsilon_option(required=False)
+@click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
+@click.option("--lengths", metavar="N..M", help="With --epsilon: the shortest and the longest sequence that counts.")
+@person_option
+@places_option
+@zones_option
+@neighbours_option
+@ledger_option(required=False)
+@release_id_option(required=False)
 @wide_form_options
 @event_options
 @size_options
 @json_option
 def learn_command(
-    source: Path, out: Path, smooth: str, from_graph: Path | None, as_json: bool, **reading: object
+    source: Path,
+    out: Path,
+    smooth: str,
+    from_graph: Path | None,
+    epsilon: str | None,
+    neighbours: str,
+    as_json: bool,
+    **named: object,
 ) -> None:
-    """Learn a Markov chain from public sequences.
+    """Learn a model from public sequences, or privately.
 
-    IN is CSV, JSON Lines, Parquet or XES, each also gzipped. The chain's probabilities are the relative frequencies of
-    the moves, exactly. It is not private: learn it from public data, or treat it as a release.
+    IN is CSV, JSON Lines, Parquet or XES, each also gzipped. Without --epsilon the chain's probabilities are the
+    relative frequencies of the moves, exactly: it is not private, learn it from public data. With --epsilon each person
+    loses at most that: moves are those of --from-graph or --alphabet, which are public; synthesize draws from it.
     """
     from symveil.workflows.learn import learn_file
 
+    private = {name: named.pop(name) for name in _PRIVATE_ONLY}
+    if epsilon is not None:
+        _learn_privately(source, out, epsilon, from_graph, smooth, neighbours, as_json, private, named)
+        return
+    for name, value in private.items():
+        if value is not None:
+            raise ParameterError(name.replace("_", "-"), expected="--epsilon with it", found="none")
+    reading = named
     learned = learn_file(source, out, smooth=smooth, graph=from_graph, **reading)
     if as_json:
         print_json(learned.document())
@@ -55,3 +93,59 @@ def learn_command(
         ]
         print_facts("Learned", facts)
     print_notes([], warnings=[_A_MODEL_IS_A_RELEASE])
+
+
+def _learn_privately(
+    source: Path,
+    out: Path,
+    epsilon: str,
+    graph: Path | None,
+    smooth: str,
+    neighbours: str,
+    as_json: bool,
+    private: dict[str, Any],
+    reading: dict[str, Any],
+) -> None:
+    from symveil.central.noise import read_neighbours
+    from symveil.io.sequences.columns import ColumnOptions
+    from symveil.workflows.learn_privately import learn
+
+    if smooth != "0":
+        raise ParameterError(
+            "smooth", expected="no --smooth with --epsilon: noise decides what is believed", found=smooth
+        )
+    found = _LENGTHS.fullmatch(str(private.pop("lengths") or ""))
+    if found is None:
+        raise ParameterError(
+            "lengths", expected="a shortest and a longest length such as 15..49, public numbers", found="none"
+        )
+    given = LanguageOptions(alphabet=private.pop("alphabet"), model=graph, public_start=False).parameters()
+    if graph is not None:
+        given = {"graph": given.pop("model")}
+    for name in ("longest", "gzip_ratio"):
+        reading.pop(name)
+    learned = learn(
+        source,
+        out,
+        epsilon=epsilon,
+        lengths=(int(found[1]), int(found[2] or found[1])),
+        **given,
+        neighbours=read_neighbours(neighbours),
+        columns=ColumnOptions(person=private.pop("person"), **reading),
+        **private,
+    )
+    notes = []
+    if learned.already_done:
+        notes.append("this release was finished before: its model stands, nothing was drawn, nobody was charged again")
+    if private["ledger"] is not None:
+        notes.append("persons whose budget does not cover epsilon are left out; how many is not told")
+    if as_json:
+        print_json(learned.document())
+    else:
+        facts = [
+            ("model", str(learned.out)),
+            ("manifest", str(learned.manifest_file)),
+            ("loss per person", f"epsilon = {epsilon}, of all that is theirs"),
+        ]
+        print_facts("Learned privately", facts)
+    print_notes(notes)

@@ -32,6 +32,7 @@ from symveil.cli.privatize import privatize_command
 from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
 from symveil.cli.studio import studio_command
+from symveil.cli.synthesize import synthesize_command
 from symveil.cli.usage import named_as_typed, usage_message
 from symveil.cli.verify import verify_command
 from symveil.errors import InternalError, ParameterError, SymveilError, reason
@@ -55,6 +56,7 @@ COMMANDS = (
     estimate_command,
     compare_command,
     count_command,
+    synthesize_command,
     reproduce_command,
     studio_command,
 )

@@ -49,6 +49,12 @@ person_option = click.option(
     "--person", metavar="COL", help="Whose budget a sequence is charged to; by default its own."
 )
 
+neighbours_option = choice_option(
+    "--neighbours",
+    of=("add-remove", "replace"),
+    text="Which files are to look alike: without a person, or with other records in their place.",
+)
+
 places_option = file_option("--places", text="Where symbols lie: CSV with symbol, x, y.")
 
 zones_option = click.option(

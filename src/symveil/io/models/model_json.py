@@ -60,7 +60,8 @@ def _kind(members: dict[str, object], *, root: str) -> str:
 
 
 def _read_chain(members: dict[str, object], root: str, notes: list[str] | None) -> AnyModel:
-    _require_keys(members, root, required=("transitions",), optional=("initial", "states"))
+    # `law` is what a learned chain keeps for synthesize (law_json); the chain itself does not need it
+    _require_keys(members, root, required=("transitions",), optional=("initial", "states", "law"))
     return MarkovChain.from_transitions(
         _rows(members, root, (_name, _name, _probability), "[state, state, probability]"),
         initial=_name(members["initial"], f"{root}.initial") if "initial" in members else None,

@@ -19,7 +19,26 @@ PROCESS_MINING = {"case": "case:concept:name", "symbol": "concept:name", "order"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnOptions:
-    """The columns as the user named them; what is None is looked for."""
+    """The columns as the user named them; what is None is looked for.
+
+    Parameters
+    ----------
+    sequence, separator
+        One sequence in a row: its column, and what stands between symbols where it is text.
+    identifier
+        The column that names a record.
+    case, order, symbol
+        One event in a row: the columns of the case, of what puts its events in order, and of the symbol.
+    person
+        The column of the person that a record belongs to.
+    keep
+        Public columns that pass as they are.
+    person_option
+        What messages call `person`.
+
+    >>> ColumnOptions(sequence="links", person="rider").is_long
+    False
+    """
 
     sequence: str | None = None
     separator: str | None = None

@@ -1,0 +1,35 @@
+"""`symveil synthesize`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from symveil.cli.command import command
+from symveil.cli.output import print_facts, print_json, print_notes
+from symveil.cli.single_options import json_option, number_option, out_option
+from symveil.cli.values import PATH
+
+_FREE = "it costs no privacy: only the model was read, which was learned privately"
+
+
+@command("synthesize", example="symveil synthesize model.json --count 1000 --out synthetic.csv")
+@click.argument("model", metavar="MODEL", type=PATH)
+@number_option("--count", "N", text="How many words: declared, not counted in secret data.", required=True)
+@out_option("The words, as .csv or .jsonl")
+@json_option
+def synthesize_command(model: Path, count: int, out: Path, as_json: bool) -> None:
+    """Draw synthetic words from a learned MODEL.
+
+    MODEL is what symveil learn --epsilon wrote. Every word is one that its graph allows, of the lengths that it was
+    learned for. Drawing costs no privacy, however many words are drawn.
+    """
+    from symveil.workflows.learn_privately import synthesize
+
+    drawn = synthesize(model, out, count=count)
+    if as_json:
+        print_json(drawn.document())
+    else:
+        print_facts("Synthesised", [("words", str(drawn.released)), ("file", str(drawn.out))])
+    print_notes([_FREE])

@@ -1,0 +1,256 @@
+"""Learn a law of words from a whole file, with one ε per person; draw synthetic words from it, for nothing more."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symveil.central.contributions import Read
+from symveil.central.learned import SHARES, LearnedLaw, learn_law
+from symveil.central.map_classes import map_classes
+from symveil.central.noise import Neighbours, Query, read_neighbours
+from symveil.central.support import Support
+from symveil.engines.central_promise import CentralRelease
+from symveil.errors import FileError, ParameterError, either
+from symveil.files.atomic import write_files
+from symveil.io.models.coordinates import read_coordinates
+from symveil.io.models.law_json import law_text, read_law
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.languages.graph import Model
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.numerics.rationals import Number, spelled
+from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.parameters import read_epsilon, require_spellable
+from symveil.randomness import BitSource, RecordKey, system_bits
+from symveil.workflows.central_files import public_language, release_centrally, symbol_zones, zones_digest
+
+SYNTHETIC_SUFFIXES = (".csv", ".jsonl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedPrivately:
+    """A model that was learned with one ε per person, and its manifest.
+
+    Parameters
+    ----------
+    out, manifest_file
+        The model's file, and the manifest beside it.
+    manifest
+        What was promised.
+    already_done
+        Whether an earlier run had finished this release.
+    """
+
+    out: Path
+    manifest_file: Path
+    manifest: dict[str, Any] = field(repr=False)
+    already_done: bool = False
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What each person loses at most."""
+        return Guarantee.of_loss(read_epsilon(self.manifest["epsilon_exact"]), "certified")
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "model": str(self.out),
+            "guarantee": self.guarantee.document(),
+            "unit": "person",
+            "manifest": str(self.manifest_file),
+            "release_id": self.manifest["release_id"],
+            "charged": self.manifest["charged"],
+            "already_done": self.already_done,
+        }
+
+
+def learn(
+    path: str | Path,
+    out: str | Path,
+    *,
+    epsilon: Number,
+    lengths: tuple[int, int],
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+    graph: Model | str | Path | None = None,
+    places: str | Path | None = None,
+    zones: str | Path | None = None,
+    neighbours: Neighbours = "add-remove",
+    columns: ColumnOptions | None = None,
+    ledger: str | Path | None = None,
+    release_id: str | None = None,
+) -> LearnedPrivately:
+    """Learn a law of words on a public support, with one ε per person.
+
+    Parameters
+    ----------
+    path, out
+        The file of sequences, and the model file to write (.json).
+    epsilon
+        What each person loses at most, whatever their number of records.
+    lengths
+        Between which lengths words are: public numbers. Other words add nothing.
+    alphabet, graph
+        One of them: the public symbols, or the model whose moves are the possible ones.
+    places
+        Where symbols lie. Turns and distances between zones then tell moves and trips apart from the start.
+    zones
+        A grid such as 6 or 6x4 over the places, or a file with the zone of each symbol; without places and zones
+        each symbol is its own.
+    neighbours
+        "add-remove" or "replace".
+    columns
+        How the file is read.
+    ledger, release_id
+        As in `count_file`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source, model = Path(folder, "trips.csv"), Path(folder, "model.json")
+    ...     _ = source.write_text("id,links\\n" + "".join(f"{i},a b a\\n" for i in range(300)))
+    ...     learned = learn(source, model, epsilon=1, lengths=(2, 4), alphabet="ab")
+    ...     drawn = synthesize(model, Path(folder, "synthetic.csv"), count=20)
+    >>> learned.guarantee, drawn.released
+    (Guarantee(epsilon=1.0, how='certified'), 20)
+    """
+    target, reading = Path(out), columns or ColumnOptions()
+    if target.suffix.lower() != ".json":
+        raise ParameterError("out", expected="a file name ending in .json", found=repr(target.name))
+    budget = require_spellable(read_epsilon(epsilon), "epsilon")
+    language, graph_file = public_language(alphabet, graph, what="learn")
+    symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
+    roads = {} if places is None else read_coordinates(places)
+    zone, names = np.arange(len(symbols)), symbols
+    if zones is not None or roads:
+        zone, names = symbol_zones(symbols, zones, roads)
+    missing = sum(symbol not in roads for symbol in symbols) if roads else 0
+    if missing:
+        raise ParameterError("places", expected="a place for every symbol", found=f"none for {missing} of them")
+    if not (isinstance(lengths, tuple) and [type(each) for each in lengths] == [int, int]):
+        raise ParameterError("lengths", expected="a shortest and a longest length, whole numbers", found=lengths)
+    support = Support.of(symbols=len(symbols), graph=language.graph, zone=zone, shortest=lengths[0], longest=lengths[1])
+    release = CentralRelease(
+        kind="learn",
+        epsilon=budget,
+        neighbours=read_neighbours(neighbours),
+        language=language,
+        parameters={
+            "lengths": list(lengths),
+            "zones": zones_digest(names, zone),
+            "places": bool(roads),
+            "shares": {name: spelled(share) for name, share in SHARES.items()},
+        },
+        model_file=graph_file,
+    )
+    asked: list[Query] = []
+
+    def answer(read: Read, persons: int, keys: RecordKey) -> bytes:
+        law, queries = learn_law(
+            support,
+            read,
+            persons,
+            symbols=symbols,
+            zone_names=names,
+            classes=map_classes(support, roads, symbols),
+            epsilon=budget,
+            neighbours=release.neighbours,
+            keys=keys,
+        )
+        asked[:] = queries
+        return law_text(law).encode()
+
+    finished = release_centrally(
+        release, Path(path), target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
+        release_id=release_id,
+    )  # fmt: skip
+    return LearnedPrivately(
+        out=target,
+        manifest_file=finished.manifest_file,
+        manifest=finished.manifest,
+        already_done=finished.already_done,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthesized:
+    """Synthetic words in a file.
+
+    Parameters
+    ----------
+    out
+        The file.
+    released
+        How many words it has.
+    """
+
+    out: Path
+    released: int
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {"out": str(self.out), "released": self.released}
+
+
+def synthesize(
+    model: str | Path, out: str | Path, *, count: int, separator: str = " ", bits: BitSource | None = None
+) -> Synthesized:
+    """Draw words from a model that was learned privately: every one is legal, and none costs anything.
+
+    Parameters
+    ----------
+    model
+        The model file that `learn` wrote.
+    out
+        The file to write: .csv with the columns id and sequence, or .jsonl with lists.
+    count
+        How many words: a number that is declared, not counted in secret data.
+    separator
+        What stands between symbols in a CSV file.
+    bits
+        Where random bits come from; by default the operating system's.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source, model = Path(folder, "trips.csv"), Path(folder, "model.json")
+    ...     _ = source.write_text("id,links\\n1,a b\\n2,b a\\n")
+    ...     _ = learn(source, model, epsilon=1, lengths=(2, 2), alphabet="ab")
+    ...     _ = synthesize(model, Path(folder, "synthetic.csv"), count=3)
+    ...     len(Path(folder, "synthetic.csv").read_text().splitlines())
+    4
+    """
+    target = Path(out)
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ParameterError("count", expected="a whole number, 1 or more", found=count)
+    if target.suffix.lower() not in SYNTHETIC_SUFFIXES:
+        raise ParameterError(
+            "out", expected=f"a file name ending in {either(SYNTHETIC_SUFFIXES)}", found=repr(target.name)
+        )
+    source = Path(model)
+    if target.exists() and source.exists() and target.samefile(source):
+        raise FileError(str(target), expected="another file than the model", found="the same")
+    law = read_law(source)
+    if target.suffix.lower() == ".csv" and any(separator in symbol for symbol in law.symbols):
+        raise ParameterError("separator", expected="one that occurs in no symbol, or .jsonl", found=repr(separator))
+    write_files({target: _written(law, count, target, separator, system_bits() if bits is None else bits)})
+    return Synthesized(out=target, released=count)
+
+
+def _written(law: LearnedLaw, count: int, target: Path, separator: str, bits: BitSource) -> bytes:
+    codes, lengths = law.draw(count, bits)
+    names = np.array(law.symbols, dtype=object)[codes]
+    words = np.split(names, np.cumsum(lengths)[:-1])
+    text = io.StringIO()
+    if target.suffix.lower() == ".jsonl":
+        for number, word in enumerate(words, start=1):
+            text.write(json.dumps({"id": number, "sequence": word.tolist()}, ensure_ascii=False) + "\n")
+    else:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["id", "sequence"])
+        writer.writerows([number, separator.join(word.tolist())] for number, word in enumerate(words, start=1))
+    return text.getvalue().encode()

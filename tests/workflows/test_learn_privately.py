@@ -1,0 +1,153 @@
+"""`learn --epsilon` and `synthesize`: one ε per person, an ordinary model file, legal words for nothing more."""
+
+from __future__ import annotations
+
+import csv
+import json
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symveil as sv
+from symveil.central.learned import SHARES
+from symveil.cli.main import main
+from symveil.io.manifest import manifest_path
+from symveil.io.models.law_json import read_law
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.randomness import NotPrivateSeededBits
+from symveil.workflows.learn_privately import learn, synthesize
+
+ROADS = sv.MarkovChain.from_transitions(
+    [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "c", 1), ("c", "a", "1/2"), ("c", "d", "1/2"), ("d", "a", 1)]
+)
+TRIPS = ["a b c d"] * 60 + ["b c a"] * 30 + ["c d a b c"] * 10
+
+
+def write(path: Path, trips: list[str], persons: list[str] | None = None) -> Path:
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["trip", "who", "links"])
+        names = persons or [f"p{number}" for number in range(len(trips))]
+        out.writerows([number, name, trip] for number, (name, trip) in enumerate(zip(names, trips, strict=True)))
+    return path
+
+
+def learned(source: Path, out: Path, **named: object):
+    given = {"epsilon": 1, "lengths": (2, 5), "graph": ROADS}
+    reading = ColumnOptions(identifier="trip", sequence="links", person="who")
+    return learn(source, out, **{**given, "columns": reading, **named})  # type: ignore[arg-type]
+
+
+def test_much_budget_learns_what_is_there(tmp_path: Path) -> None:
+    source, model = write(tmp_path / "in.csv", TRIPS), tmp_path / "model.json"
+    learned(source, model, epsilon=10_000)
+    law = read_law(model)
+    codes, lengths = law.draw(4000, NotPrivateSeededBits(3))
+    words = [" ".join(law.symbols[code] for code in word) for word in np.split(codes, np.cumsum(lengths)[:-1])]
+    for trip, share in (("a b c d", 0.6), ("b c a", 0.3), ("c d a b c", 0.1)):
+        # the law knows moves, ends and lengths, not whole words: near, with 4000 draws at 6 standard errors
+        assert abs(words.count(trip) / 4000 - share) < 0.08 + 6 * (share * (1 - share) / 4000) ** 0.5
+
+
+def test_an_ordinary_model_with_the_moves_of_the_graph(tmp_path: Path) -> None:
+    source, model = write(tmp_path / "in.csv", TRIPS), tmp_path / "model.json"
+    learned(source, model)
+    chain = sv.load_model(model)
+    assert isinstance(chain, sv.MarkovChain)
+    moves = {(one, other) for one, other, _ in ROADS.transitions}
+    assert {(one, other) for one, other, _ in chain.transitions} == moves  # also those that nobody made
+    private = sv.Exponential(sv.runs(chain, 4), epsilon=2).release(("a", "b", "c", "d"))
+    assert set(pairwise(private)) <= moves
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_synthetic_words_are_legal_and_as_many_as_declared(tmp_path: Path, ending: str) -> None:
+    source, model, out = write(tmp_path / "in.csv", TRIPS), tmp_path / "model.json", tmp_path / f"synthetic{ending}"
+    learned(source, model, epsilon="0.1")
+    assert synthesize(model, out, count=500).document() == {"out": str(out), "released": 500}
+    words = [tuple(word) for word in sv.read_sequences(out, sequence="sequence")]
+    moves = {(one, other) for one, other, _ in ROADS.transitions}
+    assert len(words) == 500 and all(2 <= len(word) <= 5 and set(pairwise(word)) <= moves for word in words)
+
+
+def test_the_charge_the_manifest_and_the_check(tmp_path: Path) -> None:
+    source, model, ledger = (
+        write(tmp_path / "in.csv", TRIPS, ["ann"] * 60 + ["bob"] * 40),
+        tmp_path / "m.json",
+        tmp_path / "l.db",
+    )
+    sv.grant_budget(ledger, epsilon=5, everyone=True)
+    result = learned(source, model, ledger=ledger, release_id="r")
+    assert sv.person_status(ledger, "ann").spent == sv.person_status(ledger, "bob").spent == "1"
+    assert sum(SHARES.values()) == 1 and sum(Fraction(each["epsilon"]) for each in result.manifest["queries"]) == 1
+    sv.save_model(ROADS, tmp_path / "roads.json")
+    assert sv.check_manifest(result.manifest_file, model=tmp_path / "roads.json").holds
+    again = learned(source, model, ledger=ledger, release_id="r")
+    assert again.already_done and sv.person_status(ledger, "ann").spent == "1"
+    assert result.document()["guarantee"] == {"epsilon": 1.0, "how": "certified"}
+
+
+def test_files_without_a_legal_word_are_ordinary_releases(tmp_path: Path) -> None:
+    told = []
+    for number, trips in enumerate(([], ["a d"] * 20, ["a b " * 200], TRIPS)):
+        out = tmp_path / str(number) / "model.json"
+        result = learned(write(tmp_path / f"{number}.csv", trips), out, release_id="r")
+        said = {key: value for key, value in result.manifest.items() if key != "digests"}
+        told.append((said, set(json.loads(out.read_text())["law"])))
+    assert all(each == told[0] for each in told[1:])
+
+
+@pytest.mark.parametrize(
+    ("named", "line"),
+    [
+        ({"graph": None}, "learn: expected a public alphabet or a public model, found none"),
+        ({"lengths": (5, 2)}, "lengths: expected a shortest length, 1 or more, up to a longest, found 5 to 2"),
+        ({"lengths": 5}, "lengths: expected a shortest and a longest length"),
+        ({"epsilon": -1}, "epsilon: expected"),
+        ({"out": "model.csv"}, "out: expected a file name ending in .json"),
+        ({"neighbours": "some"}, "neighbours: expected add-remove or replace"),
+        ({"zones": "6"}, "zones: expected --places with a grid"),
+    ],
+)
+def test_refusals(tmp_path: Path, named, line) -> None:
+    given = dict(named)
+    out = tmp_path / given.pop("out", "model.json")
+    with pytest.raises(sv.SymveilError, match=line):
+        learned(write(tmp_path / "in.csv", TRIPS), out, **given)
+    assert not out.exists() and not manifest_path(out).exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "[]", '{"law": {}}', '{"law": {"lengths": [1, 2]}}', '{"law": 3}', "no json", '{"law": {"lengths": "ab"}}'],
+)
+def test_a_model_without_a_law_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "model.json").write_text(text)
+    with pytest.raises(sv.SymveilError, match="expected a (model that symveil learn|law as symveil writes)"):
+        synthesize(tmp_path / "model.json", tmp_path / "out.csv", count=1)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_commands(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("trips.csv"), TRIPS)
+    sv.save_model(ROADS, "roads.json")
+    reading = ("--id", "trip", "--sequence", "links", "--person", "who", "--json")
+
+    def ran(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        return int(ended.value.code or 0), *capsys.readouterr()
+
+    private = ("learn", "trips.csv", "--out", "model.json", "--epsilon", "1", "--from-graph", "roads.json")
+    status, out, _ = ran(*private, "--lengths", "2..5", *reading)
+    assert status == 0 and json.loads(out)["guarantee"] == {"epsilon": 1.0, "how": "certified"}
+    status, out, _ = ran("synthesize", "model.json", "--count", "7", "--out", "synthetic.csv", "--json")
+    assert (status, json.loads(out)["released"]) == (0, 7)
+    assert "lengths: expected a shortest and a longest length such as 15..49" in ran(*private, *reading)[2]
+    public = ("learn", "trips.csv", "--out", "public.json", "--sequence", "links", "--id", "trip")
+    assert "person: expected --epsilon with it, found none" in ran(*public, "--person", "who")[2]
+    assert ran(*public)[0] == 0
