@@ -146,7 +146,9 @@ def rates_that_can_be_tried(weighting: Weighting) -> int:
         return MOST_EVALUATIONS  # every pair is compared at once, or nothing is
     graph = cost_graph(weighting.weights(Fraction(1)))
     if not _is_small(graph, weighting.adjacency):
-        return FEW_EVALUATIONS if has_balls(graph) else 0
+        if not has_balls(graph):
+            return 0
+        return MOST_EVALUATIONS if weighting.farthest == 1 else FEW_EVALUATIONS  # seconds each, or minutes
     work = root_work(graph, weighting.adjacency)
     if work > _ALL_RATES_WORK / MOST_EVALUATIONS:
         return FEW_EVALUATIONS
