@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import math
 import tempfile
 import time
 from collections import defaultdict
@@ -80,7 +81,7 @@ def web_sessions(effort: Effort) -> Iterator[Row]:
         if source is None:
             yield Row(name="MSNBC", ours=None, peer="", peer_time=None, quantity="symbols", note=_MISSING)
         return
-    seconds: dict[str, float] = {}
+    seconds = {"ours": math.inf, "release": math.inf}  # the least of three: other work only makes them longer
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "private.parquet")
         for statistic, named, limit in _CASES:
@@ -92,7 +93,8 @@ def web_sessions(effort: Effort) -> Iterator[Row]:
                 released = time.perf_counter()
                 found = sv.estimate(out, statistic)
                 if named == {"epsilon": 2} and statistic == "ngrams:2":
-                    seconds = {"ours": time.perf_counter() - released, "release": released - begin}
+                    seconds["ours"] = min(seconds["ours"], time.perf_counter() - released)
+                    seconds["release"] = min(seconds["release"], released - begin)
                 naive += distance(found, truth, "released") / _SEEDS
                 ours += distance(found, truth, "consistent") / _SEEDS
             said = ", ".join(f"{key} {value}" for key, value in named.items())

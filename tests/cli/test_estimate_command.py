@@ -32,6 +32,11 @@ def test_the_example_of_the_help_works(private) -> None:
     assert "symveil: note: it costs no privacy" in done.err
 
 
+def test_a_table_of_lengths_has_no_column_of_symbols(private) -> None:
+    table = symveil("estimate", "private.csv", "--statistic", "lengths").out
+    assert "length" in table and "symbols" not in table
+
+
 def test_a_document_and_files(private) -> None:
     done = symveil(
         *("estimate", "private.csv", "--statistic", "ngrams:2", "--json", "--top", "2", "--target", "population"),

@@ -19,6 +19,7 @@ from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.automaton import Automaton
 from symveil.models.markov_chain import MarkovChain
+from symveil.models.word import decode
 
 
 def random_language(seed: int) -> sv.RunLanguage | None:
@@ -295,3 +296,27 @@ def test_a_swap_metric_with_too_many_pairs_gets_a_smaller_cap(monkeypatch: pytes
     assert shrunk.plain_cost.largest < sv.Exponential(words, epsilon=1, cost="hamming").epsilon * 100
     with pytest.raises(TooLargeError, match="give a smaller cap"):
         sv.Exponential(words, epsilon=1, cost="swap", cap="none").release(("0", "1", "2", "3", "4"))
+
+
+def test_expected_errors_are_asked_of_every_mechanism_alike() -> None:
+    """By passes where there are some, else from the law of each word; a name that tells candidates apart."""
+    chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    described = set()
+    for language in (sv.words("ab", 3), sv.runs(chain, 3)):
+        rows = language.enumerate_codes(at_most=10)
+        made: list[Mechanism] = [
+            kind(language, epsilon=2) for kind in (sv.Exponential, sv.PermuteAndFlip, sv.Staircase)
+        ]
+        made += [] if language.runs is None else [sv.Online(language, epsilon=2)]
+        for mechanism in made:
+            symbols, costs = mechanism.expected_errors(rows)
+            expected = [mechanism.distances(decode(row, language.alphabet, like="")).expected_error for row in rows]
+            assert symbols == pytest.approx(expected, abs=1e-9)
+            assert costs == pytest.approx(expected, abs=1e-9)
+            described.add(mechanism.described)
+            assert (mechanism.weighting is not None) == (
+                language.runs is not None and mechanism.name in ("exponential", "staircase")
+            )
+    assert described == {
+        *("exponential (hamming)", "permute-and-flip", "staircase (hamming, first step 1)", "online"),
+    }

@@ -24,6 +24,7 @@ from symveil.engines.batch import ReleasePlan, privatize_batch
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.cost_table import CostTable
+from symveil.mechanisms import optimal_programme
 from symveil.mechanisms.optimal import MOST_WORDS, Optimal
 from symveil.mechanisms.optimal_law import SolvedLaw, allowed_ratio
 from symveil.mechanisms.optimal_programme import MOST_ROWS, Programme
@@ -168,6 +169,29 @@ def test_the_closed_form_is_what_the_solver_finds(monkeypatch: pytest.MonkeyPatc
     assert errors == pytest.approx(solved, rel=AS_GOOD)
 
 
+@pytest.mark.parametrize(("epsilon", "reach"), [(1, 1), (1, 2), (2, 2), (3, 3)])
+def test_rays_find_what_the_whole_programme_has(epsilon: int, reach: int) -> None:
+    ring = [(f"p{i}", f"p{(i + step) % 5}", share) for i in range(5) for step, share in ((1, "2/3"), (2, "1/3"))]
+    mechanism = sv.Optimal(sv.runs(MarkovChain.from_transitions(ring), 3), epsilon=epsilon, adjacency=reach)
+    (programme,) = mechanism.programmes
+    ratio = math.exp(epsilon)
+    by_rays, whole = programme._by_rays(ratio), programme._solved(ratio)
+    assert by_rays is not None
+    assert programme.expected_loss(by_rays) == pytest.approx(programme.expected_loss(whole), rel=1e-8)
+    assert by_rays.sum(axis=1) == pytest.approx(1, abs=1e-12)
+    for word, other in programme.adjacent:
+        assert (by_rays[word] <= by_rays[other] * ratio * (1 + 1e-12)).all()
+
+
+def test_a_budget_too_small_for_rays_is_refused_with_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimal_programme, "_MOST_SOLVED", 100)
+    mechanism = sv.Optimal(sv.runs(ROADS, 3), epsilon="1/10", prior="chain")
+    with pytest.raises(
+        TooLargeError, match="at most 100 adjacent pairs × released words at this epsilon, found [0-9]+; "
+    ):
+        _ = mechanism.guarantee
+
+
 @pytest.mark.parametrize("epsilon", ["1e-12", "1e-4", "30", "400", "1000000"])
 def test_small_and_large_budgets(epsilon: str) -> None:
     mechanism = sv.Optimal(sv.runs(ROADS, 3), epsilon=epsilon, adjacency=2)
@@ -264,6 +288,21 @@ def test_a_copy_does_not_solve_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all_lengths.of_length(2).digest == one.digest
     assert all_lengths.of_length(3).digest == two.digest
     assert pickle.loads(pickle.dumps(all_lengths)).of_length(3).digest == two.digest  # noqa: S301
+
+
+def test_the_laws_of_a_manifest_are_taken_also_where_auto_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = sv.Optimal(sv.runs(ROADS, 3), epsilon=1)
+    row = {"mechanism": "optimal", "lengths": [3, 3], **law.law_document()}
+    unsolved(monkeypatch)
+    for name in ("auto", "optimal"):
+        family = sv.select_mechanism(runs_of_any_length(ROADS), epsilon=1, mechanism=name, calibration="tight")
+        told = family.with_laws([row, {"mechanism": "exponential", "lengths": [1, 2]}]).of_length(3)
+        assert isinstance(told, Optimal)
+        assert told.digest == law.digest
+        with pytest.raises(ParameterError, match="^law: expected a row for each length with mechanism optimal"):
+            family.with_laws([{**row, "lengths": [2, 3]}])
+    other = sv.select_mechanism(runs_of_any_length(ROADS), epsilon=1, mechanism="exponential")
+    assert other.with_laws([row]) is other  # another mechanism was asked for
 
 
 # --- refusals ------------------------------------------------------------------------------------------

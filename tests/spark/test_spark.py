@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import traceback
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -21,6 +21,7 @@ from symveil.engines.batch import ReleasePlan, privatize_batch
 from symveil.errors import FileError, InternalError, LedgerError, OverBudgetError, ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.optimal_programme import Programme
 from symveil.workflows.budgets import grant_budget, ledger_status, person_status
 from symveil.workflows.check import check_manifest
 
@@ -145,28 +146,31 @@ def test_tables_and_events(spark, source, tmp_path, monkeypatch):
     assert check_manifest(told.manifest_file).holds
 
 
-def test_a_solved_law_travels_to_the_tasks(spark, tmp_path, monkeypatch):
-    """The driver's law is drawn from and written down: here one that no solver of a task would find."""
-    from symveil.mechanisms.optimal_programme import Programme
+@pytest.mark.parametrize(("separator", "rows"), [(None, ["a  b a", "", "b c"]), ("|", ["a|b|a", "", "b|c"])])
+def test_a_solved_law_travels_to_the_tasks(spark, tmp_path, monkeypatch, separator, rows):
+    """The driver finds the law of every length that occurs; tasks, which get the plan as a copy, solve nothing."""
+    from symveil.engines.spark_job import SparkJob
+    from symveil.io.sequences.columns import ColumnOptions
 
-    monkeypatch.setattr(Programme, "proposal", lambda self, _: np.full((len(self.words),) * 2, 1.0))
     chain = sv.MarkovChain.from_transitions([(one, two, "1/3") for one in "abc" for two in "abc"])
-    sv.save_model(chain, tmp_path / "m.json")
-    trips = pa.table({"uid": [f"u{i}" for i in range(90)], "trip": ["a  b a", "c", "b c"] * 30})
-    pq.write_table(trips, tmp_path / "in.parquet")
-    options = {"model": tmp_path / "m.json", "epsilon": 20, "engine": "spark", "identifier": "uid", "sequence": "trip"}
-    grant_budget(tmp_path / "l.db", 20, everyone=True)
-    options |= {"mechanism": "optimal", "ledger": tmp_path / "l.db"}
-    told = sv.privatize_file(tmp_path / "in.parquet", tmp_path / "out", **options)
-    kept = [old == new for old, new in zip(trips["trip"].to_pylist(), rows_in_order(told.out), strict=True)]
-    assert sum(kept) < 45  # at ε = 20 a task that solved by itself would have kept nearly all
-    assert [row["lengths"] for row in told.manifest["law"]] == [[1, 1], [2, 2], [3, 3]]
-    assert check_manifest(told.manifest_file).holds
+    pq.write_table(pa.table({"uid": ["x", "y", "z"], "trip": rows}), tmp_path / "in.parquet")
+    columns = ColumnOptions(sequence="trip", identifier="uid", separator=separator)
+    family = file_mechanism(model=chain, epsilon=1, mechanism="optimal")
+    job = SparkJob(tmp_path / "in.parquet", tmp_path / "out", columns, family, on_unknown="error", master=None)
+    job._solve_once()
+    assert job.lengths is not None
+    assert job.lengths.tolist() == [0, 2, 3]
 
+    def refuse(*_):
+        raise AssertionError("solved again")
 
-def rows_in_order(folder) -> list[str]:
-    found = {row["uid"]: row["trip"] for row in pq.read_table(folder).to_pylist()}
-    return [found[f"u{number}"] for number in range(len(found))]
+    monkeypatch.setattr(Programme, "proposal", refuse)
+    copy = pickle.loads(pickle.dumps(job.plan("r", bytes(32))))  # noqa: S301 - our own
+    for batch in (
+        pa.record_batch({"uid": ["x"], "trip": [list("aba")]}),
+        pa.record_batch({"uid": ["z"], "trip": [["b"] * 2]}),
+    ):
+        assert privatize_batch(batch, copy).equals(privatize_batch(batch, job.plan("r", bytes(32))))
 
 
 def test_what_is_refused(spark, source, tmp_path):

@@ -75,7 +75,7 @@ def test_the_slider_redraws_on_a_road_network(tab: Watched) -> None:
         page.focus("#release-epsilon")
         page.keyboard.press("ArrowRight")  # the slider works from the keyboard
     assert "3,421 states" in text_of(tab, "release")  # too many to draw: summed up
-    assert page.url.endswith("epsilon=3.2&adjacency=1&mechanism=auto&calibration=tight&distance=auto")
+    assert page.url.endswith("epsilon=3.2&adjacency=1&mechanism=auto&cost=auto&calibration=tight&distance=auto")
 
 
 def test_compare_says_what_the_api_says(tab: Watched) -> None:
@@ -214,9 +214,10 @@ def test_every_panel_fits_the_screen_and_has_no_barriers(
             assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, panel
             if theme == "light" or width == 1280:
                 assert barriers(tab) == [], panel
-            picture = tmp_path / f"{panel}-{width}-{theme}.png"
-            tab.page.screenshot(path=picture, full_page=True)
-            assert picture.stat().st_size > 20_000
+            if theme == "light":
+                picture = tmp_path / f"{panel}-{width}.png"
+                tab.page.screenshot(path=picture, full_page=True)
+                assert picture.stat().st_size > 20_000
         assert tab.external() == [] and tab.complaints == []
         ground = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (ground == "rgb(15, 20, 26)") == (theme == "dark")

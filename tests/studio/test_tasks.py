@@ -34,6 +34,7 @@ from symveil.studio.panels.map import MapPanel
 from symveil.studio.panels.opacity import OpacityPanel
 from symveil.studio.panels.proofs import ProofsPanel
 from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.tasks import answers as answers_task
 from symveil.studio.tasks import averages as averages_task
 from symveil.studio.tasks.averages import Averages, average_more
 from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
@@ -252,6 +253,14 @@ def test_every_statistic_of_the_command_line_is_answered(private_file: Path) -> 
         assert answer.document == expected.document()
         assert answer.columns == tuple(expected.table.column_names) and len(answer.rows) == len(expected)
         assert "<c>" not in answer.html() and answer.sections[0].svg == expected.to_svg()
+
+
+def test_only_the_largest_rows_are_sent_to_the_page(private_file: Path, monkeypatch) -> None:
+    monkeypatch.setattr(answers_task, "MOST_ROWS", 5)
+    monkeypatch.setattr(answers_task, "SHOWN_ROWS", 3)
+    answer = answers(private_file, statistic="positions")
+    assert len(answer.rows) == len(answer.document["rows"]) == 5 and answer.document["cells"] == 9
+    assert "The 3 largest of 9 rows; the 5 largest can be downloaded" in answer.html()
 
 
 def test_answers_lie_on_a_map_where_places_are_known(tmp_path: Path, private_file: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import symveil as sv
 from cli.running import symveil
+from symveil.errors import ParameterError
 from symveil.io.cost_files import read_costs
 from symveil.studio.panels.map import MapPanel
 from symveil.studio.panels.release import ReleasePanel
@@ -16,6 +17,7 @@ from symveil.workflows.explain import explain_word
 from symveil.workflows.public_averages import average_over_model
 
 CERTAIN = "some can be told apart with certainty"
+COSTS = "symbol,symbol,cost\na,b,1\nb,c,2\nc,d,1\na,c,2\nb,d,1\na,d,2\n"
 ROWS = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
 ROADS = sv.MarkovChain.from_transitions(ROWS)  # only b and c can be swapped
 
@@ -23,7 +25,7 @@ ROADS = sv.MarkovChain.from_transitions(ROWS)  # only b and c can be swapped
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory):
     file = tmp_path_factory.mktemp("costs") / "costs.csv"
-    file.write_text("symbol,symbol,cost\na,b,1\nb,c,2\nc,d,1\na,c,2\nb,d,1\na,d,2\n")
+    file.write_text(COSTS)
     return read_costs(file)
 
 
@@ -67,6 +69,28 @@ def test_no_cap_is_warned_of_on_the_command_line(tmp_path: Path) -> None:
     for done in (symveil("explain", "--length", "3", *own), symveil("release", "abd", *own)):
         assert done.err.count("given up") == 1
         assert f"warning: given up: words that differ in more than one symbol: {CERTAIN}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"cost": "swap"}, "up to 30 times as much as by Hamming distance"),
+        ({"cost": "swap", "cap": "none"}, f"Given up: words that differ in more than one symbol: {CERTAIN}"),
+        ({"cost": "given", "cap": "2"}, "a symbol counts what it costs, up to 2"),
+    ],
+)
+def test_the_studio_says_it_of_costs_that_are_asked_for(tmp_path: Path, options: dict[str, str], said: str) -> None:
+    sv.save_model(ROADS, tmp_path / "roads.json")
+    (tmp_path / "costs.csv").write_text(COSTS)
+    about = {"source": "file", "model": str(tmp_path / "roads.json"), "trip": "abda", "mechanism": "exponential"}
+    about |= {"costs": str(tmp_path / "costs.csv"), "epsilon": "1"}
+    answer = ReleasePanel.task({**ReleasePanel.defaults, **about, **options}, lambda *_: None)
+    assert said in answer.html() and answer.document["explain"]["parameters"]["cost"] == options["cost"]
+    with pytest.raises(ParameterError) as refused:
+        ReleasePanel.task({**ReleasePanel.defaults, **about, "cost": "given", "costs": ""}, lambda *_: None)
+    assert refused.value.name == "costs"
+    free = {**ReleasePanel.defaults, "cost": "swap"}  # what is hidden on the page is not asked for
+    assert "cost" not in ReleasePanel.task(free, lambda *_: None).document["explain"]["parameters"]
 
 
 def test_the_studio_says_it_too(tmp_path: Path) -> None:

@@ -60,6 +60,9 @@ def draw_curves(
     for number, curve in enumerate(curves):
         _draw_curve(axes, curve, PALETTE[number % len(PALETTE)])
     axes.margins(x=0.0)
+    lowest = min((value for band in bands for value in band.lower), default=math.inf)
+    if log_y and 0 < lowest <= min(value for curve in curves for value in curve.y if value > 0):
+        axes.set_ylim(bottom=lowest)  # what is shaded down to the ground has no strip below it
     if not log_y and all(value >= 0 for curve in curves for value in curve.y if math.isfinite(value)):
         axes.set_ylim(bottom=0.0)  # errors and probabilities are read against nothing at all
     _name_at_the_end(axes, curves, bands)

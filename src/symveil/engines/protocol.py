@@ -65,6 +65,16 @@ class Protocol:
     """What the mechanisms draw with, once the input was surveyed."""
     release_id: str | None = None
 
+    def run(self, ledger: str | Path | None, price: Callable[[], Price], over_budget: OverBudget) -> Finished:
+        """The release, charged to a ledger where there is one."""
+        if ledger is None:
+            return self.without_ledger()
+        database = Database(str(ledger))
+        try:
+            return self.with_ledger(database, price(), over_budget)
+        finally:
+            database.close()
+
     def without_ledger(self) -> Finished:
         """Nobody is charged; the key is made here and is gone when this returns."""
         check_manifest_place(self.target)

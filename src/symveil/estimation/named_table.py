@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,21 @@ class NamedTable:
         names = [self.symbols[code] for code in self.codes[index].tolist()]
         return {"symbols": names, **place, **{name: _number(values[index]) for name, values in self.numbers.items()}}
 
+    def largest(self, count: int) -> Self:
+        """The first so many rows.
+
+        Parameters
+        ----------
+        count
+            How many; all where there are fewer.
+        """
+        return replace(
+            self,
+            places=None if self.places is None else self.places[:count],
+            codes=self.codes[:count],
+            numbers={name: values[:count] for name, values in self.numbers.items()},
+        )
+
     def as_text(self, columns: Sequence[str], *, top: int) -> tuple[list[str], list[list[str]]]:
         """The heads and the first rows of a table for people.
 
@@ -81,12 +96,13 @@ class NamedTable:
             How many rows, from the largest on.
         """
         place = [] if self.leading is None else [self.leading]
+        named = ["symbols"] if self.codes.shape[1] else []  # lengths have no symbols
         rows = []
         for index in range(min(len(self), top)):
             row = self.row(index)
             own = [str(row[name]) for name in place] + [_spelled(row[name]) for name in columns]
-            rows.append([" → ".join(row["symbols"]), *own])
-        return ["symbols", *place, *(name.replace("_", " ") for name in columns)], rows
+            rows.append([" → ".join(row["symbols"]), *own] if named else own)
+        return [*named, *place, *(name.replace("_", " ") for name in columns)], rows
 
     def document(self, top: int | None = None) -> dict[str, Any]:
         """The JSON form.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.estimation.intervals import factors
+from symveil.estimation.intervals import factors, skewness
 
 Floats = NDArray[np.float64]
 
@@ -25,11 +25,12 @@ class Variances:
     def half_widths(self, confidence: float) -> tuple[Floats, Floats]:
         """Half of an interval, for each cell and for all at once."""
         error, cells = np.sqrt(np.maximum(self.values, 0.0)), self.values.size
-        if self.by_group is None:
+        if self.by_group is None and self.freedom is not None:
             each, everything = factors(confidence, cells=cells, freedom=self.freedom)
             return each * error, everything * error
         closed, grouped = (factors(confidence, cells=cells, freedom=each) for each in (None, self.freedom))
-        halves = [np.where(self.by_group, grouped[i], closed[i]) * error for i in range(2)]
+        used = np.zeros(self.values.shape, dtype=np.bool_) if self.by_group is None else self.by_group
+        halves = [np.where(used, grouped[i], closed[i]) * error + skewness(closed[i], error) for i in range(2)]
         return halves[0], halves[1]
 
 

@@ -18,10 +18,16 @@ from symveil.numerics.once import computed_once
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MOST_ROWS = 60_000
-"""More inequalities (adjacent pairs × outputs) are not handed to the solver: it takes about 15 s for so many."""
-# The least that HiGHS takes.
-_TOLERANCE = 1e-10
+MOST_ROWS = 1_000_000
+"""More inequalities (adjacent pairs × outputs) are refused: a round of rays takes about 10 s for so many."""
+_MOST_SOLVED = 60_000
+"""More are not solved all at once, which takes about 15 s for so many."""
+_MOST_ROUNDS, _SHRINKS = 16, 0.9
+"""Of adding rays: each round has to leave less than such a share of the gap."""
+_CLOSE = 1e-9
+"""How near, relative to it, to a bound from below a solution by rays is taken for the best one."""
+# The least tolerances that HiGHS takes, and the seconds after which it gives up.
+_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "time_limit": 600.0}
 # How far below 0 rounding may bring a weight of the closed form that is 0.
 _SMALLEST_WEIGHT = 1e-13
 
@@ -85,8 +91,9 @@ class Programme:
 
     @property
     def likelihoods(self) -> Floats:
-        """How likely each word is, given that it is one of these."""
-        return np.asarray(self.shares / self.shares.sum())
+        """How likely each word is, given that it is one of these; all alike where all chances have underflown."""
+        total = self.shares.sum()
+        return np.asarray(self.shares / total) if total > 0 else np.full(len(self.shares), 1 / len(self.shares))
 
     def expected_loss(self, law: Floats) -> float:
         """Σ π(w)P(x|w)·loss(w, x), for shares that add up to 1 here."""
@@ -125,6 +132,7 @@ class Programme:
         if not len(self.adjacent):
             return np.eye(len(self.words))
         found = self.closed_form(ratio)
+        found = self._by_rays(ratio) if found is None else found
         found = self._solved(ratio) if found is None else found
         if self.alike:
             levels = self.distances.ravel()
@@ -132,13 +140,68 @@ class Programme:
             found = means[self.distances]
         return found
 
+    def _by_rays(self, ratio: float) -> Floats | None:
+        """The best law as a sum of few columns; None where that would take many rounds.
+
+        Columns of private laws form a cone, and a law is a sum of rays of it, such as c^−hops(·, x) and the constant.
+        With the prices y of the words that the best sum of the rays at hand has, a better ray for the output x makes
+        Σ (loss(w, x)·π(w) − y(w))·p(w) the least over p ≤ 1 of the cone. What all outputs could gain by that bounds how
+        far the sum is from the best law: where ε is not small, the first rays are the right ones.
+        """
+        # imported when needed: no other mechanism has to wait for it to load
+        from scipy import sparse  # noqa: PLC0415
+        from scipy.optimize import linprog  # noqa: PLC0415
+
+        count, pairs = len(self.words), np.arange(len(self.adjacent))
+        cells = np.concatenate([self.adjacent[:, 1], self.adjacent[:, 0]])
+        values = np.concatenate([np.full(len(pairs), 1 / ratio), -np.ones(len(pairs))])
+        cone = sparse.csr_array((values, (np.tile(pairs, 2), cells)), shape=(len(pairs), count))
+        costs = self.likelihoods[:, None] * self.losses * (ratio / self.losses.max())
+        decays = self.decays(ratio)
+        rays = np.concatenate([decays, np.ones((count, count))], axis=1)
+        outputs, none = np.tile(np.arange(count), 2), np.zeros(len(pairs))
+        gap = np.inf
+        for _ in range(_MOST_ROUNDS):
+            best = linprog(
+                (costs[:, outputs] * rays).sum(axis=0),
+                A_eq=rays,
+                b_eq=np.ones(count),
+                method="highs-ds",
+                options=_OPTIONS,
+            )
+            if best.status != 0:
+                return None
+            reduced = costs - best.eqlin.marginals[:, None]
+            better = [
+                linprog(reduced[:, x], A_ub=cone, b_ub=none, bounds=(0, 1), method="highs-ds", options=_OPTIONS)
+                for x in range(count)
+            ]
+            if any(each.status != 0 for each in better):
+                return None
+            gains = np.array([-min(each.fun, 0.0) for each in better])
+            gap, before = float(gains.sum() / best.fun), gap
+            if gap <= _CLOSE:
+                return _summed(rays, outputs, best.x)
+            if gap > min(1.0, _SHRINKS * before):  # rounds are many where ε is small
+                return None
+            new = np.flatnonzero(gains > 0)
+            # what the solver's tolerance leaves out is made up for: rays are in the cone as exactly as floats are
+            raised = [(decays * np.maximum(better[x].x, 0.0)).max(axis=1) for x in new]
+            rays = np.concatenate([rays, np.array(raised).T], axis=1)
+            outputs = np.concatenate([outputs, new])
+        return None
+
     def _solved(self, ratio: float) -> Floats:
-        """By linear programming.
+        """By linear programming, all at once.
 
         Chances of changed words are of the size 1/c, and so are the unknowns' units: the solver's tolerance is then
         relative to them, also where they are far below it.
         """
-        # imported when needed: no other mechanism has to wait for it to load
+        if self.rows > _MOST_SOLVED:
+            raise TooLargeError(
+                f"mechanism optimal: expected at most {_MOST_SOLVED} adjacent pairs × released words at this epsilon, "
+                f"found {self.rows}; take mechanism auto, shorter words or a larger epsilon"
+            )
         from scipy import sparse  # noqa: PLC0415
         from scipy.optimize import linprog  # noqa: PLC0415
 
@@ -167,7 +230,7 @@ class Programme:
                 A_eq=total,
                 b_eq=np.ones(count),
                 method=method,
-                options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
+                options=_OPTIONS,
             )
             if found.status == 0:
                 return np.asarray(np.maximum(found.x.reshape(count, count) * unit, 0.0))
@@ -175,3 +238,14 @@ class Programme:
             "mechanism optimal: expected a language whose linear programme can be solved, found one that the solver "
             "gives up on; take mechanism auto, or a larger epsilon"
         )
+
+
+def _summed(rays: Floats, outputs: Integers, weights: Floats) -> Floats:
+    """The law that is a weighted sum of rays; weights that a solver found are made as exact as floats are."""
+    count = len(rays)
+    used = np.flatnonzero(weights > _SMALLEST_WEIGHT)
+    exact = np.linalg.lstsq(rays[:, used], np.ones(count))[0]
+    chosen = exact if (exact >= 0).all() else weights[used]
+    law = np.zeros((count, count))
+    np.add.at(law.T, outputs[used], (rays[:, used] * chosen).T)
+    return law

@@ -90,6 +90,17 @@ def require_rows(rows: object, *, columns: str, width: int = 3) -> list[tuple[ob
     return checked
 
 
+def unlike(name: str, taken: Container[object]) -> str:
+    """The name, made longer until it is none of those that are taken.
+
+    >>> unlike("end", ["end", "end'"])
+    "end''"
+    """
+    while name in taken:
+        name += "'"
+    return name
+
+
 def shown(value: object) -> str:
     """`value` for a message: on one line, and short.
 

@@ -17,6 +17,7 @@ from flint import arb
 from symveil.errors import TooLargeError
 from symveil.models.alphabet import Alphabet
 from symveil.models.labelled_chain import END_LABEL, START_LABEL, LabelledChain, Pair
+from symveil.models.names import unlike
 from symveil.numerics.conversions import upper_bound
 
 MOST_STATES = 200_000
@@ -52,8 +53,8 @@ def release_chain(
     """
     label_of = label_names(alphabet)
     last = {
-        ENDS: (END_LABEL_STATE, _unlike(END_LABEL, label_of)),
-        GOES_ON: (MORE_LABEL_STATE, _unlike(MORE_LABEL, label_of)),
+        ENDS: (END_LABEL_STATE, unlike(END_LABEL, label_of)),
+        GOES_ON: (MORE_LABEL_STATE, unlike(MORE_LABEL, label_of)),
     }
     goes_on = False
     rows: list[tuple[str, str, Fraction]] = []
@@ -100,13 +101,6 @@ def label_names(alphabet: Alphabet) -> list[str]:
     if all(isinstance(symbol, str) for symbol in alphabet.symbols):
         return [str(symbol) for symbol in alphabet.symbols]
     return [repr(symbol) for symbol in alphabet.symbols]
-
-
-def _unlike(label: str, others: list[str]) -> str:
-    """The label, made longer until no symbol is spelled like it."""
-    while label in others:
-        label += "'"
-    return label
 
 
 END_LABEL_STATE, MORE_LABEL_STATE, MORE_LABEL = "end", "more", "…"

@@ -60,7 +60,7 @@ class Form:
     values: Mapping[str, str]
 
     def field(self, name: str, label: str, control: str, *, hint: str = "", when: str = "", output: str = "") -> str:
-        """A label, a control, a hint, a place for an error; shown only `when` another field has a value ("a=b|c")."""
+        """A label, a control, a hint, a place for an error; shown only `when` others have values ("a=b|c&d=e")."""
         key = self._key(name)
         shown_when = f' data-when="{html.escape(when, quote=True)}"' if when else ""
         below = f'<p class="hint" id="{key}-hint">{hint}</p>' if hint else ""

@@ -202,7 +202,10 @@ class Panel(ABC):
         self._call("stale", self.name, "yes")
 
     def _field_for(self, error: SymveilError) -> str | None:
-        named = {WordError: "word", AlphabetError: "alphabet", ModelError: "model", FileError: "model"}
+        if isinstance(error, FileError):  # the path of a dropped file has its handle in it
+            own = (name for name in sorted(self.files) if self.values[name] and self.values[name] in error.path)
+            return next(own, "model" if self.files == {"model"} else None)
+        named = {WordError: "word", AlphabetError: "alphabet", ModelError: "model"}
         name = error.name if isinstance(error, ParameterError) else named.get(type(error), "")
         field = self.field_of.get(name, name)
         return field if field in self.defaults else None

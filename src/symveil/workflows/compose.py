@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from itertools import product
 from typing import Literal, get_args
 
 from symveil.errors import ModelError, ParameterError
 from symveil.models.labelled_chain import LabelledChain, Pair
-from symveil.models.names import shown
+from symveil.models.names import shown, unlike
 
 Respondents = Literal["disjoint", "same"]
 
@@ -44,11 +43,11 @@ def compose(first: LabelledChain, second: LabelledChain, *, respondents: str = "
     outer: dict[tuple[str, str], str] = {}
     for state, y in product(first.states, y_starts):
         if state != end:
-            outer[state, y] = _unlike(f"{state}|{y}", labels)
+            outer[state, y] = unlike(f"{state}|{y}", labels)
             labels[outer[state, y]] = first.label(state)
     inner: dict[str, str] = {}
     for state in second.states:
-        inner[state] = _unlike(state, labels)
+        inner[state] = unlike(state, labels)
         labels[inner[state]] = second.label(state)
     for y in y_starts:
         for source, target, chance in first.transitions:
@@ -67,13 +66,6 @@ def compose(first: LabelledChain, second: LabelledChain, *, respondents: str = "
                 (outer[x, y_other], outer[x_other, y]): None,
             }
     return LabelledChain.from_transitions(rows, labels=labels, related=tuple(related), states=tuple(labels))
-
-
-def _unlike(name: str, taken: Container[str]) -> str:
-    """The name, made longer until no other state has it."""
-    while name in taken:
-        name += "'"
-    return name
 
 
 def _starts(chain: LabelledChain, which: str) -> list[str]:

@@ -18,7 +18,7 @@ from symveil.central.counts import Bound, PrivateCounts, private_counts, read_bo
 from symveil.central.noise import Neighbours, read_neighbours
 from symveil.engines.central_job import CentralJob, CentralWords
 from symveil.engines.central_promise import CentralRelease
-from symveil.engines.protocol import Finished, Protocol, new_release_id
+from symveil.engines.protocol import Protocol, new_release_id
 from symveil.engines.settings import Settings, WorkedOut, made_by, spelled_columns
 from symveil.errors import InputError, ParameterError, either
 from symveil.estimation.statistics import read_statistic
@@ -30,7 +30,6 @@ from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import Model
-from symveil.ledger.store import Database
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import read_epsilon, require_spellable
@@ -223,7 +222,8 @@ def count_file(
         worked_out=lambda _job: WorkedOut("discrete-laplace", None),
         release_id=release_id,
     )  # fmt: skip
-    finished = _through(protocol, release, ledger)
+    # persons over budget are left out: an error would tell that one of them is in the file
+    finished = protocol.run(ledger, release.price, "drop")
     return CountedFile(
         counts=made[0] if made else None,
         out=target,
@@ -231,17 +231,6 @@ def count_file(
         manifest=finished.manifest,
         already_done=finished.already_done,
     )
-
-
-def _through(protocol: Protocol, release: CentralRelease, ledger: str | Path | None) -> Finished:
-    if ledger is None:
-        return protocol.without_ledger()
-    database = Database(str(ledger))
-    try:
-        # persons over budget are left out: an error would tell that one of them is in the file
-        return protocol.with_ledger(database, release.price(), "drop")
-    finally:
-        database.close()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from symveil import __version__
 from symveil.engines.job import Job
 from symveil.engines.local import LocalJob
 from symveil.engines.promise import Release, manifest, parameters, price
-from symveil.engines.protocol import Finished, Protocol
+from symveil.engines.protocol import Protocol
 from symveil.engines.settings import Settings, made_by, spelled_columns, worked_out
 from symveil.errors import ParameterError
 from symveil.io.formulas import Apostrophes
@@ -21,7 +21,6 @@ from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.symbols import check_separable
 from symveil.languages.graph import Model
-from symveil.ledger.store import Database
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.progress import Progress, accepted, silent
@@ -173,7 +172,7 @@ def release_file(
             "use a larger epsilon, or a public bound --max-length where sequences are short"
         )
     with job.explained():
-        finished = _through(protocol, release, run)
+        finished = protocol.run(run.ledger, lambda: price(release), run.over_budget)
     return FileRelease(
         out=target,
         manifest_file=finished.manifest_file,
@@ -209,16 +208,6 @@ def _job(
         progress=progress,
         spreadsheet_safe=run.spreadsheet_safe,
     )
-
-
-def _through(protocol: Protocol, release: Release, run: RunOptions) -> Finished:
-    if run.ledger is None:
-        return protocol.without_ledger()
-    database = Database(str(run.ledger))
-    try:
-        return protocol.with_ledger(database, price(release), run.over_budget)
-    finally:
-        database.close()
 
 
 def _check_apart(ledger: str | Path | None, source: Path, target: Path) -> None:

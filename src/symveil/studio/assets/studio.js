@@ -24,8 +24,10 @@ window.studio = (() => {
   const showFields = (panel) => {
     const now = values(panel);
     for (const field of document.querySelectorAll(`#panel-${panel} [data-when]`)) {
-      const [name, allowed] = field.dataset.when.split("=");
-      field.hidden = !allowed.split("|").includes(now[name]);
+      field.hidden = !field.dataset.when.split("&").every((each) => {
+        const [name, allowed] = each.split("=");
+        return allowed.split("|").includes(now[name]);
+      });
     }
   };
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, get_args
 
-from symveil.errors import FileError, SymveilError
 from symveil.estimation.statistics import CHOICES, LONGEST_GRAM, NGRAMS
 from symveil.estimation.substitution_tables import Target
 from symveil.studio.forms import Form
@@ -69,11 +68,6 @@ class AnswersPanel(Panel):
         )
         yield form.file("places", "Places", hint="A CSV file: symbol, x, y. The picture is then a map with flows.")
         yield form.text("confidence", "Confidence", hint="How often intervals are to cover.", public=True)
-
-    def _field_for(self, error: SymveilError) -> str | None:
-        if isinstance(error, FileError):  # the path of a dropped file has its handle in it
-            return next((name for name in sorted(self.files) if (self.values[name] or "\n") in error.path), None)
-        return super()._field_for(error)
 
 
 _TARGETS: dict[str, str] = {"file": "these sequences", "population": "as many of their population"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from symveil.errors import FileError, ModelError, ParameterError, SymveilError, WordError
+from symveil.errors import ModelError, ParameterError, SymveilError, WordError
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
 from symveil.studio.panels.subject import ADJACENCY
@@ -62,8 +62,6 @@ class MapPanel(Panel):
     def _field_for(self, error: SymveilError) -> str | None:
         if isinstance(error, WordError) or (isinstance(error, ParameterError) and error.name == "word"):
             return "trip"
-        if isinstance(error, FileError) and self.values["coordinates"] and self.values["coordinates"] in error.path:
-            return "coordinates"  # the path of a dropped file has its handle in it
         if isinstance(error, ModelError) and error.where in self.defaults:
             return error.where
         return super()._field_for(error)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from nicegui import background_tasks
 
 from symveil.errors import SymveilError
+from symveil.mechanisms.cost_choice import CostName
 from symveil.mechanisms.registry import AUTO, REGISTERED, names
 from symveil.numerics.rationals import exact
 from symveil.studio.forms import Form, Scale
@@ -23,6 +24,13 @@ MECHANISMS = (
 )
 _OF_ONE_LENGTH, _OF_SECRET_LENGTHS = ("|".join(names(metric)) for metric in ("hamming", "levenshtein"))
 
+
+_COSTS: dict[str, str] = {
+    "hamming": "the same, whichever it is",
+    "swap": "as many swaps as it needs",
+    "given": "what a file says",
+}
+_PROVED_FOR = ("source", "model", "adjacency", "mechanism", "calibration", "cost", "cap", "costs")
 
 # On a large model each proof takes long: preparing all of them would keep the worker from other panels for an hour.
 _SLOW, _SLOW_STEPS = 2.0, 3  # seconds, times
@@ -41,11 +49,17 @@ class ReleasePanel(SubjectPanel):
         "epsilon": "2",
         "adjacency": "1",
         "mechanism": "auto",
+        "cost": "auto",
+        "cap": "",
+        "costs": "",
         "calibration": "tight",
         "distance": "auto",
         "max_length": "16",
     }
-    public = frozenset({"max_length", "source", "epsilon", "adjacency", "mechanism", "calibration", "distance"})
+    public = frozenset(
+        {"max_length", "source", "epsilon", "adjacency", "mechanism", "calibration", "distance", "cost", "cap"}
+    )
+    files = frozenset({"model", "costs"})
 
     scales: ClassVar = {"epsilon": EPSILON, "adjacency": ADJACENCY}
 
@@ -66,6 +80,7 @@ class ReleasePanel(SubjectPanel):
             when=f"mechanism={_OF_SECRET_LENGTHS}".replace(f"{AUTO}|", ""),
             public=True,
         )
+        yield from self._cost_fields(form)
         yield form.choice(
             "calibration",
             "Calibration",
@@ -76,6 +91,24 @@ class ReleasePanel(SubjectPanel):
             "Automaton at distance",
             (("auto", "the likeliest"), *((str(each), str(each)) for each in range(1, 13))),
             when=f"mechanism={_OF_ONE_LENGTH}",
+        )
+
+    def _cost_fields(self, form: Form) -> Iterator[str]:
+        """What a wrong symbol costs, on the words of a model."""
+        chosen = [("auto", "chosen with the mechanism"), *((name, _COSTS[name]) for name in get_args(CostName))]
+        yield form.choice("cost", "A wrong symbol costs", chosen, when="source=network|file")
+        yield form.text(
+            "cap",
+            "At most",
+            hint="A whole number, or none. Empty: so that every word of the model can come out.",
+            when="source=network|file&cost=swap|given",
+            public=True,
+        )
+        yield form.file(
+            "costs",
+            "Costs",
+            hint="A CSV file: symbol, symbol, cost. It stays on this machine.",
+            when="source=network|file&cost=given",
         )
 
     def answered(self) -> None:
@@ -91,7 +124,7 @@ class ReleasePanel(SubjectPanel):
         """What the guarantee depends on besides ε; of the secret trip its length only."""
         values = self.values
         length = self.answer.document["explain"]["length"] if self.answer else ""  # type: ignore[index]
-        return (*(values[name] for name in ("source", "model", "adjacency", "mechanism", "calibration")), str(length))
+        return (*(values[name] for name in _PROVED_FOR), str(length))
 
     async def _prepare(self, key: tuple[str, ...]) -> None:
         try:

@@ -40,7 +40,7 @@ def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
         confidence=_confidence(values["confidence"]),
         assume=values["assume"] or None,
     )
-    listed = found.table.slice(0, MOST_ROWS)
+    listed = found.largest(MOST_ROWS).table
     return Answer(
         title=f"symveil: {found.statistic} of the true sequences",
         sections=(_picture(found, values["places"]), _rows(found), _said(found)),

@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from symveil.errors import InputError, ModelError, ParameterError
 from symveil.examples.road_network import TRIP, road_network
+from symveil.io.cost_files import read_costs
 from symveil.io.models.model_files import load_model
 from symveil.io.symbols import read_alphabet, split_word
 from symveil.languages.free import FreeLanguage, words
@@ -17,7 +18,7 @@ from symveil.languages.graph import AnyModel
 from symveil.languages.runs import RunLanguage, runs
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.registry import BY_NAME
+from symveil.mechanisms.registry import AUTO, BY_NAME
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Word, decode
 from symveil.privacy.protection import typical_words
@@ -151,12 +152,28 @@ def read_mechanism(values: Mapping[str, str], subject: Subject) -> Mechanism:
         calibration=values["calibration"],
         metric="levenshtein" if hides_lengths else "hamming",
         max_length=read_whole("max_length", values["max_length"]) if hides_lengths else None,
+        **_costs(values),
     )
     if not hides_lengths:
         return choose_mechanism(choice, subject.language)
     if subject.language.graph is None:
         return choose_mechanism(choice, choice.language(alphabet=subject.language.alphabet))
     return choose_mechanism(choice, choice.language(model=model_in(source_file(values))[0]))
+
+
+def _costs(values: Mapping[str, str]) -> dict[str, Any]:
+    """What a wrong symbol costs, where the form asks and the words are those of a model."""
+    cost = values.get("cost", AUTO)
+    if cost == AUTO or values["source"] == "alphabet":
+        return {}
+    given: dict[str, Any] = {"cost": cost}
+    if cost != "hamming":
+        given["cap"] = values["cap"].strip() or None
+    if cost == "given":
+        if not values["costs"]:
+            raise ParameterError("costs", expected="a table of costs: drop a file below", found="none yet")
+        given["costs"] = read_costs(values["costs"])
+    return given
 
 
 def read_whole(name: str, text: str) -> int:
