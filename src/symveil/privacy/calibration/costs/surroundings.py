@@ -1,4 +1,4 @@
-"""Symbols around the blocks of one class of positions, for the search: which there can be, and the boxes that they give."""
+"""Symbols around the blocks of one class of positions, for the search: which there can be, and the boxes they give."""
 
 from __future__ import annotations
 
