@@ -91,6 +91,13 @@ def test_symbols_that_a_cost_does_not_list_are_outside_a_ball_and_not_forgotten(
     assert float(found.loss) >= case.exact * (1 - 1e-13)
 
 
+def test_a_search_that_ends_early_over_balls_proves_nothing() -> None:
+    case = random_case(random.Random(16_186))
+    for share in (0.9, 0.97, 0.99):
+        found = searched_loss(case.weighting, case.rate, epsilon=Fraction(case.exact * share), nodes=30, radius=1)
+        assert float(found.loss) >= case.exact * (1 - 1e-13)
+
+
 def test_over_balls_the_bound_is_the_one_over_all_states_where_little_is_outside() -> None:
     words = sv.runs(grid_roads(4, seed=3), 8, public_start=True)
     weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=3), adjacency=2)
