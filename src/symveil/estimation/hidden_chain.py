@@ -23,7 +23,10 @@ Indices = NDArray[np.int64]
 
 _NUMBERS_AT_ONCE = 4_000_000
 """How many numbers an array over edges and words may have."""
-MOST_ROUNDS = 400
+_FEWEST_ROUNDS, MOST_ROUNDS = 12, 400
+_MOST_PRODUCTS = 5_000_000_000
+"""How many products of an edge and a symbol all rounds from one start may take: some minutes. Large files have fewer
+rounds, which is said."""
 CLOSE_ENOUGH = 1e-7
 """The share of all expected steps by which a round may still move them: then it has converged."""
 
@@ -79,6 +82,13 @@ class HiddenChain:
         edges = np.arange(self.graph.edge_count)
         shape = (self.graph.state_count, self.graph.edge_count)
         return sparse.csr_array((np.ones(len(edges)), (self.graph.target, edges)), shape=shape)
+
+    @computed_once
+    def _out_of(self) -> sparse.csr_array:
+        """From edges to their sources."""
+        edges = np.arange(self.graph.edge_count)
+        shape = (self.graph.state_count, self.graph.edge_count)
+        return sparse.csr_array((np.ones(len(edges)), (self.source, edges)), shape=shape)
 
     @computed_once
     def source(self) -> Indices:
@@ -140,10 +150,20 @@ class HiddenChain:
         words, length = emission.shape
         laws = [np.repeat(self.graph.accepting[:, None].astype(np.float64), words, axis=1)]
         for position in reversed(range(length)):
-            onwards = chances[:, None] * self.seen(emission, position) * laws[-1][self.graph.target]
-            before = self.graph.sum_over_edges(onwards)
-            laws.append(before / before.max(axis=0))
+            laws.append(self._leaving(self._onwards(chances, emission, position, laws[-1])))
         return laws[::-1]
+
+    def _onwards(self, chances: Floats, emission: Indices, position: int, after: Floats) -> Floats:
+        """For each edge and word what is to come along it."""
+        found = self.seen(emission, position)
+        found *= chances[:, None]
+        found *= after[self.graph.target]
+        return found
+
+    def _leaving(self, onwards: Floats) -> Floats:
+        """For each state and word the sum over its edges, up to a factor for each word."""
+        before = self._out_of @ onwards
+        return np.asarray(before / before.max(axis=0))
 
     def expected_steps(self, chances: Floats, weights: Sequence[Floats]) -> tuple[Floats, float]:
         """How often each edge is expected to have been taken, given what was released; and ln of the likelihood.
@@ -160,11 +180,13 @@ class HiddenChain:
         for own, part in self.parts(self.graph.edge_count):
             emission, weight = own.emission[part], of[id(own)][part]
             laws, logs = self.forward(chances, emission)
-            following = self.backward(chances, emission)
-            for position in range(emission.shape[1]):
-                taken = laws[position][self.source] * self.seen(emission, position)
-                taken *= chances[:, None] * following[position + 1][self.graph.target]
+            after = np.repeat(self.graph.accepting[:, None].astype(np.float64), len(emission), axis=1)
+            for position in reversed(range(emission.shape[1])):  # the backward sums, used as they come
+                onwards = self._onwards(chances, emission, position, after)
+                taken = laws[position][self.source]
+                taken *= onwards
                 steps += taken @ (weight / taken.sum(axis=0))
+                after = self._leaving(onwards)
             total += float(logs @ weight)
         return steps, total
 
@@ -177,13 +199,14 @@ class HiddenChain:
 
     # --- until it stands still -----------------------------------------------------------------
 
-    def fitted(self, start: Floats, weights: Sequence[Floats], rounds: int = MOST_ROUNDS) -> Fitted:
+    def fitted(self, start: Floats, weights: Sequence[Floats]) -> Fitted:
         """The chain that Baum–Welch finds from a starting point, in steps that are lengthened where that is better.
 
         Two rounds tell in which direction the chain moves and how that shrinks; a longer step is taken (Varadhan and
         Roland 2008, SQUAREM) and kept if the likelihood has not fallen.
         """
         chances, done, converged = start, 0, False
+        rounds = min(MOST_ROUNDS, max(_FEWEST_ROUNDS, _MOST_PRODUCTS // max(self.work, 1)))
         steps, best = self.expected_steps(chances, weights)
         while done < rounds:
             one = self.normalised(steps)

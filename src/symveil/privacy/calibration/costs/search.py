@@ -17,11 +17,12 @@ from functools import partial
 
 import numpy as np
 
+from symveil.privacy.calibration.costs.around import AroundBlocks
 from symveil.privacy.calibration.costs.at_once import at_once
 from symveil.privacy.calibration.costs.blocks import Groups, Kind, block_groups, classes, tail_of
-from symveil.privacy.calibration.costs.boxes import Boxes, left_boxes, longest_window, right_boxes
-from symveil.privacy.calibration.costs.contexts import context_bounds, extended, left_contexts, right_contexts
-from symveil.privacy.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
+from symveil.privacy.calibration.costs.boxes import left_boxes, longest_window, right_boxes
+from symveil.privacy.calibration.costs.contexts import context_bounds
+from symveil.privacy.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.privacy.calibration.costs.halves import not_yet_proved, weights_of_paths
 from symveil.privacy.calibration.costs.nodes import children_bounds
 from symveil.privacy.calibration.costs.outcome import FoundPair, Node, Outcome
@@ -37,53 +38,6 @@ _AT_ONCE, _WIDE = 8, 1000  # so many nodes are split at the same time where vect
 _MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
 _CONTEXT_WORK = 6e6  # multiplications for one block
 _WORTH_SPLITTING = 0.9  # positions: if the boxes over all of them prove at least a tenth of the paths
-
-
-class _Contexts:
-    """Symbols around the blocks of one class: all ways to go on that are not yet proved, a symbol longer at a time."""
-
-    def __init__(self, search: BlockSearch, root: Node, kind: Kind) -> None:
-        self._search = search
-        self._low, self._span = root.low, root.high - root.low
-        self._end = root.low + kind.length + tail_of(search.graph, kind) - 1  # the step of the last symbol
-
-    def room(self, symbols: int) -> tuple[int, int] | None:
-        """How many of them there are on each side; None where that is not the same at all positions of the class."""
-        graph = self._search.graph
-        before, after = min(symbols, self._low - 1), min(symbols, graph.steps - self._end - self._span)
-        if self._span and (before < symbols or after < symbols):
-            return None
-        metric = graph.metric_at[self._low - before : self._end + after + 1]
-        shifted = graph.metric_at[self._low - before + self._span : self._end + after + 1 + self._span]
-        return (before, after) if np.array_equal(metric, shifted) else None
-
-    def longer(self, boxes: Boxes, state: int, paths: Integers, kept: Booleans) -> tuple[Integers, Integers]:
-        """The kept paths, each with one more state known, and which row each comes from."""
-        return extended(boxes.rows.first, boxes.rows.other, state, paths, kept)  # type: ignore[no-any-return]
-
-    def boxes_before(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
-        """l and ω at the state before the block, a column for each path."""
-        search, graph = self._search, self._search.graph
-        kappa, following, _ = graph.automaton
-        boxes, step = search.left, self._low - 1
-        anchor = step - max(0, paths.shape[1] - boxes.rows.longest)
-        return left_contexts(  # type: ignore[no-any-return]
-            graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels, kappa, following,
-            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
-            boxes.rows.state, boxes.rows.longest, step, state, paths,
-        )  # fmt: skip
-
-    def boxes_after(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
-        """l' and ω' at the state after the block, a column for each path."""
-        search, graph = self._search, self._search.graph
-        kappa, following, _ = graph.automaton
-        boxes = search.right
-        anchor = self._end + max(0, paths.shape[1] - boxes.rows.longest)
-        return right_contexts(  # type: ignore[no-any-return]
-            graph.first, graph.other, graph.weight, graph.symbol, graph.levels, kappa, following,
-            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
-            boxes.rows.state, boxes.rows.longest, self._end, state, paths,
-        )  # fmt: skip
 
 
 class BlockSearch:
@@ -315,7 +269,7 @@ class BlockSearch:
 
     def _in_contexts(self, root: Node, kind: Kind, floor: float) -> list[Node] | None:
         """A root with a few symbols on both sides, all at once; None where its positions must be split first."""
-        contexts = _Contexts(self, root, kind)
+        contexts = AroundBlocks(self.graph, self.left, self.right, root, kind)
         lowest, largest = self._limits(root.cost, floor)
         largest = max(largest, lowest)
         own, other = np.array(root.own, dtype=np.int64), np.array(root.other, dtype=np.int64)
