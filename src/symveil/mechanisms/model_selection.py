@@ -127,10 +127,15 @@ class _Comparison:
 
     def certify(self, hopes: list[_Hope]) -> None:
         """Certify the most promising, and the next, until none of the others could clearly be better."""
+        if hopes and hopes[0].weighting.language.has_at_most(_FEW_WORDS):  # certified at once: all, the simplest first
+            for hope in hopes:
+                self.add(hope.mechanism)
+            return
         for hope in hopes:
-            hope.least = self._error_at(
-                hope, self._choice.epsilon / hope.weighting.drops if hope.weighting.drops else None
-            )
+            if hope.weighting.drops == 0:  # adjacent words are equal: nothing to look for
+                hope.looked_for_pairs = True
+            else:
+                hope.least = self._error_at(hope, self._choice.epsilon / hope.weighting.drops)
         while hopes:
             least = min(each.least for each in hopes)
             hope = next(each for each in hopes if _CLEARLY * each.least <= least)  # the simplest of the best
@@ -145,9 +150,7 @@ class _Comparison:
                 hope.looked_for_pairs = True
                 hope.least = max(hope.least, self._error_at(hope, _ruled_out(hope.weighting, self._choice.epsilon)))
 
-    def _error_at(self, hope: _Hope, rate: Fraction | None) -> float:
-        if rate is None:
-            return 0.0
+    def _error_at(self, hope: _Hope, rate: Fraction) -> float:
         found = expected_errors(hope.weighting.weights(rate), self._words)
         return float((found.symbols if self._choice.costs is None else found.costs).mean())
 

@@ -91,6 +91,13 @@ def test_symbols_that_a_cost_does_not_list_are_outside_a_ball_and_not_forgotten(
     assert float(found.loss) >= case.exact * (1 - 1e-13)
 
 
+def test_a_search_that_ends_early_over_balls_proves_nothing() -> None:
+    case = random_case(random.Random(16_186))
+    for share in (0.9, 0.97, 0.99):
+        found = searched_loss(case.weighting, case.rate, epsilon=Fraction(case.exact * share), nodes=30, radius=1)
+        assert float(found.loss) >= case.exact * (1 - 1e-13)
+
+
 def test_over_balls_the_bound_is_the_one_over_all_states_where_little_is_outside() -> None:
     words = sv.runs(grid_roads(4, seed=3), 8, public_start=True)
     weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=3), adjacency=2)
@@ -98,6 +105,24 @@ def test_over_balls_the_bound_is_the_one_over_all_states_where_little_is_outside
     near = searched_loss(weighting, Fraction(4), epsilon=Fraction(9), radius=1)
     assert near.how == everywhere.how == "certified"
     assert float(near.loss) == pytest.approx(float(everywhere.loss), rel=1e-3)
+
+
+@pytest.mark.parametrize("adjacency", [1, 2])
+def test_graphs_that_are_too_large_for_all_states_are_certified_over_balls(
+    adjacency: int, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = sv.runs(grid_roads(6, seed=2), 12, public_start=True)
+    weighting = Weighting(language=words, cost=swap(words, adjacency=adjacency, cap=6), adjacency=adjacency)
+    everywhere = certify_cost(weighting, epsilon=Fraction(6))
+    monkeypatch.setattr(loss_module, "_MOST_WORK", 0)
+    monkeypatch.setattr(rates, "_answers", type(rates._answers)(64))
+    told: list[tuple[int, int]] = []
+    near = certify_cost(weighting, epsilon=Fraction(6), evaluations=5, progress=lambda *both: told.append(both))
+    assert near.loss <= 6
+    assert near.how == "certified"
+    assert Fraction(3) / adjacency < near.rate <= everywhere.ruled_out
+    assert near.rate >= Fraction(9, 10) * everywhere.rate
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
 @pytest.mark.soak

@@ -34,6 +34,7 @@ Integers = NDArray[np.int64]
 
 _MOST_BYTES = 400 << 20  # for the vectors of one table
 _AT_ONCE = 50_000  # ratios of pairs: as many as a processor keeps at hand
+_COMPARING = 150.0  # what comparing a word with others takes, in multiplications
 _MOST_EXPONENT = 200.0
 _THREADS = 2
 
@@ -51,7 +52,7 @@ def meeting_work(weighting: Weighting) -> float:
     counts = _path_counts(language)
     split = _splits(language, weighting.adjacency)
     halves = max(counts[split[1] - 1], counts[language.length - split[0] - 1])  # about: paths from the start
-    return math.inf if halves * width * 8 > _MOST_BYTES else 2 * counts[language.length] * width
+    return math.inf if halves * width * 8 > _MOST_BYTES else 2 * counts[language.length] * (width + _COMPARING)
 
 
 def _path_counts(language: RunLanguage) -> list[float]:

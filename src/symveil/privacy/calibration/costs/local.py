@@ -162,6 +162,7 @@ class LocalSearch:
                     states = self._state_of[groups.paths]
                     self._look_at(kind, groups, states, low, high, min(nodes, _BUDGET), outcome)
                 if outcome.high > stop_at:
+                    outcome.complete = False
                     return outcome
         return outcome
 

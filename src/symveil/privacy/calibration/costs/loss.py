@@ -146,7 +146,9 @@ def rates_that_can_be_tried(weighting: Weighting) -> int:
         return MOST_EVALUATIONS  # every pair is compared at once, or nothing is
     graph = cost_graph(weighting.weights(Fraction(1)))
     if not _is_small(graph, weighting.adjacency):
-        return FEW_EVALUATIONS if has_balls(graph) else 0
+        if not has_balls(graph):
+            return 0
+        return MOST_EVALUATIONS if weighting.farthest == 1 else FEW_EVALUATIONS  # seconds each, or minutes
     work = root_work(graph, weighting.adjacency)
     if work > _ALL_RATES_WORK / MOST_EVALUATIONS:
         return FEW_EVALUATIONS
@@ -186,13 +188,16 @@ def _searched(
             pairs.append((float(pair_losses(weighting, rate, words[0][None, :], words[1][None, :])[0]), words))
         if epsilon is not None and pairs and pairs[-1][0] > epsilon:
             break
+        if not found.complete:
+            reached = float(fixed) + found.high
+            break
         if epsilon is not None and found.exists and found.high > float(epsilon - fixed) * (1 + 1e-9):
             reached = float(fixed) + found.high  # no sum that holds this kind can be within ε
             break
     pairs.sort(key=lambda pair: -pair[0])
     worst = pairs[0][0] if pairs else 0.0
     known, total = tuple(pair for _, pair in pairs), sum(found.nodes for found in outcomes.values())
-    if len(outcomes) < len(listed):
+    if len(outcomes) < len(listed) or not all(found.complete for found in outcomes.values()):
         return ProvedLoss(classic, "classic", worst, known, total, reached=reached)
     lengths = {kind: Outcome(high=float(kind.length), exists=found.exists) for kind, found in outcomes.items()}
     farthest = int(total_over_blocks(lengths, search.graph.steps, weighting.adjacency))

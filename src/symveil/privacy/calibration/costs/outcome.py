@@ -46,4 +46,5 @@ class Outcome:
     pair: FoundPair | None = None
     nodes: int = 0
     exists: bool = False
+    complete: bool = True  # False: the search ended at a bound above the budget, and `high` holds for what it looked at
     likely: Node | None = None  # the pair with the largest bound among those that halves of paths were compared of

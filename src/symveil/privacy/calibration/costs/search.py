@@ -17,7 +17,6 @@ from functools import partial
 
 import numpy as np
 
-from symveil.privacy.calibration.costs.around import AroundBlocks
 from symveil.privacy.calibration.costs.at_once import at_once
 from symveil.privacy.calibration.costs.blocks import Groups, Kind, block_groups, classes, tail_of
 from symveil.privacy.calibration.costs.boxes import left_boxes, longest_window, right_boxes
@@ -28,6 +27,7 @@ from symveil.privacy.calibration.costs.nodes import children_bounds
 from symveil.privacy.calibration.costs.outcome import FoundPair, Node, Outcome
 from symveil.privacy.calibration.costs.roots import root_bounds
 from symveil.privacy.calibration.costs.steps import total_of_word
+from symveil.privacy.calibration.costs.surroundings import Surroundings
 
 _MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts
 _GROUPS_AT_ONCE = 256
@@ -269,7 +269,7 @@ class BlockSearch:
 
     def _in_contexts(self, root: Node, kind: Kind, floor: float) -> list[Node] | None:
         """A root with a few symbols on both sides, all at once; None where its positions must be split first."""
-        contexts = AroundBlocks(self.graph, self.left, self.right, root, kind)
+        contexts = Surroundings(self.graph, self.left, self.right, root, kind)
         lowest, largest = self._limits(root.cost, floor)
         largest = max(largest, lowest)
         own, other = np.array(root.own, dtype=np.int64), np.array(root.other, dtype=np.int64)

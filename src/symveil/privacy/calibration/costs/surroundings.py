@@ -1,4 +1,4 @@
-"""The symbols around the blocks of one class, one more at a time: what is known of them, and what is not yet proved."""
+"""Symbols around the blocks of one class of positions, for the search: which there can be, and the boxes they give."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from symveil.privacy.calibration.costs.graph import Booleans, CostGraph, Floats,
 from symveil.privacy.calibration.costs.outcome import Node
 
 
-class AroundBlocks:
+class Surroundings:
     """Symbols around the blocks of one class: all ways to go on that are not yet proved, a symbol longer at a time."""
 
     def __init__(self, graph: CostGraph, left: Boxes, right: Boxes, root: Node, kind: Kind) -> None:
