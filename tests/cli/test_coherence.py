@@ -78,6 +78,8 @@ OTHER_MEANING = {
     ("--length", "enforce"): "a bound on observations; in audit, the length of the words",
     ("--separator", "release"): "of a typed word; elsewhere, of a file in wide form",
     ("--separator", "explain"): "of a typed word",
+    ("--separator", "synthesize"): "of a file that is written",
+    ("--count", "synthesize"): "how many words are drawn, for nothing; in release each of them costs",
     ("--out", "demo"): "a folder",
     ("--model", "estimate"): "of the same",
     ("--model", "check"): "the manifest names the model; this is where it has been moved to",
@@ -175,9 +177,10 @@ GOOD = {
         *("trips.csv", "--statistic", "od", "--epsilon", "1", "--model", "roads.json", "--separator", "|"),
         *("--out", "counted.csv"),
     ),
-    ("synthesize",): ("law.json", "--count", "5", "--out", "synthetic.csv"),
+    ("synthesize",): ("law.json", "--count", "5", "--out", "synthetic.csv", "--separator", "|"),
     ("reproduce",): ("zhao2025",),
 }
+LEARNED_PRIVATELY = ("--from-graph", "roads.json", "--epsilon", "1", "--lengths", "2..9")
 SERVERS = {("studio",)}  # runs until it is ended: tests/studio
 SLOW = {("demo",)}  # run once, in test_command_line
 
@@ -195,6 +198,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for arguments in (
             ("ledger", "grant", *GOOD["ledger", "grant"]),
             ("privatize", *GOOD["privatize",][:2], "released.csv", *GOOD["privatize",][3:], "--json"),
+            ("learn", "trips.csv", "--separator", "|", "--out", "law.json", *LEARNED_PRIVATELY),
         ):
             with pytest.raises(SystemExit, match="0"):
                 main([*arguments])

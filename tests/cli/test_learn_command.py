@@ -34,9 +34,12 @@ def test_a_model_and_a_warning(trips) -> None:
 
 
 def test_the_example_of_the_help_works(trips) -> None:
-    assert "Example: symveil learn trips.csv --out roads.json --smooth 0.5" in symveil("learn", "--help").out
     assert symveil("learn", "trips.csv", "--out", "roads.json", "--smooth", "0.5").status == 0
     assert len(load_model("roads.json").transitions) == 9
+    shown = "symveil learn trips.csv --epsilon 1 --from-graph roads.json --lengths 2..12 --out model.json"
+    assert f"Example: {shown}" in symveil("learn", "--help").out
+    assert symveil(*shown.split()[1:]).status == 0
+    assert len(load_model("model.json").transitions) == 9
 
 
 def test_json_is_one_document_and_nothing_else(trips) -> None:

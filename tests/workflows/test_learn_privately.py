@@ -36,7 +36,7 @@ def write(path: Path, trips: list[str], persons: list[str] | None = None) -> Pat
 
 
 def learned(source: Path, out: Path, **named: object):
-    given = {"epsilon": 1, "lengths": (2, 5), "graph": ROADS}
+    given = {"epsilon": 1, "lengths": (2, 5), "model": ROADS}
     reading = ColumnOptions(identifier="trip", sequence="links", person="who")
     return learn(source, out, **{**given, "columns": reading, **named})  # type: ignore[arg-type]
 
@@ -103,7 +103,7 @@ def test_files_without_a_legal_word_are_ordinary_releases(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("named", "line"),
     [
-        ({"graph": None}, "learn: expected a public alphabet or a public model, found none"),
+        ({"model": None}, "learn: expected a public alphabet or a public model, found none"),
         ({"lengths": (5, 2)}, "lengths: expected a shortest length, 1 or more, up to a longest, found 5 to 2"),
         ({"lengths": 5}, "lengths: expected a shortest and a longest length"),
         ({"epsilon": -1}, "epsilon: expected"),

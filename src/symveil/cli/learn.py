@@ -37,7 +37,7 @@ _A_MODEL_IS_A_RELEASE = (
 )
 
 
-@command("learn", example="symveil learn trips.csv --out roads.json --smooth 0.5")
+@command("learn", example="symveil learn trips.csv --epsilon 1 --from-graph roads.json --lengths 2..12 --out model.json")
 @click.argument("source", metavar="IN", type=PATH)
 @out_option("The model, as JSON")
 @click.option("--smooth", metavar="X", default="0", show_default=True, help="Add this to every allowed move's count.")
@@ -108,20 +108,20 @@ def _learn_privately(
 ) -> None:
     from symveil.central.noise import read_neighbours
     from symveil.io.sequences.columns import ColumnOptions
+    from symveil.privacy.parameters import read_epsilon
     from symveil.workflows.learn_privately import learn
 
     if smooth != "0":
         raise ParameterError(
             "smooth", expected="no --smooth with --epsilon: noise decides what is believed", found=smooth
         )
+    read_epsilon(epsilon)
     found = _LENGTHS.fullmatch(str(private.pop("lengths") or ""))
     if found is None:
         raise ParameterError(
             "lengths", expected="a shortest and a longest length such as 15..49, public numbers", found="none"
         )
     given = LanguageOptions(alphabet=private.pop("alphabet"), model=graph, public_start=False).parameters()
-    if graph is not None:
-        given = {"graph": given.pop("model")}
     for name in ("longest", "gzip_ratio"):
         reading.pop(name)
     learned = learn(

@@ -18,8 +18,9 @@ _FREE = "it costs no privacy: only the model was read, which was learned private
 @click.argument("model", metavar="MODEL", type=PATH)
 @number_option("--count", "N", text="How many words: declared, not counted in secret data.", required=True)
 @out_option("The words, as .csv or .jsonl")
+@click.option("--separator", metavar="S", default=" ", show_default=True, help="What joins symbols in CSV.")
 @json_option
-def synthesize_command(model: Path, count: int, out: Path, as_json: bool) -> None:
+def synthesize_command(model: Path, count: int, out: Path, separator: str, as_json: bool) -> None:
     """Draw synthetic words from a learned MODEL.
 
     MODEL is what symveil learn --epsilon wrote. Every word is one that its graph allows, of the lengths that it was
@@ -27,7 +28,7 @@ def synthesize_command(model: Path, count: int, out: Path, as_json: bool) -> Non
     """
     from symveil.workflows.learn_privately import synthesize
 
-    drawn = synthesize(model, out, count=count)
+    drawn = synthesize(model, out, count=count, separator=separator)
     if as_json:
         print_json(drawn.document())
     else:

@@ -78,7 +78,7 @@ def learn(
     epsilon: Number,
     lengths: tuple[int, int],
     alphabet: Alphabet | Iterable[Symbol] | None = None,
-    graph: Model | str | Path | None = None,
+    model: Model | str | Path | None = None,
     places: str | Path | None = None,
     zones: str | Path | None = None,
     neighbours: Neighbours = "add-remove",
@@ -96,8 +96,8 @@ def learn(
         What each person loses at most, whatever their number of records.
     lengths
         Between which lengths words are: public numbers. Other words add nothing.
-    alphabet, graph
-        One of them: the public symbols, or the model whose moves are the possible ones.
+    alphabet, model
+        One of them: the public symbols, or the model (or its file) whose moves are the possible ones.
     places
         Where symbols lie. Turns and distances between zones then tell moves and trips apart from the start.
     zones
@@ -123,7 +123,7 @@ def learn(
     if target.suffix.lower() != ".json":
         raise ParameterError("out", expected="a file name ending in .json", found=repr(target.name))
     budget = require_spellable(read_epsilon(epsilon), "epsilon")
-    language, graph_file = public_language(alphabet, graph, what="learn")
+    language, graph_file = public_language(alphabet, model, what="learn")
     symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
     roads = {} if places is None else read_coordinates(places)
     zone, names = np.arange(len(symbols)), symbols
