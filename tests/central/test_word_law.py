@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from symveil.central.fit import NoisyTable, fitted
 from symveil.central.support import Support
 from symveil.central.word_draw import draw_words
 from symveil.central.word_law import FEATURES, Parameters, Trellis, no_parameters
@@ -117,3 +118,27 @@ def test_words_are_drawn_as_often_as_the_law_says() -> None:
 
     assert p_value(parameters) > 1e-6
     assert p_value(no_parameters(support)) < 1e-6
+
+
+@given(laws(), st.integers(0, 10**6), st.sampled_from([0.3, 30.0]))
+@settings(max_examples=25)
+def test_a_fit_matches_tables_as_far_as_they_are_trusted(law, seed, noise) -> None:
+    """Tables may hold any numbers, negative ones too; where they have little noise, the law is found again."""
+    support, parameters = law
+    if not list(written_out(support, parameters)):
+        return
+    told = Trellis.of(support, parameters).expected()
+    random = np.random.default_rng(seed)
+    words = 200.0
+    values = {**told.means, "moves": told.shared_moves}
+    tables = {
+        name: NoisyTable(values=words * values[name] + random.laplace(0, noise, len(values[name])), deviation=noise)
+        for name in FEATURES
+    }
+    classes = {"moves": np.arange(len(support.source)) % 2 * 3, "od": np.zeros(support.zones**2, dtype=np.int64)}
+    found = fitted(support, tables, classes)
+    assert all(np.isfinite(each).all() for each in found.values())
+    fit = Trellis.of(support, found).expected()
+    if noise < 1:  # what was told is found again, within some deviations of the noise
+        for name in ("starts", "ends", "od", "lengths"):
+            assert np.abs(fit.means[name] - told.means[name]).max(initial=0) < 12 * noise / words + 0.02

@@ -90,7 +90,8 @@ def _whole_moves(law: Expected) -> Floats:
     """What a share of a move stands for: how many moves, by the law."""
     shared = law.shared_moves
     mean = law.means["moves"].sum() / max(shared.sum(), 1e-300)
-    return np.where(shared > 1e-12, law.means["moves"] / np.maximum(shared, 1e-300), mean)
+    found = np.where(shared > 1e-12, law.means["moves"] / np.maximum(shared, 1e-300), mean)
+    return np.maximum(found, 1.0)  # a word with a move has at least one
 
 
 def _minimised(
@@ -146,9 +147,10 @@ def _spread(classes: Classes, sizes: dict[str, int]) -> scipy.sparse.csr_array:
     rows, columns, begin, count = [], [], 0, 0
     for name in FEATURES:
         if name in classes:
+            found, number = np.unique(classes[name], return_inverse=True)  # a class without a cell has no parameter
             rows.append(begin + np.arange(sizes[name]))
-            columns.append(count + classes[name])
-            count += int(classes[name].max(initial=-1)) + 1
+            columns.append(count + number)
+            count += len(found)
         begin += sizes[name]
     where = [np.concatenate(each) if each else np.empty(0, dtype=np.int64) for each in (rows, columns)]
     return scipy.sparse.csr_array((np.ones(len(where[0])), (where[0], where[1])), shape=(begin, count))

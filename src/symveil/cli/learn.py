@@ -37,7 +37,9 @@ _A_MODEL_IS_A_RELEASE = (
 )
 
 
-@command("learn", example="symveil learn trips.csv --epsilon 1 --from-graph roads.json --lengths 2..12 --out model.json")
+@command(
+    "learn", example="symveil learn trips.csv --epsilon 1 --from-graph roads.json --lengths 2..12 --out model.json"
+)
 @click.argument("source", metavar="IN", type=PATH)
 @out_option("The model, as JSON")
 @click.option("--smooth", metavar="X", default="0", show_default=True, help="Add this to every allowed move's count.")
