@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import symveil as sv
@@ -14,6 +15,7 @@ from symveil.engines.central_job import CentralJob
 from symveil.io.manifest import manifest_path
 from symveil.workflows.count import CountedFile, count, count_file
 
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "central.schema.json").read_text())
 ROWS = [("ann", "a b a"), ("ann", "b b"), ("bob", "a"), ("cleo", "a b c a b c")] + [(f"p{n}", "a b") for n in range(40)]
 
 
@@ -42,6 +44,7 @@ def test_each_person_pays_once_also_those_of_whom_nothing_counts(tmp_path: Path)
     assert again.already_done and again.counts is None
     assert sv.person_status(ledger, "ann").spent == "0.5"
     assert sv.check_manifest(release.manifest_file).holds
+    jsonschema.validate(release.manifest, SCHEMA)
 
 
 def test_persons_over_budget_add_nothing_and_nobody_is_told(tmp_path: Path, capsys) -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -20,6 +21,7 @@ from symveil.io.sequences.columns import ColumnOptions
 from symveil.randomness import NotPrivateSeededBits
 from symveil.workflows.learn_privately import learn, synthesize
 
+ROOT = Path(__file__).parents[2]
 ROADS = sv.MarkovChain.from_transitions(
     [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "c", 1), ("c", "a", "1/2"), ("c", "d", "1/2"), ("d", "a", 1)]
 )
@@ -85,6 +87,7 @@ def test_the_charge_the_manifest_and_the_check(tmp_path: Path) -> None:
     assert sum(SHARES.values()) == 1 and sum(Fraction(each["epsilon"]) for each in result.manifest["queries"]) == 1
     sv.save_model(ROADS, tmp_path / "roads.json")
     assert sv.check_manifest(result.manifest_file, model=tmp_path / "roads.json").holds
+    jsonschema.validate(result.manifest, json.loads((ROOT / "docs" / "central.schema.json").read_text()))
     again = learned(source, model, ledger=ledger, release_id="r")
     assert again.already_done and sv.person_status(ledger, "ann").spent == "1"
     assert result.document()["guarantee"] == {"epsilon": 1.0, "how": "certified"}
