@@ -67,7 +67,7 @@ def check_case(seed: int) -> int:
 
 
 def test_no_pair_exceeds_the_certificate_and_none_found_exceeds_the_truth() -> None:
-    assert sum(check_case(seed) for seed in range(500, 700)) > 150
+    assert sum(check_case(seed) for seed in range(500, 620)) > 90  # 20,000 seeds in `make soak`
 
 
 @pytest.mark.parametrize("seed", range(15))
