@@ -147,7 +147,11 @@ DUPLICATE = '{"format": "symveil/1", "kind": "markov-chain", "kind": "markov-cha
         ),
         (CHAIN, {"kind": "labelled-chain"}, "$: expected the key 'labels', found none"),
         (CHAIN, {"transitions": ...}, "$: expected the key 'transitions', found none"),
-        (CHAIN, {"colour": 1}, "$.colour: expected one of the keys format, kind, transitions, initial, states, found"),
+        (
+            CHAIN,
+            {"colour": 1},
+            "$.colour: expected one of the keys format, kind, transitions, initial, states, law",
+        ),
         (CHAIN, {"two words": 1}, "$['two words']: expected one of the keys"),
         (CHAIN, {"accepting": ["a"]}, "$.accepting: expected one of the keys"),
         (CHAIN, {"transitions": {}}, "$.transitions: expected an array of [state, state, probability], found an obj"),

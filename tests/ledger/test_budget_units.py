@@ -131,7 +131,11 @@ def files(tmp_path):
         ({"adjacency": "all"}, "adjacency all, hamming", "exponential, staircase"),
         ({"adjacency": 2, "mechanism": "permute-and-flip"}, "adjacency 2, hamming", "permute-and-flip"),
         ({"metric": "levenshtein"}, "adjacency 1, levenshtein", "edit"),
-        ({"alphabet": None, "model": CHAIN, "public_start": True}, "adjacency 1, hamming, public start", "exponential"),
+        (
+            {"alphabet": None, "model": CHAIN, "public_start": True, "mechanism": "exponential"},
+            "adjacency 1, hamming, public start",
+            "exponential",
+        ),
         ({"on_unknown": "drop-sequence"}, "adjacency 1, hamming", "auto"),
     ],
 )

@@ -243,14 +243,17 @@ def test_a_choice_without_costs_is_spelled_as_before() -> None:
         ({"cost": "swap", "cap": "many"}, "cap: expected a whole number"),
         ({"cost": "hamming", "cap": 2}, "cap: expected cost swap or given with it"),
         ({"mechanism": "exponential", "cap": 2}, "cap: expected cost swap or given with it"),
-        ({"mechanism": "online", "cost": "swap"}, "cost: expected mechanism exponential or staircase with it"),
+        ({"mechanism": "online", "cost": "swap"}, "cost: expected mechanism exponential, staircase or optimal"),
         ({"mechanism": "exponential", "step": 1}, "step: expected mechanism staircase with it"),
         ({"mechanism": "staircase", "step": 0}, "step: expected a whole number"),
         ({"mechanism": "permute-and-flip", "balanced": True}, "balanced: expected False"),
         ({"balanced": "yes"}, "balanced: expected true or false"),
         ({"balanced": True, "prior": "chain", "mechanism": "exponential"}, "balanced: expected false with prior chain"),
         ({"cost": "swap", "utility": "inverse", "mechanism": "exponential"}, "utility: expected distance"),
-        ({"metric": "levenshtein", "cost": "swap"}, "cost: expected mechanism exponential or staircase with it"),
+        (
+            {"metric": "levenshtein", "cost": "swap"},
+            "cost: expected mechanism exponential, staircase or optimal",
+        ),
     ],
 )
 def test_costs_that_contradict_are_refused_in_one_line(parameters, message) -> None:

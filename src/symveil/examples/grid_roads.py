@@ -6,12 +6,12 @@ link one goes on along every link that leaves its end, back only where there is 
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 
 from symveil.models.markov_chain import MarkovChain
+from symveil.randomness import NotPrivateSeededBits, uniform_integer
 
-_CLOSED, _ONE_WAY = 0.06, 0.6
+_CLOSED, _ONE_WAY = 6, 60  # of a hundred streets
 
 Link = tuple[int, int]
 
@@ -22,14 +22,14 @@ def grid_links(side: int, *, seed: int = 0) -> list[Link]:
     >>> len(grid_links(3, seed=1)) <= 24
     True
     """
-    dice = random.Random(seed)  # noqa: S311 - public, and the same everywhere
+    bits = NotPrivateSeededBits(seed)  # public, and the same everywhere
     links = []
     for here in range(side * side):
         for there in ([here + 1] if (here + 1) % side else []) + ([here + side] if here + side < side * side else []):
-            if dice.random() < _CLOSED:
+            if uniform_integer(100, bits) < _CLOSED:
                 continue
             ways = [(here, there), (there, here)]
-            links += [dice.choice(ways)] if dice.random() < _ONE_WAY else ways
+            links += [ways[uniform_integer(2, bits)]] if uniform_integer(100, bits) < _ONE_WAY else ways
     return links
 
 

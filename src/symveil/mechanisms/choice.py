@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
-from symveil.errors import NotPrivateError, ParameterError
+from symveil.errors import NotPrivateError, ParameterError, either
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.cost_table import CostTable
 from symveil.languages.free import FreeLanguage, words
@@ -177,7 +177,7 @@ class MechanismChoice:
             if not takes or value == each.default or each.name == "offset" or set(takes) & set(asked):
                 continue
             if each.default is None:
-                expected = f"mechanism {' or '.join(takes)} with it"
+                expected = f"mechanism {either(takes)} with it"
             elif self.mechanism == AUTO:
                 expected = f"{each.default} with metric {self.metric}"
             else:
