@@ -75,8 +75,8 @@ class _SecretLengths:
 
     def encode(self, word: Word) -> Codes:
         """The codes of a word of this language; refuses any other word, at its first impossible position."""
-        codes = encode(word, self.alphabet, tell_length=False)
-        self.check_word(codes)
+        codes = encode(word, self.alphabet, tell_length=False)  # which refuses unknown symbols itself
+        self._check_known(codes)
         return codes
 
     def check_word(self, codes: Codes) -> None:
@@ -87,6 +87,10 @@ class _SecretLengths:
                 f"codes: expected values 0 to {len(self.alphabet) - 1}, found another one at position {unknown}",
                 position=unknown,
             )
+        self._check_known(codes)
+
+    def _check_known(self, codes: Codes) -> None:
+        """The same for codes that all are those of symbols."""
         if self.max_length is not None and len(codes) > self.max_length:
             raise WordError(
                 f"word: expected at most {self.max_length} symbols, which is the public bound, found more",
@@ -257,9 +261,8 @@ class OpenRuns(_SecretLengths):
         """Whether the language is that small."""
         return self.size <= words
 
-    def check_word(self, codes: Codes) -> None:
-        """Refuse codes that are not those of a word of this language."""
-        super().check_word(codes)
+    def _check_known(self, codes: Codes) -> None:
+        super()._check_known(codes)
         refused = self._leaves_at(codes)
         if refused > len(codes):
             raise WordError(f"word: {NOT_ACCEPTED}")

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linprog
 
 from symveil.privacy.lower_bounds.prior import Floats, Prior
 
@@ -58,6 +57,8 @@ class SmallProgramme:
         The solver's unknowns are P(x|w)/unit: chances of wrong words are of the size e^{−ε}, and its tolerance is
         absolute, so that without units it would find nothing where ε is large.
         """
+        from scipy.optimize import linprog  # noqa: PLC0415 - a third of a second, which words over an alphabet never need
+
         losses = self.losses()
         count, outputs = losses.shape
         if not len(self.adjacent) or decay < _LEAST_DECAY:
