@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from symveil.privacy.lower_bounds.prior import Floats, Prior
 
@@ -57,7 +56,9 @@ class SmallProgramme:
         The solver's unknowns are P(x|w)/unit: chances of wrong words are of the size e^{−ε}, and its tolerance is
         absolute, so that without units it would find nothing where ε is large.
         """
-        from scipy.optimize import linprog  # noqa: PLC0415 - a third of a second, which words over an alphabet never need
+        # half a second of imports, which words over an alphabet never need
+        from scipy import sparse  # noqa: PLC0415
+        from scipy.optimize import linprog  # noqa: PLC0415
 
         losses = self.losses()
         count, outputs = losses.shape
