@@ -145,9 +145,9 @@ def test_a_bound_weighs_what_is_cut_off_against_noise() -> None:
     assert set(BOUNDS) >= {1, 4, 4096}
 
 
-@pytest.mark.parametrize("value", [0, -1, "0", "many", True, 1.5, None])
+@pytest.mark.parametrize("value", [0, -1, "0", "many", True, 1.5, None, 2**30 + 1])
 def test_a_bound_that_is_none(value) -> None:
-    with pytest.raises(sv.SymveilError, match="bound: expected a whole number, 1 or more, or auto, or normalised"):
+    with pytest.raises(sv.SymveilError, match="bound: expected a whole number from 1 to 1073741824, or auto, or"):
         read_bound(value)
 
 
@@ -216,3 +216,15 @@ def test_cells_of_a_model_are_its_paths() -> None:
 def test_what_cannot_be_counted(statistic, why) -> None:
     with pytest.raises(sv.SymveilError, match=why):
         cells_of(statistic, symbols=17, longest=9)
+
+
+def test_a_model_whose_pieces_cannot_be_numbered_or_are_not_there() -> None:
+    """Numbers beyond 64 bits would wrap around, and two pieces would share a cell."""
+    ring = sv.MarkovChain.from_transitions([(str(n), str((n + 1) % 700), 1) for n in range(700)])
+    graph = word_graph(ring)
+    assert len(cells_of("ngrams:5", symbols=700, longest=9, graph=graph)) == 700
+    with pytest.raises(sv.SymveilError, match="fit into 64 bits, found 6 in a"):
+        cells_of("ngrams:6", symbols=700, longest=9, graph=graph)
+    street = sv.MarkovChain.from_transitions([("a", "b", 1)], states=["a", "b"])
+    with pytest.raises(sv.SymveilError, match="at least one path of 3 symbols, found none"):
+        cells_of("ngrams:3", symbols=2, longest=9, graph=word_graph(street))

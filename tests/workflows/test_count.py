@@ -165,7 +165,7 @@ def test_legal_words_of_a_model_and_zones(tmp_path: Path) -> None:
     [
         ({"alphabet": None}, "count: expected a public alphabet or a public model, found none"),
         ({"epsilon": 0}, "epsilon: expected"),
-        ({"bound": "some"}, "bound: expected a whole number, 1 or more, or auto, or normalised"),
+        ({"bound": "some"}, "bound: expected a whole number from 1 to 1073741824, or auto"),
         ({"neighbours": "all"}, "neighbours: expected add-remove or replace, found all"),
         ({"confidence": 1}, "confidence: expected a number between 0 and 1"),
         ({"max_length": 0}, "max_length: expected a whole number, 1 or more"),

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 ROADS = sv.MarkovChain.from_transitions(
     [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "c", 1), ("c", "a", "1/2"), ("c", "d", "1/2"), ("d", "a", 1)]
 )
+STREET = sv.MarkovChain.from_transitions([("a", "b", 1)], states=["a", "b"])
 TRIPS = ["a b c d"] * 60 + ["b c a"] * 30 + ["c d a b c"] * 10
 
 
@@ -110,6 +111,8 @@ def test_files_without_a_legal_word_are_ordinary_releases(tmp_path: Path) -> Non
         ({"lengths": (5, 2)}, "lengths: expected a shortest length, 1 or more, up to a longest, found 5 to 2"),
         ({"lengths": 5}, "lengths: expected a shortest and a longest length"),
         ({"epsilon": -1}, "epsilon: expected"),
+        ({"lengths": (2, 10**8)}, "learn: expected at most 50,000,000 symbols x zones x lengths"),
+        ({"model": STREET, "lengths": (3, 4)}, "a word of the public lengths"),
         ({"out": "model.csv"}, "out: expected a file name ending in .json"),
         ({"neighbours": "some"}, "neighbours: expected add-remove or replace"),
         ({"zones": "6"}, "zones: expected --places with a grid"),
@@ -151,6 +154,9 @@ def test_the_commands(tmp_path: Path, monkeypatch, capsys) -> None:
     status, out, _ = ran("synthesize", "model.json", "--count", "7", "--out", "synthetic.csv", "--json")
     assert (status, json.loads(out)["released"]) == (0, 7)
     assert "lengths: expected a shortest and a longest length such as 15..49" in ran(*private, *reading)[2]
+    nothing = ("learn", "trips.csv", "--out", "model.json", "--epsilon", "1", "--lengths", "2..5", *reading)
+    assert "alphabet: expected --alphabet or --from-graph, found none; it is public" in ran(*nothing)[2]
+    assert "at most 3 symbols in a sequence" in ran(*private, "--lengths", "2..5", "--longest", "3", *reading)[2]
     public = ("learn", "trips.csv", "--out", "public.json", "--sequence", "links", "--id", "trip")
     assert "person: expected --epsilon with it, found none" in ran(*public, "--person", "who")[2]
     assert ran(*public)[0] == 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.errors import ParameterError, TooLargeError
+from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.estimation.batches import Batch, Indices, windows
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.languages.graph import WordGraph
@@ -17,6 +17,7 @@ STATISTICS = ("visits", "first", "last", "transitions", "od", "ngrams:K", "lengt
 """What can be counted centrally, as it is typed."""
 MOST_CELLS = 4_000_000
 """A table with more would take minutes of noise alone."""
+_LARGEST_NUMBER = 2**63 - 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,6 +126,8 @@ def cells_of(
     if graph is not None and asked.kind in ("ngrams", "transitions") and asked.order > 1:
         listed = _paths(graph, asked.order, symbols)
     cells = Cells(statistic=asked, symbols=size, listed=listed, zones=zones, longest=longest)
+    if not len(cells):
+        raise ModelError("model", expected=f"at least one path of {asked.order} symbols", found="none")
     if len(cells) > MOST_CELLS:
         raise TooLargeError(
             f"statistic {asked.name}: expected at most {MOST_CELLS:,} cells, found {len(cells):,}; count shorter "
@@ -135,6 +138,11 @@ def cells_of(
 
 def _paths(graph: WordGraph, order: int, symbols: int) -> Indices:
     """The symbols along each path of `order` of them, as numbers, each once and increasing."""
+    if symbols**order * graph.state_count > _LARGEST_NUMBER:
+        raise TooLargeError(
+            f"statistic: expected pieces over {symbols} symbols whose numbers fit into 64 bits, found {order} in a "
+            "piece; count shorter ones"
+        )
     states, numbers = np.arange(graph.state_count), np.zeros(graph.state_count, dtype=np.int64)
     degree = np.diff(graph.first)
     for _ in range(order):

@@ -6,7 +6,7 @@ is at most L·M, so the tables of two files that differ by one person differ by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,11 +33,17 @@ class PersonCounts:
     @classmethod
     def of(cls, cells: Cells, batches: Iterable[Batch], persons: int) -> PersonCounts:
         """Look through all words once."""
-        counts = np.zeros(persons, dtype=np.int64)
+        return cls.of_each([cells], batches, persons)[0]
+
+    @classmethod
+    def of_each(cls, tables: Sequence[Cells], batches: Iterable[Batch], persons: int) -> list[PersonCounts]:
+        """The same for several tables, and still once: reading a file is what takes the time."""
+        counts = [np.zeros(persons, dtype=np.int64) for _ in tables]
         for batch in batches:
-            _, words = cells.of(batch)
-            counts += np.bincount(batch.groups[words], minlength=persons)
-        return cls(counts)
+            for cells, own in zip(tables, counts, strict=True):
+                _, words = cells.of(batch)
+                own += np.bincount(batch.groups[words], minlength=persons)
+        return [cls(own) for own in counts]
 
     def weights(self, bound: int) -> Indices:
         """What each person adds for one thing.
@@ -68,15 +74,21 @@ def contributed(cells: Cells, batches: Iterable[Batch], weights: Indices) -> lis
     >>> [total / GRID for total in contributed(table, [batch], np.array([GRID // 2]))]
     [0.5, 1.0]
     """
-    high, low = np.zeros(len(cells), dtype=np.int64), np.zeros(len(cells), dtype=np.int64)
+    return contributed_each([cells], batches, [weights])[0]
+
+
+def contributed_each(tables: Sequence[Cells], batches: Iterable[Batch], weights: Sequence[Indices]) -> list[list[int]]:
+    """The sums of several tables, each with its weights; all words are looked through once."""
+    sums = [np.zeros((2, len(cells)), dtype=np.int64) for cells in tables]
     for batch in batches:
-        found, words = cells.of(batch)
-        added = weights[batch.groups[words]]
-        np.add.at(high, found, added >> 32)  # at most 1 for a thing; the rest is below 2³²
-        np.add.at(low, found, added & (GRID - 1))
-        high += low >> 32
-        low &= GRID - 1
-    return [(int(above) << 32) + int(below) for above, below in zip(high, low, strict=True)]
+        for cells, (high, low), own in zip(tables, sums, weights, strict=True):
+            found, words = cells.of(batch)
+            added = own[batch.groups[words]]
+            np.add.at(high, found, added >> 32)  # at most 1 for a thing; the rest is below 2³²
+            np.add.at(low, found, added & (GRID - 1))
+            high += low >> 32
+            low &= GRID - 1
+    return [[(int(above) << 32) + int(below) for above, below in zip(*both, strict=True)] for both in sums]
 
 
 def dyadic_bins(counts: Indices, bins: int) -> list[int]:

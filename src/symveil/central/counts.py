@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from symveil.central.cells import Cells
-from symveil.central.contributions import GRID, PersonCounts, Read, contributed, dyadic_bins
+from symveil.central.contributions import GRID, MOST_PER_PERSON, PersonCounts, Read, contributed, dyadic_bins
 from symveil.central.noise import Neighbours, Query
 from symveil.errors import ParameterError
 from symveil.estimation.intervals import projected
@@ -266,9 +266,10 @@ def read_bound(value: object) -> Bound:
     if value in ("auto", "normalised"):
         return "auto" if value == "auto" else "normalised"
     text = str(value)
-    if not isinstance(value, bool) and text.isascii() and text.isdigit() and int(text) >= 1:
+    if not isinstance(value, bool) and text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_PER_PERSON:
         return int(text)
-    raise ParameterError("bound", expected="a whole number, 1 or more, or auto, or normalised", found=value)
+    wanted = f"a whole number from 1 to {MOST_PER_PERSON}, or auto, or normalised"
+    raise ParameterError("bound", expected=wanted, found=value)
 
 
 def _notes(bound: int, clipped_share: float | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.central.contributions import GRID, PersonCounts, Read, contributed
+from symveil.central.contributions import GRID, PersonCounts, Read, contributed_each
 from symveil.central.fit import Classes, NoisyTable, fitted
 from symveil.central.noise import Neighbours, Query
 from symveil.central.support import Support
@@ -108,12 +108,11 @@ def learn_law(
         for name in FEATURES
     )
     tables: dict[str, NoisyTable] = {}
-    every = support.cells()
-    for name, query in zip(FEATURES, queries, strict=True):
-        cells = every[name]
-        counted = PersonCounts.of(cells, read(), persons)
-        answers = query.answered(contributed(cells, read(), counted.weights(1)), keys)
-        values = np.array([value / GRID for value in answers])
+    every = [support.cells()[name] for name in FEATURES]
+    weights = [counted.weights(1) for counted in PersonCounts.of_each(every, read(), persons)]
+    sums = contributed_each(every, read(), weights)
+    for name, query, own in zip(FEATURES, queries, sums, strict=True):
+        values = np.array([value / GRID for value in query.answered(own, keys)])
         tables[name] = NoisyTable(values=values, deviation=math.sqrt(2) * float(query.scale / GRID))
     parameters = fitted(support, tables, classes)
     law = LearnedLaw(support=support, parameters=parameters, symbols=tuple(symbols), zone_names=tuple(zone_names))

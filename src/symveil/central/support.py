@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import Cells, cells_of
-from symveil.errors import ModelError, ParameterError
+from symveil.central.cells import MOST_CELLS, Cells, cells_of
+from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.estimation.batches import Indices
 from symveil.languages.graph import WordGraph
+
+MOST_SUMS = 50_000_000
+"""Numbers that the forward pass keeps: symbols × zones × positions."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,6 +45,13 @@ class Support:
         if not 1 <= shortest <= longest:
             raise ParameterError(
                 "lengths", expected="a shortest length, 1 or more, up to a longest", found=f"{shortest} to {longest}"
+            )
+        zones = symbols if zone is None else int(zone.max(initial=-1)) + 1
+        sums, pairs = symbols * zones * longest, max(zones**2, symbols**2 if graph is None else 0)
+        if sums > MOST_SUMS or pairs > MOST_CELLS:
+            raise TooLargeError(
+                f"learn: expected at most {MOST_SUMS:,} symbols x zones x lengths and {MOST_CELLS:,} pairs, found "
+                f"{sums:,} and {pairs:,}; give a graph of the moves, fewer zones or shorter lengths"
             )
         if graph is None:
             source, target = (each.reshape(-1) for each in np.indices((symbols, symbols)))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from symveil.cli.command import command
-from symveil.cli.options import LanguageOptions
+from symveil.cli.options import public_support
 from symveil.cli.output import (
     print_json,
     print_named_table,
@@ -99,7 +99,7 @@ def count_command(
     level = read_confidence(confidence)
     if plot is not None:
         check_place(plot)  # before anybody is charged
-    given = LanguageOptions(alphabet=alphabet, model=model, public_start=False).parameters()
+    given = public_support(alphabet, model, model_option="--model")
     release = count_file(
         source,
         statistic,

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from symveil.cli.command import command
-from symveil.cli.options import LanguageOptions
+from symveil.cli.options import public_support
 from symveil.cli.output import print_facts, print_json, print_notes
 from symveil.cli.single_options import (
     epsilon_option,
@@ -123,9 +123,8 @@ def _learn_privately(
         raise ParameterError(
             "lengths", expected="a shortest and a longest length such as 15..49, public numbers", found="none"
         )
-    given = LanguageOptions(alphabet=private.pop("alphabet"), model=graph, public_start=False).parameters()
-    for name in ("longest", "gzip_ratio"):
-        reading.pop(name)
+    given = public_support(private.pop("alphabet"), graph, model_option="--from-graph")
+    sizes = {name: reading.pop(name) for name in ("longest", "gzip_ratio")}
     learned = learn(
         source,
         out,
@@ -134,6 +133,7 @@ def _learn_privately(
         **given,
         neighbours=read_neighbours(neighbours),
         columns=ColumnOptions(person=private.pop("person"), **reading),
+        **sizes,
         **private,
     )
     notes = []

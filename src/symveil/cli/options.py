@@ -206,6 +206,19 @@ class LanguageOptions:
         return read_alphabet(self.alphabet)
 
 
+def public_support(alphabet: str | None, model: Path | None, *, model_option: str) -> dict[str, Any]:
+    """The alphabet or the model that sequences of a whole file are counted on; the data must not define it."""
+    from symveil.io.symbols import read_alphabet
+
+    if (alphabet is None) == (model is None):
+        found = "none" if model is None else "both"
+        raise InputError(
+            f"alphabet: expected --alphabet or {model_option}, found {found}; it is public, and taken from the data it "
+            "would leak symbols"
+        )
+    return {"model": model} if alphabet is None else {"alphabet": read_alphabet(alphabet)}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WordOptions:
     """A typed word and how to read it."""

@@ -26,24 +26,14 @@ class Estimate(NamedTable):
 
     Parameters
     ----------
-    statistic
-        What was asked for.
     method
         How: "exact-unbiased", "iterated-release" or "chain-assumed".
-    target, confidence
-        As they were asked for.
+    target
+        As it was asked for.
     assumptions
         What it rests on, and what it leaves out, in sentences.
-    symbols
-        All symbols, in the order of their codes.
-    leading
-        "position" or "length" where rows have one.
-    places
-        The positions or lengths of the rows.
-    codes
-        The symbols of the rows as codes, a column for each.
-    numbers
-        The columns of numbers.
+    statistic, confidence, symbols, leading, places, codes, numbers
+        As in `NamedTable`.
 
     >>> import pathlib, tempfile
     >>> import symveil as sv

@@ -21,7 +21,9 @@ from symveil.errors import InputError
 from symveil.estimation.batches import Indices
 from symveil.io.models.model_files import load_word_model
 from symveil.io.models.zone_files import zones_of
+from symveil.io.reading import MOST_TIMES
 from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.records import LONGEST
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import Model
@@ -71,13 +73,16 @@ def release_centrally(
     form: str,
     ledger: str | Path | None,
     release_id: str | None,
+    longest: int = LONGEST,
+    gzip_ratio: int = MOST_TIMES,
 ) -> Finished:
     """A file through a central release, by the protocol: charged, written aside, put in its place.
 
     Persons over budget are left out: an error would tell that one of them is in the file.
     """
     facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": form}
-    job = CentralJob(open_sequences(source, columns), target, release.language, answer, facts=facts)
+    file = open_sequences(source, columns, longest=longest, most_times=gzip_ratio)
+    job = CentralJob(file, target, release.language, answer, facts=facts)
     protocol = Protocol(
         job=job,
         target=target,

@@ -17,12 +17,15 @@ from symveil.central.learned import SHARES, LearnedLaw, learn_law
 from symveil.central.map_classes import map_classes
 from symveil.central.noise import Neighbours, Query, read_neighbours
 from symveil.central.support import Support
+from symveil.central.word_law import Trellis, no_parameters
 from symveil.engines.central_promise import CentralRelease
 from symveil.errors import FileError, ParameterError, either
 from symveil.files.atomic import write_files
 from symveil.io.models.coordinates import read_coordinates
 from symveil.io.models.law_json import law_text, read_law
+from symveil.io.reading import MOST_TIMES
 from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.records import LONGEST
 from symveil.languages.graph import Model
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import Number, spelled
@@ -85,6 +88,8 @@ def learn(
     columns: ColumnOptions | None = None,
     ledger: str | Path | None = None,
     release_id: str | None = None,
+    longest: int = LONGEST,
+    gzip_ratio: int = MOST_TIMES,
 ) -> LearnedPrivately:
     """Learn a law of words on a public support, with one ε per person.
 
@@ -109,6 +114,8 @@ def learn(
         How the file is read.
     ledger, release_id
         As in `count_file`.
+    longest, gzip_ratio
+        What is too large to be meant: longer sequences, and gzip files that unpack to so many times their size.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -135,6 +142,7 @@ def learn(
     if not (isinstance(lengths, tuple) and [type(each) for each in lengths] == [int, int]):
         raise ParameterError("lengths", expected="a shortest and a longest length, whole numbers", found=lengths)
     support = Support.of(symbols=len(symbols), graph=language.graph, zone=zone, shortest=lengths[0], longest=lengths[1])
+    Trellis.of(support, no_parameters(support))  # refuses a support without any word, before anybody is charged
     release = CentralRelease(
         kind="learn",
         epsilon=budget,
@@ -167,7 +175,7 @@ def learn(
 
     finished = release_centrally(
         release, Path(path), target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
-        release_id=release_id,
+        release_id=release_id, longest=longest, gzip_ratio=gzip_ratio,
     )  # fmt: skip
     return LearnedPrivately(
         out=target,
