@@ -38,11 +38,11 @@ class PersonCounts:
     @classmethod
     def of_each(cls, tables: Sequence[Cells], batches: Iterable[Batch], persons: int) -> list[PersonCounts]:
         """The same for several tables, and still once: reading a file is what takes the time."""
-        counts = [np.zeros(persons, dtype=np.int64) for _ in tables]
+        counts = np.zeros((len(tables), persons), dtype=np.int64)
         for batch in batches:
-            for cells, own in zip(tables, counts, strict=True):
+            for number, cells in enumerate(tables):
                 _, words = cells.of(batch)
-                own += np.bincount(batch.groups[words], minlength=persons)
+                counts[number] += np.bincount(batch.groups[words], minlength=persons)
         return [cls(own) for own in counts]
 
     def weights(self, bound: int) -> Indices:
@@ -81,13 +81,13 @@ def contributed_each(tables: Sequence[Cells], batches: Iterable[Batch], weights:
     """The sums of several tables, each with its weights; all words are looked through once."""
     sums = [np.zeros((2, len(cells)), dtype=np.int64) for cells in tables]
     for batch in batches:
-        for cells, (high, low), own in zip(tables, sums, weights, strict=True):
+        for cells, both, own in zip(tables, sums, weights, strict=True):
             found, words = cells.of(batch)
             added = own[batch.groups[words]]
-            np.add.at(high, found, added >> 32)  # at most 1 for a thing; the rest is below 2³²
-            np.add.at(low, found, added & (GRID - 1))
-            high += low >> 32
-            low &= GRID - 1
+            np.add.at(both[0], found, added >> 32)  # at most 1 for a thing; the rest is below 2³²
+            np.add.at(both[1], found, added & (GRID - 1))
+            both[0] += both[1] >> 32
+            both[1] &= GRID - 1
     return [[(int(above) << 32) + int(below) for above, below in zip(*both, strict=True)] for both in sums]
 
 
