@@ -130,7 +130,7 @@ def test_few_sequences_and_no_intervals(tmp_path: Path) -> None:
     assert any("no intervals" in each for each in found.assumptions)
     (needed,) = (each for each in found.assumptions if "would have been enough" in each)
     enough = needed.removeprefix("for intervals about epsilon ").removesuffix(" would have been enough")
-    # "about": from 60 words. One release of some 40 is unlucky at this budget, so five that all are have a chance of 1e-8
+    # "about": from 60 words. One release of some 40 is unlucky at this budget: all five are with a chance of 1e-8
     releases = (released(tmp_path, WORDS, epsilon=float(enough) + 3, mechanism="exponential") for _ in range(5))
     assert any(sv.estimate(each, "visits").row(0)["low"] is not None for each in releases)
     assert found.to_svg().startswith("<svg")
