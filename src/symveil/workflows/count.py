@@ -136,7 +136,7 @@ def count(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     source = Path(folder, "visits.csv")
     ...     _ = source.write_text("id,pages\\n" + "".join(f"{i},a b a\\n" for i in range(500)))
-    ...     table = count(source, "ngrams:2", epsilon=1, alphabet="abc", bound=2)
+    ...     table = count(source, "ngrams:2", epsilon=1, alphabet="abc", bound=2, confidence=0.999999)
     >>> table.row(0)["low_all"] < 500 < table.row(0)["high_all"], len(table)
     (True, 9)
     """

@@ -77,7 +77,7 @@ def estimate(
     ...     source = pathlib.Path(folder, "visits.csv")
     ...     _ = source.write_text("id,pages\\n" + "".join(f"{i},a b a\\n" for i in range(500)))
     ...     release = sv.privatize_file(source, source.with_name("private.csv"), alphabet="abc", epsilon=3)
-    ...     answer = sv.estimate(release.out, "ngrams:2")
+    ...     answer = sv.estimate(release.out, "ngrams:2", confidence=0.999999)
     >>> answer.method, answer.row(0)["low_all"] < 500 < answer.row(0)["high_all"]
     ('exact-unbiased', True)
     """
