@@ -107,9 +107,9 @@ def test_very_large_graphs_are_answered_at_once() -> None:
 
 
 def test_dense_graphs_keep_the_classic_bound_for_long_blocks() -> None:
-    names = [f"s{i}" for i in range(20)]
+    names = [f"s{i}" for i in range(30)]
     dice = seeded(1)
-    rows = [(s, t, Fraction(1, 10)) for s in names for t in dice.sample(names, 10)]
+    rows = [(s, t, Fraction(1, 15)) for s in names for t in dice.sample(names, 15)]
     language = runs(MarkovChain.from_transitions(rows, states=names), 10)
     found = certified_rate(language, epsilon=Fraction(30), adjacency=5)
     assert found.rate >= 3
