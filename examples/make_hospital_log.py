@@ -12,7 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 VISITS, PATIENTS = 40, 32
-MANY_VISITS, MANY_PATIENTS = 2000, 1600
+MANY_VISITS, MANY_PATIENTS = 3000, 2400
 
 
 def steps(draw: random.Random) -> list[str]:

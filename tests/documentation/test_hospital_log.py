@@ -23,7 +23,7 @@ def test_so_is_the_log_with_many_visits() -> None:
     assert made == (EXAMPLES / "hospital_visits.csv").read_text(encoding="utf-8")
     pathway = sv.load_model(EXAMPLES / "visits.json")
     words = [tuple(word) for word in sv.read_sequences(EXAMPLES / "hospital_visits.csv", sequence="steps")]
-    assert len(words) == 2000
+    assert len(words) == 3000
     for word in set(words):
         sv.runs(pathway, len(word)).encode(word)
 
