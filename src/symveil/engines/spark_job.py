@@ -31,7 +31,7 @@ from symveil.engines.spark_session import (
     plain_errors,
     session,
 )
-from symveil.errors import FileError
+from symveil.errors import FileError, ParameterError
 from symveil.io.sequences.columns import ColumnOptions, WideColumns, choose_columns, secret_lengths_in_long_form
 from symveil.io.symbols import check_separable
 from symveil.mechanisms.mechanism import Mechanism
@@ -60,6 +60,11 @@ class SparkJob(Job[ReleasePlan]):
         on_unknown: OnUnknown,
         master: str | None,
     ) -> None:
+        for name in ("delimiter", "date_format"):
+            if getattr(columns, name) is not None:
+                raise ParameterError(
+                    name, expected="--engine local with it: Spark reads tables whose columns have types", found="spark"
+                )
         self._session = session(master)
         self._source, self._target = str(source), str(target)
         self._mechanism, self._on_unknown = mechanism, on_unknown
@@ -96,7 +101,7 @@ class SparkJob(Job[ReleasePlan]):
             raise FileError(self._source, expected="a column of ids (--id) with --engine spark", found="none")
         self._id, self._sequence = columns.identifier, columns.sequence
         if columns.sequence not in lists:
-            check_separable(self._mechanism.alphabet, self._separator or " ")
+            check_separable(self._mechanism.alphabet, " " if self._separator is None else self._separator)
         person = F.col(_quoted(columns.person or self._id)).cast("string").alias(_PERSON)
         self._records = self._input.select(*map(_quoted, columns.written(self._input.columns)), person)
 
@@ -198,11 +203,10 @@ class SparkJob(Job[ReleasePlan]):
             return
         sequence = F.col(_quoted(self._sequence))
         if not isinstance(self._records.schema[self._sequence].dataType, ArrayType):
-            pieces = F.split(sequence, _literal(self._separator or " "), -1)
-            blank = F.length(sequence) == 0
-            # as `split_column` reads them: without a separator, runs of blanks separate
-            sequence = F.filter(pieces, lambda each: each != "") if self._separator is None else F.when(~blank, pieces)
-        sizes = self._records.select(F.coalesce(F.size(sequence), F.lit(0)).alias("n")).distinct().collect()
+            size = self._size(sequence)
+        else:
+            size = F.size(sequence)
+        sizes = self._records.select(F.coalesce(size, F.lit(0)).alias("n")).distinct().collect()
         self.lengths = np.array(sorted({max(int(row[0]), 0) for row in sizes}), dtype=np.int64)
         for part in (self._mechanism.parts(self.lengths) or {}).values():
             part.law_document()
@@ -266,8 +270,16 @@ class SparkJob(Job[ReleasePlan]):
         sequence = F.col(_quoted(self._sequence))
         if isinstance(frame.schema[self._sequence].dataType, ArrayType):
             return frame.select(F.size(sequence).alias("n"))
-        pieces = F.size(F.split(sequence, _literal(self._separator or " "), -1))
-        return frame.select(F.when(F.length(sequence) == 0, 0).otherwise(pieces).alias("n"))
+        return frame.select(self._size(sequence).alias("n"))
+
+    def _size(self, text: Any) -> Any:
+        """How many symbols a text has, as `split_column` reads it: without a separator, runs of blanks separate."""
+        if self._separator == "":
+            return F.length(text)
+        pieces = F.split(text, _literal(self._separator or " "), -1)
+        if self._separator is None:
+            return F.size(F.filter(pieces, lambda each: each != ""))
+        return F.when(F.length(text) == 0, 0).otherwise(F.size(pieces))
 
     def publish(self) -> None:
         """Rename the folder or the table."""

@@ -126,6 +126,8 @@ class ColumnParameters(TypedDict, total=False):
     order: str | None
     symbol: str | None
     person: str | None
+    delimiter: str | None
+    date_format: str | None
 
 
 class FileParameters(ChoiceParameters, ColumnParameters, total=False):

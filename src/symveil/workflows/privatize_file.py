@@ -91,7 +91,8 @@ def privatize_file(
         Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
         utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs.
     columns
-        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person, keep.
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
+        delimiter, date_format, keep.
     run
         How it is released; or by name: on_unknown, ledger, over_budget, release_id, engine, master,
         unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe.
