@@ -216,8 +216,13 @@ def _wide(
                 "with --sequence, or name --case and --symbol where each row is one event",
             )
         sequence = candidates[0]
-    if sequence in (identifier, options.person, *options.keep):
-        raise ParameterError("sequence", expected="another column than --id, --person and --keep", found=repr(sequence))
+    for option, taken_columns in (
+        ("id", (identifier,)),
+        (options.person_option, (options.person,)),
+        ("keep", options.keep),
+    ):
+        if sequence in taken_columns:
+            raise ParameterError("sequence", expected=f"another column than --{option}", found=repr(sequence))
     return WideColumns(
         sequence=sequence,
         identifier=None if only_sequences else identifier,
