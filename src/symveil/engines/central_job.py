@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symveil.central.contributions import Read
-from symveil.engines.batch import encode_lists
+from symveil.engines.batch import encode_lists, symbols_of_lists
 from symveil.engines.job import Ask, Job, Written
 from symveil.errors import FileError, only_our_errors
 from symveil.estimation.batches import Batch
@@ -18,36 +20,73 @@ from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.languages.any_length import AnyLength
 from symveil.ledger.charging import in_parts
+from symveil.models.word import Codes, Lengths
 from symveil.randomness import RecordKey
 
 Answer = Callable[[Read, int, RecordKey], bytes]
 """What is released, as bytes: from all legal words, the number of persons, and where noise comes from."""
 
 
-class CentralWords:
-    """The legal words of a file as codes, each with the number of its person. Other words are not there, silently."""
+class FoundSymbols:
+    """The symbols of a file whose alphabet is not public, numbered as they come; every word is legal. A secret.
 
-    def __init__(self, file: SequenceFile, language: AnyLength) -> None:
+    >>> import pyarrow as pa
+    >>> found = FoundSymbols()
+    >>> codes, lengths, legal = found.encoded(pa.array([["b", "a"], ["a"]]))
+    >>> codes.tolist(), found.name(1)
+    ([0, 1, 1], 'a')
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._names: list[str] = []
+
+    def name(self, code: int) -> str:
+        """The symbol with this code."""
+        return self._names[code]
+
+    def encoded(self, column: Any) -> tuple[Codes, Lengths, NDArray[np.bool_]]:
+        """The codes of lists of symbols, their lengths, and that each of them is legal."""
+        texts, indices, lengths = symbols_of_lists(column)
+        for text in texts:
+            if text not in self._codes:
+                self._codes[text] = len(self._names)
+                self._names.append(text)
+        codes = np.array([self._codes[text] for text in texts], dtype=np.int32)
+        return codes[indices] if len(texts) else codes, lengths, np.ones(len(lengths), dtype=np.bool_)
+
+
+class CentralWords:
+    """The legal words of a file as codes, each with the number of its person. Other words are not there, silently.
+
+    Without a public language every word is legal, and symbols have the codes that `FoundSymbols` gives them.
+    """
+
+    def __init__(self, file: SequenceFile, language: AnyLength | FoundSymbols) -> None:
         self._file, self._language = file, language
 
     def persons(self) -> dict[str, int]:
-        """Everybody in the file, also those without a legal word, in the order in which they come."""
-        numbers: dict[str, int] = {}
+        """Everybody in the file, also those without a legal word, numbered in the order of their names."""
+        names: set[str] = set()
         for batch in self._file.records():
-            for name in self._file.persons(batch).unique().to_pylist():
-                numbers.setdefault(name, len(numbers))
-        return numbers
+            names.update(self._file.persons(batch).unique().to_pylist())
+        return {name: number for number, name in enumerate(sorted(names))}
 
     def read(self, numbers: dict[str, int]) -> Iterator[Batch]:
         """The legal words of these persons."""
         for batch in self._file.records():
             with only_our_errors():
-                codes, lengths = encode_lists(batch.column(SYMBOLS), self._language.alphabet)
+                codes, lengths, legal = self._encoded(batch.column(SYMBOLS))
                 names = self._file.persons(batch).dictionary_encode()
                 known = np.array([numbers.get(name, -1) for name in names.dictionary.to_pylist()], dtype=np.int64)
                 owner = known[names.indices.to_numpy(zero_copy_only=False)] if len(known) else known
-                legal = self._language.first_refused(codes, lengths) == 0
                 yield Batch(codes, lengths, owner).only(legal & (owner >= 0))
+
+    def _encoded(self, column: Any) -> tuple[Codes, Lengths, NDArray[np.bool_]]:
+        if isinstance(self._language, FoundSymbols):
+            return self._language.encoded(column)
+        codes, lengths = encode_lists(column, self._language.alphabet)
+        return codes, lengths, self._language.first_refused(codes, lengths) == 0
 
 
 class CentralJob(Job[RecordKey]):
@@ -56,7 +95,13 @@ class CentralJob(Job[RecordKey]):
     unit = "person"
 
     def __init__(
-        self, file: SequenceFile, target: Path, language: AnyLength, answer: Answer, *, facts: dict[str, object]
+        self,
+        file: SequenceFile,
+        target: Path,
+        language: AnyLength | FoundSymbols,
+        answer: Answer,
+        *,
+        facts: dict[str, object],
     ) -> None:
         if target.is_dir():
             raise FileError(str(target), expected="a file to write", found="a folder")
@@ -100,7 +145,7 @@ class CentralJob(Job[RecordKey]):
     def write(self, plan: RecordKey, left_out: list[str]) -> Written:
         """Count, add noise, write."""
         outside = set(left_out)
-        names = (name for name in self._words.persons() if name not in outside)
+        names = [name for name in self._words.persons() if name not in outside]
         numbers = {name: number for number, name in enumerate(names)}
 
         def read() -> Iterable[Batch]:

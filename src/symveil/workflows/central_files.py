@@ -13,7 +13,7 @@ import numpy as np
 from symveil import __version__
 from symveil.central.noise import Query
 from symveil.drawing.road_map import Road
-from symveil.engines.central_job import Answer, CentralJob
+from symveil.engines.central_job import Answer, CentralJob, FoundSymbols
 from symveil.engines.central_promise import CentralRelease
 from symveil.engines.protocol import Finished, Protocol
 from symveil.engines.settings import Settings, WorkedOut, made_by, spelled_columns
@@ -73,16 +73,18 @@ def release_centrally(
     form: str,
     ledger: str | Path | None,
     release_id: str | None,
+    found: FoundSymbols | None = None,
     longest: int = LONGEST,
     gzip_ratio: int = MOST_TIMES,
 ) -> Finished:
     """A file through a central release, by the protocol: charged, written aside, put in its place.
 
-    Persons over budget are left out: an error would tell that one of them is in the file.
+    Persons over budget are left out: an error would tell that one of them is in the file. `found` holds the symbols
+    of a file whose alphabet is not public.
     """
     facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": form}
     file = open_sequences(source, columns, longest=longest, most_times=gzip_ratio)
-    job = CentralJob(file, target, release.language, answer, facts=facts)
+    job = CentralJob(file, target, release.language or found or FoundSymbols(), answer, facts=facts)
     protocol = Protocol(
         job=job,
         target=target,
