@@ -29,6 +29,12 @@ OWN_FILES = {
 # the one page whose examples do not follow from each other: each finds the reader's files as they were
 REFERENCE = "docs/reference/commands.md"
 
+# what takes a quarter of a minute or more, and where the same command is run
+RUN_ELSEWHERE = {
+    ("demo", "--out", "demo-out"): "tests/workflows/test_demo.py",
+    ("reproduce", "benvenuti2026", "--plots", "figures"): "tests/papers/test_figures.py",
+}
+
 
 @pytest.mark.parametrize("page", [page for page, found in IN_PAGES.items() if found])
 def test_commands(page: str, tmp_path: Path, monkeypatch, capsys) -> None:
@@ -38,7 +44,7 @@ def test_commands(page: str, tmp_path: Path, monkeypatch, capsys) -> None:
     if page == REFERENCE:
         grant_budget(tmp_path / "budgets.db", "3", everyone=True)
     for command in IN_PAGES[page]:
-        if command.not_run is not None:
+        if command.not_run is not None or tuple(command.arguments) in RUN_ELSEWHERE:
             continue
         assert command.arguments[0] != "studio", f"{page}, line {command.line}: serves for ever, expected # not run: …"
         status, out, err = _run(command, capsys)
@@ -47,6 +53,11 @@ def test_commands(page: str, tmp_path: Path, monkeypatch, capsys) -> None:
             (tmp_path / command.keep_output).write_text(out, encoding="utf-8")
         if page == REFERENCE:
             _supply(tmp_path)
+
+
+def test_what_is_run_elsewhere_is_still_shown() -> None:
+    assert set(RUN_ELSEWHERE) <= {tuple(each.arguments) for found in IN_PAGES.values() for each in found}
+    assert all((ROOT / file).exists() for file in RUN_ELSEWHERE.values())
 
 
 def _supply(folder: Path) -> None:
