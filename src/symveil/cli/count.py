@@ -19,6 +19,7 @@ from symveil.cli.output import (
 )
 from symveil.cli.single_options import (
     confidence_option,
+    engine_options,
     epsilon_option,
     event_options,
     file_option,
@@ -70,6 +71,7 @@ _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
 @confidence_option
 @ledger_option(required=False)
 @release_id_option(required=False)
+@engine_options
 @out_option("The table, as .csv, .parquet or .json")
 @file_option("--plot", text="A picture (.svg): bars with intervals, or a map of pairs.")
 @wide_form_options

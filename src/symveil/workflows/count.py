@@ -13,7 +13,7 @@ from symveil.central.contributions import Read
 from symveil.central.counts import Bound, PrivateCounts, private_counts, read_bound
 from symveil.central.noise import Neighbours, read_delta, read_neighbours
 from symveil.central.unlisted_cells import counted_with_delta, selected_counts
-from symveil.engines.central_job import CentralWords, FoundSymbols
+from symveil.engines.central_job import FileWords, FoundSymbols
 from symveil.engines.central_promise import CentralRelease
 from symveil.engines.protocol import new_release_id
 from symveil.errors import ParameterError, either
@@ -28,7 +28,7 @@ from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import read_epsilon, require_spellable
 from symveil.randomness import RecordKey, new_release_key
 from symveil.workflows.central_files import public_language, release_centrally, symbol_zones, zones_digest
-from symveil.workflows.parameters import ColumnParameters, check_names, described, shows_fields
+from symveil.workflows.parameters import ColumnParameters, Engine, check_names, described, shows_fields
 
 _ANY_LENGTH = 1 << 40
 """Longer than any sequence: words of every length count."""
@@ -151,8 +151,8 @@ def count(
     """
     asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
     file = open_sequences(Path(path), asked.columns)
-    words = CentralWords(file, asked.release.language or asked.found)
-    numbers = words.persons()
+    words = FileWords(file, asked.release.language or asked.found)
+    numbers = {name: number for number, name in enumerate(words.persons())}
     keys = RecordKey(new_release_key(), new_release_id())
     return asked.answered(lambda: words.read(numbers), len(numbers), keys)
 
@@ -170,6 +170,8 @@ def count_file(
     counting: CountOptions | None = None,
     ledger: str | Path | None = None,
     release_id: str | None = None,
+    engine: Engine = "local",
+    master: str | None = None,
     **named: Unpack[CountParameters],
 ) -> CountedFile:
     """Count a file privately into a table with a manifest, by the protocol of a release.
@@ -188,6 +190,8 @@ def count_file(
         Where budgets are kept. Each person is charged ε once; those with less are left out, silently.
     release_id
         The release's name; the same name is never charged twice.
+    engine, master
+        "local", or "spark" with the address of the cluster, for a Parquet folder or table:NAME; the table is the same.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -218,6 +222,8 @@ def count_file(
         ledger=ledger,
         release_id=release_id,
         found=asked.found,
+        engine=engine,
+        master=master,
     )
     return CountedFile(
         counts=made[0] if made else None,
