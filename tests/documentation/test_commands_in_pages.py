@@ -67,7 +67,7 @@ def test_fasta_becomes_a_column(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
     (line,) = (line for line in page.splitlines() if line.startswith("awk "))
     (tmp_path / "reads.fasta").write_text(">r1 a read\nACG\nTTA\n>r2\nNNA\n")
-    subprocess.run(line, shell=True, check=True, cwd=tmp_path)
+    subprocess.run(["sh", "-c", line], check=True, cwd=tmp_path)
     assert (tmp_path / "reads.csv").read_text() == OWN_FILES["reads.csv"]
 
 

@@ -12,6 +12,7 @@ from symveil.cli.command import command
 from symveil.cli.options import public_support
 from symveil.cli.output import print_facts, print_json, print_notes
 from symveil.cli.single_options import (
+    engine_options,
     epsilon_option,
     event_options,
     file_option,
@@ -30,7 +31,7 @@ from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
 _LENGTHS = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
-_PRIVATE_ONLY = ("alphabet", "person", "places", "zones", "lengths", "ledger", "release_id")
+_PRIVATE_ONLY = ("alphabet", "person", "places", "zones", "lengths", "ledger", "release_id", "engine", "master")
 _A_MODEL_IS_A_RELEASE = (
     "a model learned from private data is itself a release of that data; use it as a public model only if the data is "
     "public"
@@ -53,6 +54,7 @@ _A_MODEL_IS_A_RELEASE = (
 @neighbours_option
 @ledger_option(required=False)
 @release_id_option(required=False)
+@engine_options
 @wide_form_options
 @event_options
 @size_options
@@ -80,7 +82,7 @@ def learn_command(
         _learn_privately(source, out, epsilon, from_graph, smooth, neighbours, as_json, private, named)
         return
     for name, value in private.items():
-        if value is not None:
+        if value not in (None, "local"):
             raise ParameterError(name.replace("_", "-"), expected="--epsilon with it", found="none")
     reading = named
     learned = learn_file(source, out, smooth=smooth, graph=from_graph, **reading)

@@ -148,6 +148,14 @@ def size_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return number_option("--longest", "N", text="Refuse longer sequences.", default=1_000_000)(ratio(command))
 
 
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where the work is done."""
+    master = click.option(
+        "--master", metavar="URL", help="With --engine spark: the cluster, such as local[2] or spark://host:7077."
+    )
+    return choice_option("--engine", of=("local", "spark"), text="This machine, or a cluster.")(master(command))
+
+
 def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How a file of sequences is read, whether a row is a sequence or one event, and what else of it passes."""
     keep = click.option(

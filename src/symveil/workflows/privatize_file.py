@@ -32,6 +32,7 @@ from symveil.workflows.parameters import (
     check_choice_names,
     described,
     described_choice,
+    no_pyspark,
     shows_fields,
 )
 
@@ -192,9 +193,7 @@ def _job(
         try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
             from symveil.engines.spark_job import SparkJob  # noqa: PLC0415
         except ModuleNotFoundError:
-            raise ParameterError(
-                "engine", expected="pyspark to be installed for spark (pip install symveil[spark])", found="none"
-            ) from None
+            raise no_pyspark() from None
         return SparkJob(source, target, columns, release.mechanism, on_unknown=run.on_unknown, master=run.master)
     apostrophes: Apostrophes = "written" if run.spreadsheet_safe else "none"
     file = open_sequences(source, columns, longest=run.longest, most_times=run.gzip_ratio, apostrophes=apostrophes)
