@@ -110,6 +110,8 @@ class LocalJob(Job[ReleasePlan]):
             "form": file.form,
             "columns": file.names(),
         }
+        if file.times is not None:
+            self.facts["times"] = file.times.document()
         self._apostrophes: Apostrophes = "read" if spreadsheet_safe else "none"
         if spreadsheet_safe:
             self.facts["spreadsheet_safe"] = True

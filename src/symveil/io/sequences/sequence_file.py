@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from symveil.io.sequences.artificial_times import ArtificialTimes
 from symveil.io.sequences.layout import EvenBytes
 from symveil.io.sequences.records import ID, PERSON, PLACE, as_text
 from symveil.io.sequences.rows import RowWriter
@@ -25,6 +26,8 @@ class SequenceFile(ABC):
 
     file: Path
     unit: str
+    times: ArtificialTimes | None = None
+    """What is written in the place of the true times; None: no times are written."""
 
     @property
     @abstractmethod
