@@ -14,6 +14,7 @@ from symveil.cli.output import print_facts, print_json, print_notes
 from symveil.cli.single_options import (
     choice_option,
     constraint_option,
+    engine_options,
     epsilon_option,
     event_options,
     file_option,
@@ -33,7 +34,10 @@ from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
 _LENGTHS = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
-_PRIVATE_ONLY = ("alphabet", "person", "places", "zones", "constraint", "lengths", "ledger", "release_id")
+_PRIVATE_ONLY = (
+    *("alphabet", "person", "places", "zones", "constraint", "lengths"),
+    *("ledger", "release_id", "engine", "master"),
+)
 _A_MODEL_IS_A_RELEASE = (
     "a model learned from private data is itself a release of that data; use it as a public model only if the data is "
     "public"
@@ -59,6 +63,7 @@ _A_MODEL_IS_A_RELEASE = (
 @neighbours_option
 @ledger_option(required=False)
 @release_id_option(required=False)
+@engine_options
 @wide_form_options
 @event_options
 @size_options
@@ -92,7 +97,7 @@ def learn_command(
         return
     private |= {"kind": None if kind == "auto" else kind, "no_repeats": no_repeats or None}
     for name, value in private.items():
-        if value is not None:
+        if value not in (None, "local"):
             raise ParameterError(name.replace("_", "-"), expected="--epsilon with it", found="none")
     reading = named
     learned = learn_file(source, out, smooth=smooth, graph=from_graph, **reading)

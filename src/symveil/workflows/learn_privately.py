@@ -39,6 +39,7 @@ from symveil.privacy.parameters import read_epsilon, require_spellable
 from symveil.randomness import BitSource, RecordKey, system_bits
 from symveil.workflows.central_files import public_language, release_centrally, symbol_zones, zones_digest
 from symveil.workflows.declared_rules import declared_rules, require_legal_words
+from symveil.workflows.parameters import Engine
 
 SYNTHETIC_SUFFIXES = (".csv", ".jsonl")
 LawKind = Literal["auto", "trips", "log"]
@@ -101,6 +102,8 @@ def learn(
     release_id: str | None = None,
     longest: int = LONGEST,
     gzip_ratio: int = MOST_TIMES,
+    engine: Engine = "local",
+    master: str | None = None,
 ) -> LearnedPrivately:
     """Learn a law of words on a public support, with one ε per person.
 
@@ -135,6 +138,8 @@ def learn(
         As in `count_file`.
     longest, gzip_ratio
         What is too large to be meant: longer sequences, and gzip files that unpack to so many times their size.
+    engine, master
+        As in `count_file`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -207,7 +212,7 @@ def learn(
 
     finished = release_centrally(
         release, Path(path), target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
-        release_id=release_id, longest=longest, gzip_ratio=gzip_ratio,
+        release_id=release_id, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
     )  # fmt: skip
     return LearnedPrivately(
         out=target,
