@@ -185,3 +185,20 @@ def test_help_stays_light():
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert json.loads("{}") == {}
+
+
+def test_who_pays_and_a_large_epsilon_are_called_what_they_are(trips, tmp_path):
+    ledger = str(tmp_path / "l.db")
+    common = ["privatize", str(trips), "--out", str(tmp_path / "o.csv"), "--alphabet", "abc", "--ledger", ledger]
+    symveil("ledger", "grant", "--ledger", ledger, "--epsilon", "100", "--everyone")
+    done = symveil(*common, "--epsilon", "1")
+    assert "30, of whom none is charged more than 1" in done.out
+    assert "note: 30 persons for 30 sequences" in done.err and "name --person if people recur" in done.err
+    assert "hardly any privacy" not in done.err
+    assert "--again" in symveil(*common, "--epsilon", "1").assert_one_error_line()
+    large = symveil(*common, "--epsilon", "24", "--json")
+    assert "warning: epsilon 24 is hardly any privacy: odds may shift by a factor above 10^10" in large.err
+    assert (large.document["persons"], large.document["largest_charge"]) == (30, "24")
+    assert "persons" not in Path(large.document["manifest"]).read_text()
+    for command in ("release abc --alphabet abc", "explain abc --alphabet abc", "explain --alphabet abc --length 3"):
+        assert "hardly any privacy" in symveil(*command.split(), "--epsilon", "24").err

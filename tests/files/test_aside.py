@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import itertools
 import os
 import subprocess
@@ -44,6 +45,21 @@ def test_a_failure_leaves_nothing(tmp_path):
         file.write(b"half")
         raise RuntimeError
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"] and out.read_text() == "before"
+
+
+@pytest.mark.parametrize("point", ["fchmod", "ftruncate", "return"])
+def test_an_interrupt_before_the_block_leaves_nothing(tmp_path, monkeypatch, point):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if point == "return":
+        monkeypatch.setattr(AsideFile, "__enter__", interrupted)
+    else:
+        monkeypatch.setattr(os, point, interrupted)
+    with pytest.raises(KeyboardInterrupt), AsideFile(tmp_path / "out.csv", "r1"):
+        pass
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_a_killed_run_left_is_replaced(tmp_path):

@@ -116,6 +116,7 @@ class AsideFile(io.RawIOBase):
         self.aside = aside_of(path, tag)
         self._digest = hashlib.sha256()
         self._published = False
+        self._number, self._process = -1, os.getpid()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._number = self._locked()
@@ -129,12 +130,14 @@ class AsideFile(io.RawIOBase):
             if not _NO_LINKS and self.aside.is_symlink():  # pragma: no cover - Windows has no such flag
                 raise _planted(self.aside, "a symbolic link")
             number = os.open(self.aside, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
+            ours = False
             try:
                 _refuse_foreign(self.aside, os.fstat(number))
                 if fcntl is not None:
                     fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # between opening and locking another process may have renamed or deleted it
                 if os.fstat(number).st_ino == os.lstat(self.aside).st_ino:
+                    ours = True
                     os.fchmod(number, 0o600)
                     os.ftruncate(number, 0)
                     return number
@@ -146,6 +149,8 @@ class AsideFile(io.RawIOBase):
             except FileNotFoundError:
                 pass
             except BaseException:
+                if ours:  # interrupted, or without the rights: nothing stays behind
+                    self.aside.unlink(missing_ok=True)
                 os.close(number)
                 raise
             os.close(number)
@@ -197,10 +202,19 @@ class AsideFile(io.RawIOBase):
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._published:
-            self.aside.unlink(missing_ok=True)
-        os.close(self._number)
+        self._end()
         self.close()
+
+    def __del__(self) -> None:
+        if self._process == os.getpid():  # an interrupt may have come before the block that was to end it
+            self._end()
+
+    def _end(self) -> None:
+        number, self._number = self._number, -1
+        if number >= 0:
+            if not self._published:
+                self.aside.unlink(missing_ok=True)
+            os.close(number)
 
 
 def aside_of(path: Path, tag: str) -> Path:

@@ -43,6 +43,16 @@ class Request:
     over_budget: OverBudget = "error"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bill:
+    """Who pays for a release, for its holder: how many persons there are is in no manifest."""
+
+    persons: int
+    sequences: int
+    largest: int
+    """What the person with the most sequences pays, in units."""
+
+
 def check_unit(database: Database, unit: Unit) -> None:
     """Refuse now what `charge` would refuse: a unit that budgets of this ledger are not for."""
     with database.reading() as connection:
@@ -71,6 +81,8 @@ class Charging:
     def __init__(self, database: Database, connection: sa.Connection) -> None:
         self._database, self._connection = database, connection
         self._sequences = 0
+        self.bill: Bill | None = None
+        """Who paid, once it is charged."""
         connection.exec_driver_sql(f"CREATE TEMPORARY TABLE {_ASKED} (name TEXT NOT NULL, sequences BIGINT NOT NULL)")
         self._commit()
 
@@ -111,6 +123,7 @@ class Charging:
             )
             known = release_where(connection, releases.c.release_id == request.release_id)
             if known is not None:
+                self.bill = self._bill_of(known.number)
                 return known, self._left_out_before(known)
             _check_unit(self._database, connection, request.unit)
             connection.exec_driver_sql(
@@ -158,7 +171,10 @@ class Charging:
 
     def _write(self, request: Request) -> int:
         connection = self._connection
-        totals = connection.exec_driver_sql(f"SELECT COUNT(*), COALESCE(SUM(sequences), 0) FROM {_DUE}").one()  # noqa: S608
+        totals = connection.exec_driver_sql(
+            f"SELECT COUNT(*), COALESCE(SUM(sequences), 0), COALESCE(MAX(sequences), 0) FROM {_DUE}"  # noqa: S608
+        ).one()
+        self.bill = Bill(persons=int(totals[0]), sequences=int(totals[1]), largest=int(totals[2]) * request.charge)
         number = connection.execute(
             releases.insert().returning(releases.c.number),
             [
@@ -195,6 +211,17 @@ class Charging:
             {"release": number},
         )
         return int(number)
+
+    def _bill_of(self, number: int) -> Bill:
+        """Who paid for a release that was charged before."""
+        query = (
+            sa.select(releases.c.persons, releases.c.sequences, releases.c.charge * sa.func.max(charges.c.sequences))
+            .join(charges, charges.c.release == releases.c.number, isouter=True)
+            .where(releases.c.number == number)
+            .group_by(releases.c.number)
+        )
+        persons_charged, sequences, largest = self._connection.execute(query).one()
+        return Bill(persons=int(persons_charged), sequences=int(sequences), largest=int(largest or 0))
 
     def _left_out_before(self, known: LedgerRelease) -> list[str]:
         """Who was left out when this release was charged."""

@@ -21,6 +21,7 @@ from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.symbols import check_separable
 from symveil.languages.graph import Model
+from symveil.ledger.amounts import shown_units
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.progress import Progress, accepted, silent
@@ -47,16 +48,22 @@ class FileRelease:
     already_done: bool = False
     """Whether an earlier run had finished this release: nothing was drawn and nobody charged."""
     notes: tuple[str, ...] = ()
+    persons: int | None = None
+    """How many persons were charged; None: nobody was. For the holder: it is not in the manifest."""
+    largest_charge: str | None = None
+    """What was charged to the person who paid most."""
     true_error: dict[str, float] | None = field(default=None, repr=False)
     """How many symbols were really changed. It depends on the secret words: do not publish it."""
 
     def document(self) -> dict[str, object]:
-        """The JSON form: the manifest, and where it and the output are."""
+        """The JSON form, for the holder: the manifest, where it and the output are, and who paid."""
         document: dict[str, object] = {
             **self.manifest,
             "out": str(self.out),
             "manifest": str(self.manifest_file),
             "already_done": self.already_done,
+            "persons": self.persons,
+            "largest_charge": self.largest_charge,
         }
         if self.true_error is not None:
             document["unsafe_true_error"] = self.true_error
@@ -95,7 +102,7 @@ def privatize_file(
         How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
         delimiter, date_format, keep.
     run
-        How it is released; or by name: on_unknown, ledger, over_budget, release_id, engine, master,
+        How it is released; or by name: on_unknown, ledger, over_budget, release_id, again, engine, master,
         unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe, start, time_step.
     progress
         Called with how much of a pass over the file is done, and of how much; with `what` (charging, releasing) and
@@ -163,6 +170,7 @@ def release_file(
         ),
         worked_out=lambda job: worked_out(release.mechanism, job.lengths),
         release_id=run.release_id,
+        again=run.again,
     )
     if run.ledger is not None and not job.has_ids and columns.person is None:
         notes.append(
@@ -174,13 +182,23 @@ def release_file(
             f"at epsilon {spelled(choice.epsilon)} the release carries no information: every sequence becomes empty; "
             "use a larger epsilon, or a public bound --max-length where sequences are short"
         )
+    if run.ledger is None and columns.person is not None:
+        notes.append("nobody is charged: --person says who pays, and there is no --ledger")
     with job.explained():
         finished = protocol.run(run.ledger, lambda: price(release), run.over_budget)
+    bill = finished.bill
+    if bill is not None and job.has_ids and columns.person is None:
+        notes.append(
+            f"{bill.persons} persons for {bill.sequences} sequences: each pays as a person of its own, known by its "
+            "id; name --person if people recur"
+        )
     return FileRelease(
         out=target,
         manifest_file=finished.manifest_file,
         manifest=finished.manifest,
         already_done=finished.already_done,
+        persons=None if bill is None else bill.persons,
+        largest_charge=None if bill is None else shown_units(bill.largest),
         notes=(*notes, *release.mechanism.notes, *given_up_notes(release.mechanism)),
         true_error=None if finished.written is None else finished.written.true_error,
     )
