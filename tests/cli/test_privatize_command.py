@@ -202,3 +202,15 @@ def test_who_pays_and_a_large_epsilon_are_called_what_they_are(trips, tmp_path):
     assert "persons" not in Path(large.document["manifest"]).read_text()
     for command in ("release abc --alphabet abc", "explain abc --alphabet abc", "explain --alphabet abc --length 3"):
         assert "hardly any privacy" in symveil(*command.split(), "--epsilon", "24").err
+
+
+def test_a_dry_run_says_what_would_be_charged(trips, tmp_path):
+    ledger = str(tmp_path / "l.db")
+    symveil("ledger", "grant", "--ledger", ledger, "--epsilon", "1", "--everyone")
+    dry = ["privatize", str(trips), "--out", str(tmp_path / "o.csv"), "--alphabet", "abc", "--dry-run"]
+    line = symveil(*dry, "--epsilon", "2").assert_one_error_line()
+    assert line == "symveil: error: dry-run: expected a ledger, whose budgets it looks at, found none"
+    told = symveil(*dry, "--epsilon", "2", "--ledger", ledger)
+    assert told.status == 0 and "30 of 30 persons: 0, 1, 10," in told.out and "every week of a year" in told.out
+    assert symveil(*dry, "--epsilon", "2", "--ledger", ledger, "--json").document["lacking"] == 30
+    assert not (tmp_path / "o.csv").exists()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from symveil.cli.budget_plan import print_plan
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
 from symveil.cli.output import print_facts, print_json, print_notes, progress_bar
@@ -49,6 +50,11 @@ if TYPE_CHECKING:
 @release_id_option(required=False)
 @again_option
 @engine_options
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="With --ledger: who would be charged what, and what a year would cost; nothing is drawn, charged or written.",
+)
 @click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
 @size_options
 @spreadsheet_option
@@ -67,6 +73,7 @@ def privatize_command(
     source: LanguageOptions,
     mechanism: MechanismOptions,
     as_json: bool,
+    dry_run: bool,
     **options: object,
 ) -> None:
     """Privatise a file of sequences.
@@ -85,12 +92,23 @@ def privatize_command(
         if options["time_step"] is not None:
             raise InputError("time-step: expected --time-step or --step with a unit, found both")
         options["time_step"] = mechanism.time_step
+    choice = mechanism.choice(public_start=source.public_start, for_file=True)
+    if dry_run:
+        from symveil.workflows.plan_budget import plan_budget
+
+        with progress_bar("looking") as progress:
+            plan = plan_budget(source_file, out, **given, choice=choice, **options, progress=progress)  # type: ignore[arg-type]
+        if as_json:
+            print_json(plan.document())
+        else:
+            print_plan(plan)
+        return
     with progress_bar("privatising") as progress:
         release = privatize_file(
             source_file,
             out,
             **given,
-            choice=mechanism.choice(public_start=source.public_start, for_file=True),
+            choice=choice,
             **options,  # type: ignore[arg-type]  # named as the fields are
             progress=progress,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -51,6 +52,16 @@ class Bill:
     sequences: int
     largest: int
     """What the person with the most sequences pays, in units."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Due:
+    """What persons with equally many sequences would be charged."""
+
+    sequences: int
+    persons: int
+    lacking: int
+    """How many of them have too little budget."""
 
 
 def check_unit(database: Database, unit: Unit) -> None:
@@ -117,10 +128,7 @@ class Charging:
         """
         connection = self._connection
         with self._database.begin_writing(connection):
-            connection.exec_driver_sql(
-                f"CREATE TEMPORARY TABLE {_DUE} AS "  # noqa: S608 - our own names
-                f"SELECT name, CAST(SUM(sequences) AS BIGINT) AS sequences FROM {_ASKED} GROUP BY name"
-            )
+            self._add_up()
             known = release_where(connection, releases.c.release_id == request.release_id)
             if known is not None:
                 self.bill = self._bill_of(known.number)
@@ -144,25 +152,55 @@ class Charging:
             raise LedgerError(f"{shown(self._database.url)}: expected the release just charged, found none")
         return release, refused
 
+    def preview(self, *, charge: int, loss: str) -> tuple[list[Due], list[str]]:
+        """What `charge` would do, changing nothing: who would pay what, most first, and who has too little budget."""
+        try:
+            self._add_up()
+            lacking = self._lacking(charge, loss)
+            groups = self._connection.exec_driver_sql(
+                f"SELECT sequences, COUNT(*) FROM {_DUE} GROUP BY sequences ORDER BY sequences DESC"  # noqa: S608
+            ).all()
+        finally:
+            self._commit()
+        without = Counter(sequences for _, sequences in lacking)
+        dues = [Due(sequences=int(own), persons=int(count), lacking=without[int(own)]) for own, count in groups]
+        return dues, [name for name, _ in lacking]
+
+    def _add_up(self) -> None:
+        self._connection.exec_driver_sql(
+            f"CREATE TEMPORARY TABLE {_DUE} AS "  # noqa: S608 - our own names
+            f"SELECT name, CAST(SUM(sequences) AS BIGINT) AS sequences FROM {_ASKED} GROUP BY name"
+        )
+
     def _refused(self, request: Request) -> list[str]:
         """Those whose budget does not cover the charge, neither by adding nor by composing losses."""
+        return [name for name, _ in self._lacking(request.charge, request.loss)]
+
+    def _lacking(self, charge: int, loss: str) -> list[tuple[str, int]]:
+        """The same, with their numbers of sequences. Persons whom the ledger has not met have what everybody has."""
         allowance = int(read_setting(self._connection, "allowance", "0"))
         delta = float(read_setting(self._connection, "delta", "0"))
         rows = self._connection.execute(
             sa.text(
-                f"SELECT d.name, p.number, d.sequences, p.granted FROM {_DUE} d "  # noqa: S608 - our own names
-                f"JOIN {persons.name} p ON p.name = d.name WHERE CASE WHEN d.sequences > :most THEN true "
-                "ELSE p.spent + d.sequences * :charge > p.granted + :allowance END ORDER BY p.number"
+                f"SELECT d.name, p.number, d.sequences, COALESCE(p.granted, 0) AS granted FROM {_DUE} d "  # noqa: S608
+                f"LEFT JOIN {persons.name} p ON p.name = d.name WHERE CASE WHEN d.sequences > :most THEN true "
+                "ELSE COALESCE(p.spent, 0) + d.sequences * :charge > COALESCE(p.granted, 0) + :allowance END "
+                "ORDER BY p.number, d.name"
             ),
-            {"charge": request.charge, "allowance": allowance, "most": _LARGEST_SUM // max(request.charge, 1)},
+            {"charge": charge, "allowance": allowance, "most": _LARGEST_SUM // max(charge, 1)},
         ).all()
         if not rows or delta == 0:
-            return [row.name for row in rows]
+            return [(row.name, int(row.sequences)) for row in rows]
+        # whom the ledger has not met has no history: a number that nobody has will do
+        numbers = [-1 - place if row.number is None else int(row.number) for place, row in enumerate(rows)]
         budgets = [
-            Budget(person=row.number, epsilon_units=row.granted + allowance, sequences=row.sequences) for row in rows
+            Budget(person=number, epsilon_units=row.granted + allowance, sequences=row.sequences)
+            for number, row in zip(numbers, rows, strict=True)
         ]
-        covered = within_budget(self._connection, budgets, loss=request.loss, delta=delta)
-        return [row.name for row in rows if row.number not in covered]
+        covered = within_budget(self._connection, budgets, loss=loss, delta=delta)
+        return [
+            (row.name, int(row.sequences)) for number, row in zip(numbers, rows, strict=True) if number not in covered
+        ]
 
     def _delete(self, names: list[str]) -> None:
         for start in range(0, len(names), _NAMES_AT_ONCE):

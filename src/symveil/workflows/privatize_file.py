@@ -117,22 +117,57 @@ def privatize_file(
     (2, 'exact')
     """
     progress = accepted(progress, before=3)
-    loose = dict(named)
-    check_choice_names("privatize_file", FileParameters, loose, choice)
-    if "keep" in loose:
-        loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
-    choice = described_choice(choice, loose)
-    columns = described(ColumnOptions, columns, loose, name="columns")
-    run = described(RunOptions, run, loose, name="run")
-    notes: list[str] = []
-    model_file = Path(model) if isinstance(model, str | Path) else None
-    loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
-    release = Release.of(choice, alphabet=alphabet, model=loaded)
-    if run.unsafe_report_true_error and choice.metric == "levenshtein":
-        raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
-    return release_file(
-        release, Path(path), Path(out), columns=columns, run=run, model_file=model_file, notes=notes, progress=progress
+    asked = AskedRelease.of(
+        "privatize_file", dict(named), alphabet=alphabet, model=model, choice=choice, columns=columns, run=run
     )
+    return release_file(
+        asked.release,
+        Path(path),
+        Path(out),
+        columns=asked.columns,
+        run=asked.run,
+        model_file=asked.model_file,
+        notes=list(asked.notes),
+        progress=progress,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedRelease:
+    """What `privatize_file` was asked for: what is released by what, how the file is read, and how it is released."""
+
+    release: Release
+    columns: ColumnOptions
+    run: RunOptions
+    model_file: Path | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        function: str,
+        loose: dict[str, Any],
+        *,
+        alphabet: Alphabet | Iterable[Symbol] | None,
+        model: Model | str | Path | None,
+        choice: MechanismChoice | None,
+        columns: ColumnOptions | None = None,
+        run: RunOptions | None = None,
+    ) -> AskedRelease:
+        """From objects, or from the names of their fields in `loose`; `function` is what messages call the caller."""
+        check_choice_names(function, FileParameters, loose, choice)
+        if "keep" in loose:
+            loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
+        choice = described_choice(choice, loose)
+        columns = described(ColumnOptions, columns, loose, name="columns")
+        run = described(RunOptions, run, loose, name="run")
+        notes: list[str] = []
+        model_file = Path(model) if isinstance(model, str | Path) else None
+        loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
+        release = Release.of(choice, alphabet=alphabet, model=loaded)
+        if run.unsafe_report_true_error and choice.metric == "levenshtein":
+            raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
+        return cls(release=release, columns=columns, run=run, model_file=model_file, notes=tuple(notes))
 
 
 def release_file(
@@ -149,7 +184,7 @@ def release_file(
     """A file through the mechanism of a release, by the protocol: charged, written aside, put in its place."""
     choice, notes = release.choice, list(notes or ())
     _check_apart(run.ledger, source, target)
-    job = _job(source, target, release, columns, run, progress or silent)
+    job = file_job(source, target, release, columns, run, progress or silent)
     protocol = Protocol(
         job=job,
         target=target,
@@ -204,7 +239,7 @@ def release_file(
     )
 
 
-def _job(
+def file_job(
     source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
 ) -> Job[Any]:
     """The input, the output, and the engine between them."""
