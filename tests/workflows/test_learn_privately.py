@@ -19,7 +19,8 @@ from symveil.io.manifest import manifest_path
 from symveil.io.models.law_json import read_law
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.randomness import NotPrivateSeededBits
-from symveil.workflows.learn_privately import learn, synthesize
+from symveil.workflows.learn_privately import learn
+from symveil.workflows.synthesize import synthesize
 
 ROOT = Path(__file__).parents[2]
 ROADS = sv.MarkovChain.from_transitions(
@@ -66,12 +67,13 @@ def test_an_ordinary_model_with_the_moves_of_the_graph(tmp_path: Path) -> None:
     assert set(pairwise(private)) <= moves
 
 
-@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".xes"])
 def test_synthetic_words_are_legal_and_as_many_as_declared(tmp_path: Path, ending: str) -> None:
     source, model, out = write(tmp_path / "in.csv", TRIPS), tmp_path / "model.json", tmp_path / f"synthetic{ending}"
     learned(source, model, epsilon="0.1")
     assert synthesize(model, out, count=500).document() == {"out": str(out), "released": 500}
-    words = [tuple(word) for word in sv.read_sequences(out, sequence="sequence")]
+    reading = {} if ending == ".xes" else {"sequence": "sequence"}
+    words = [tuple(word) for word in sv.read_sequences(out, **reading)]
     moves = {(one, other) for one, other, _ in ROADS.transitions}
     assert len(words) == 500 and all(2 <= len(word) <= 5 and set(pairwise(word)) <= moves for word in words)
 
@@ -267,3 +269,42 @@ def test_rules_that_leave_no_word_are_refused_before_anybody_is_charged(tmp_path
         learned(write(tmp_path / "in.csv", TRIPS), tmp_path / "model.json", ledger=ledger, release_id="r", **named)
     assert sv.person_status(ledger, "p1").spent == "0"
     assert not (tmp_path / "model.json").exists()
+
+
+def test_a_model_without_words_of_some_lengths(tmp_path: Path) -> None:
+    """Lengths that no word has get no share: a street that ends, and an automaton that counts to two."""
+    twice = sv.Automaton.from_transitions([("0", "a", "1"), ("1", "b", "0")], initial="0", accepting=["0"])
+    for name, model, legal in (("street", STREET, {1, 2}), ("pairs", twice, {2, 4, 6})):
+        out = tmp_path / f"{name}.json"
+        learned(write(tmp_path / "in.csv", ["a b"] * 50), out, model=model, kind="log", lengths=(1, 6), release_id=name)
+        assert {len(word) for word in synthetic(out)} <= legal
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lengths": [1, 10**9]},
+        {"lengths": [10**9, 10**9]},
+        {"constraints": [3]},
+        {"constraints": [{"format": "symveil/1", "kind": "stochastic-system"}]},
+        {"at_most_once": [99]},
+        {"split": 0},
+        {"zone": [0, 0, 0, 10**9]},
+    ],
+)
+def test_a_law_that_was_changed_by_hand_is_refused_in_one_line(tmp_path: Path, change: dict[str, object]) -> None:
+    model = tmp_path / "model.json"
+    learned(write(tmp_path / "in.csv", TRIPS), model)
+    document = json.loads(model.read_text())
+    document["law"] |= change
+    model.write_text(json.dumps(document))
+    with pytest.raises(sv.SymveilError, match=r"\$.law: expected a law as symveil writes it") as refusal:
+        synthesize(model, tmp_path / "out.csv", count=1)
+    assert "\n" not in str(refusal.value)
+
+
+def test_symbols_that_xml_cannot_hold(tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    learned(write(tmp_path / "in.csv", ["a a"] * 9), model, model=None, alphabet=["a", "b\x01"], lengths=(1, 3))
+    with pytest.raises(sv.SymveilError, match="out: expected symbols that XML can hold"):
+        synthesize(model, tmp_path / "out.xes", count=1)
