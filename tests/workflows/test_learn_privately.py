@@ -15,6 +15,7 @@ import pytest
 import symveil as sv
 from symveil.central.learned import SHARES
 from symveil.cli.main import main
+from symveil.engines.central_job import CentralJob
 from symveil.io.manifest import manifest_path
 from symveil.io.models.law_json import read_law
 from symveil.io.sequences.columns import ColumnOptions
@@ -27,6 +28,14 @@ ROADS = sv.MarkovChain.from_transitions(
     [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "c", 1), ("c", "a", "1/2"), ("c", "d", "1/2"), ("d", "a", 1)]
 )
 STREET = sv.MarkovChain.from_transitions([("a", "b", 1)], states=["a", "b"])
+VISITS = ["register exam consult", "register exam exam exam consult", "exam register consult"]
+ACTIVITIES = ["register", "exam", "consult"]
+EXAM_FIRST = sv.Automaton.from_transitions(
+    [("0", "register", "0"), ("0", "exam", "1"), *(("1", each, "1") for each in ACTIVITIES)],
+    initial="0",
+    accepting=["0", "1"],
+)
+ANYTHING = sv.Automaton.from_transitions([("0", each, "0") for each in ACTIVITIES], initial="0", accepting=["0"])
 TRIPS = ["a b c d"] * 60 + ["b c a"] * 30 + ["c d a b c"] * 10
 
 
@@ -106,6 +115,46 @@ def test_files_without_a_legal_word_are_ordinary_releases(tmp_path: Path) -> Non
     assert all(each == told[0] for each in told[1:])
 
 
+def test_logs_without_a_legal_case_are_ordinary_releases(tmp_path: Path) -> None:
+    """Nothing in the manifest or the form of the model tells files apart, but the bound that noisy lengths chose."""
+    told = []
+    for number, cases in enumerate(([], ["stroll"] * 20, ["exam " * 200], VISITS * 20)):
+        out = tmp_path / str(number) / "model.json"
+        source = write(tmp_path / f"{number}.csv", cases)
+        result = learned(source, out, model=None, alphabet=ACTIVITIES, lengths=(1, 8), release_id="r")
+        said = {key: value for key, value in result.manifest.items() if key not in ("digests", "queries")}
+        names = [(each["query"], each["epsilon"]) for each in result.manifest["queries"]]
+        told.append((said, names, set(json.loads(out.read_text())["law"])))
+    assert all(each == told[0] for each in told[1:])
+
+
+@pytest.mark.parametrize(
+    "changed", [{}, {"rows": VISITS * 19}, {"kind": "trips"}, {"no_repeats": True}, {"constraint": ANYTHING}]
+)
+def test_killed_and_run_again_a_log_has_the_same_noise_and_nothing_else_has_it(tmp_path: Path, monkeypatch, changed):
+    source, out, ledger = write(tmp_path / "in.csv", VISITS * 20), tmp_path / "model.json", tmp_path / "l.db"
+    sv.grant_budget(ledger, epsilon=5, everyone=True)
+    given = {"model": None, "alphabet": ACTIVITIES, "lengths": (1, 8), "ledger": ledger, "release_id": "r"}
+    drawn: list[bytes] = []
+
+    def killed(job: CentralJob) -> None:
+        drawn.append(job._aside.aside.read_bytes())
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(CentralJob, "publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            learned(source, out, **given)
+    named = dict(changed)
+    write(source, named.pop("rows", VISITS * 20))
+    if changed:
+        with pytest.raises(sv.SymveilError, match="release r: expected the same input and parameters"):
+            learned(source, out, **given | named)
+    else:
+        learned(source, out, **given)
+        assert out.read_bytes() == drawn[0] and sv.person_status(ledger, "p1").spent == "1"
+
+
 @pytest.mark.parametrize(
     ("named", "line"),
     [
@@ -162,15 +211,6 @@ def test_the_commands(tmp_path: Path, monkeypatch, capsys) -> None:
     public = ("learn", "trips.csv", "--out", "public.json", "--sequence", "links", "--id", "trip")
     assert "person: expected --epsilon with it, found none" in ran(*public, "--person", "who")[2]
     assert ran(*public)[0] == 0
-
-
-VISITS = ["register exam consult", "register exam exam exam consult", "exam register consult"]
-ACTIVITIES = ["register", "exam", "consult"]
-EXAM_FIRST = sv.Automaton.from_transitions(
-    [("0", "register", "0"), ("0", "exam", "1"), *(("1", each, "1") for each in ACTIVITIES)],
-    initial="0",
-    accepting=["0", "1"],
-)
 
 
 def synthetic(model: Path, **named: object) -> list[tuple[str, ...]]:
