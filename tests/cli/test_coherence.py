@@ -71,6 +71,7 @@ OTHER_MEANING = {
     ("--places", "estimate"): "where flows are drawn",
     ("--model", "count"): "its words count; elsewhere they are released",
     ("--max-length", "count"): "longer sequences add nothing; elsewhere, the longest word of the language",
+    ("--delta", "count"): "the chance at which a promise over unknown symbols may fail; in verify, what is asked",
     ("--statistic", "count"): "of sums with noise: fewer of them",
     ("--plot", "count"): "as in estimate",
     ("--plot", "estimate"): "bars with intervals or a map of pairs; in explain, a law",

@@ -289,8 +289,9 @@ def test_columns_are_checked(tmp_path):
             sequences(file, **options)
     with pytest.raises(ParameterError, match="--sequence with --case"):
         ColumnOptions(sequence="a", case="b")
-    with pytest.raises(ParameterError, match="separator"):
-        ColumnOptions(separator="")
+    for delimiter in ("", ";;", '"', "\n"):
+        with pytest.raises(ParameterError, match="delimiter: expected one character"):
+            ColumnOptions(delimiter=delimiter)
     with pytest.raises(ParameterError, match="each column once"):
         ColumnOptions(keep=("a", "a"))
     with pytest.raises(FileError, match="ending in .csv"):

@@ -13,6 +13,7 @@ from symveil.cli.output import print_facts, print_json, print_notes, progress_ba
 from symveil.cli.single_options import (
     choice_option,
     column_options,
+    engine_options,
     json_option,
     ledger_option,
     out_option,
@@ -45,10 +46,7 @@ if TYPE_CHECKING:
     text="What happens to sequences that the alphabet or model does not have.",
 )
 @release_id_option(required=False)
-@choice_option("--engine", of=("local", "spark"), text="This machine, or a cluster.")
-@click.option(
-    "--master", metavar="URL", help="With --engine spark: the cluster, such as local[2] or spark://host:7077."
-)
+@engine_options
 @click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
 @size_options
 @spreadsheet_option

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.noise import Query, read_neighbours
+from symveil.central.noise import Query, read_delta, read_neighbours
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.engines.batch import encode_lists
 from symveil.engines.central_promise import CentralRelease
@@ -137,21 +137,26 @@ def _central(file: Path, document: dict[str, Any], output: str | Path | None, mo
         loaded = _same_model(load_word_model, document["digests"]["model"], place, checks)
         if loaded is None:
             return checks
-        language = runs_of_any_length(loaded)
+        language: AnyLength | None = runs_of_any_length(loaded)
     else:
-        language = words_of_any_length(document["alphabet"])
-    checks.append(_compared("alphabet", alphabet_digest(language.alphabet) == document["digests"]["alphabet"]))
+        language = None if document["alphabet"] is None else words_of_any_length(document["alphabet"])
+    digest = None if language is None else alphabet_digest(language.alphabet)
+    checks.append(_compared("alphabet", digest == document["digests"]["alphabet"]))
     checks.append(_queries(document, language))
     return checks
 
 
-def _queries(document: dict[str, Any], language: AnyLength) -> Check:
+def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
+    delta = read_delta(document["delta_exact"]) if "delta_exact" in document else Fraction(0)
+    if (language is None) != (delta > 0):
+        return Check("guarantee", False, "a public alphabet or model, or a delta, and not both, is what a table needs")
     release = CentralRelease(
         kind=document["release"],
         epsilon=read_epsilon(document["epsilon_exact"]),
         neighbours=read_neighbours(document["neighbours"]),
         language=language,
         parameters=document["parameters"],
+        delta=delta,
     )
     queries = [
         Query(
@@ -159,16 +164,22 @@ def _queries(document: dict[str, Any], language: AnyLength) -> Check:
             epsilon=read_epsilon(each["epsilon"]),
             bound=int(each["bound"]),
             neighbours=release.neighbours,
+            delta=read_delta(each["delta"]) if "delta" in each else Fraction(0),
         )
         for each in document["queries"]
     ]
     promise = release.promised(queries) | {"epsilon": at_least(release.epsilon), "unit": "person", "how": "certified"}
+    if delta:
+        promise["delta"] = at_least(delta)
     for key, value in promise.items():
         if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
             return Check("guarantee", False, f"another {key} than what is computed again")
     if sum((query.epsilon for query in queries), Fraction(0)) > release.epsilon:
         return Check("guarantee", False, f"the queries lose more than epsilon, {spelled(release.epsilon)}")
-    return Check("guarantee", True, f"at most {promise['epsilon']} for each person, computed again")
+    if sum((query.delta for query in queries), Fraction(0)) != delta or (delta and not queries[-1].delta):
+        return Check("guarantee", False, f"the queries have another delta than {spelled(delta)}")
+    within = f", but for a chance of {promise['delta']}" if delta else ""
+    return Check("guarantee", True, f"at most {promise['epsilon']} for each person{within}, computed again")
 
 
 def _bytes(path: Path, document: dict[str, Any]) -> Check:

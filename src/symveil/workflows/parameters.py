@@ -78,10 +78,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.over_budget not in get_args(OverBudget):
             raise ParameterError("over_budget", expected="error or drop", found=self.over_budget)
-        if self.engine not in get_args(Engine):
-            raise ParameterError("engine", expected="local or spark", found=self.engine)
-        if self.engine != "spark" and self.master is not None:
-            raise ParameterError("master", expected="engine spark with it", found=self.engine)
+        read_engine(self.engine, self.master)
         check_sizes(longest=self.longest, gzip_ratio=self.gzip_ratio)
         for name in ("unsafe_report_true_error", "spreadsheet_safe"):
             if getattr(self, name) and self.engine == "spark":
@@ -145,6 +142,8 @@ class ColumnParameters(TypedDict, total=False):
     order: str | None
     symbol: str | None
     person: str | None
+    delimiter: str | None
+    date_format: str | None
 
 
 class FileParameters(ChoiceParameters, ColumnParameters, total=False):
@@ -163,6 +162,22 @@ class FileParameters(ChoiceParameters, ColumnParameters, total=False):
     spreadsheet_safe: bool
     start: str | None
     time_step: str | None
+
+
+def read_engine(engine: str, master: str | None) -> Engine:
+    """The engine that was asked for; a cluster's address goes with Spark only."""
+    if engine not in get_args(Engine):
+        raise ParameterError("engine", expected="local or spark", found=engine)
+    if engine != "spark" and master is not None:
+        raise ParameterError("master", expected="engine spark with it", found=engine)
+    return "spark" if engine == "spark" else "local"
+
+
+def no_pyspark() -> ParameterError:
+    """What is said where Spark is asked for and not installed."""
+    return ParameterError(
+        "engine", expected="pyspark to be installed for spark (pip install symveil[spark])", found="none"
+    )
 
 
 def described(kind: type[Described], given: Described | None, named: dict[str, Any], *, name: str) -> Described:

@@ -32,6 +32,7 @@ from symveil.workflows.parameters import (
     check_choice_names,
     described,
     described_choice,
+    no_pyspark,
     shows_fields,
 )
 
@@ -91,7 +92,8 @@ def privatize_file(
         Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
         utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs.
     columns
-        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person, keep.
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
+        delimiter, date_format, keep.
     run
         How it is released; or by name: on_unknown, ledger, over_budget, release_id, engine, master,
         unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe, start, time_step.
@@ -192,9 +194,7 @@ def _job(
         try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
             from symveil.engines.spark_job import SparkJob  # noqa: PLC0415
         except ModuleNotFoundError:
-            raise ParameterError(
-                "engine", expected="pyspark to be installed for spark (pip install symveil[spark])", found="none"
-            ) from None
+            raise no_pyspark() from None
         return SparkJob(source, target, columns, release.mechanism, on_unknown=run.on_unknown, master=run.master)
     apostrophes: Apostrophes = "written" if run.spreadsheet_safe else "none"
     file = open_sequences(

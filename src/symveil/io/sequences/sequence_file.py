@@ -59,6 +59,9 @@ class SequenceFile(ABC):
     def check_lengths_may_change(self) -> None:  # noqa: B027 - most forms can: a row is a record, however long
         """Refuse a form that cannot hold released sequences of other lengths, empty ones among them."""
 
+    def check_filled(self) -> None:  # noqa: B027 - where a row is a sequence, it is refused as one
+        """Refuse the first event without a symbol, by its own place; for messages, where a sequence was refused."""
+
     def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
         """The type in which sequences are released where lengths are secret; None: that in which they come."""
         del alphabet

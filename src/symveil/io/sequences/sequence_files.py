@@ -22,6 +22,7 @@ from symveil.io.sequences.columns import (
     ColumnOptions,
     LongColumns,
     WideColumns,
+    check_delimiter,
     choose_columns,
     secret_lengths_in_long_form,
 )
@@ -93,13 +94,16 @@ def open_sequences(
     kind = FORMATS.get(suffix(file))
     if kind is None:
         raise wrong_suffix(file, tuple(FORMATS))
+    if kind != "CSV" and options.delimiter is not None:
+        raise ParameterError("delimiter", expected="CSV, whose cells are separated by something, with it", found=kind)
     if kind != "CSV" and apostrophes != "none":
         raise ParameterError("spreadsheet_safe", expected="CSV, which spreadsheets open, with it", found=kind)
     if kind == "XES":
         return XesFile(file, options, longest=longest, most_times=most_times, times=times)
     source: RowSource
     if kind == "CSV":
-        source = CsvRows(file, most_times=most_times, apostrophes=apostrophes)
+        source = CsvRows(file, most_times=most_times, apostrophes=apostrophes, delimiter=options.delimiter)
+        check_delimiter(file, options, source.names)
     elif kind == "JSON Lines":
         source = JsonRows(file, most_times=most_times, as_text=only_sequences)
     else:
@@ -110,17 +114,23 @@ def open_sequences(
             raise ParameterError(
                 "start", expected="one event in each row (--case, --symbol) with times", found="one sequence in each"
             )
-        return _WideFile(source, columns, options.separator, longest)
-    return _LongFile(source, columns, longest, times)
+        return _WideFile(source, columns, options, longest)
+    return _LongFile(source, columns, options, longest, times)
 
 
 class _TableFile(SequenceFile):
     """A table: rows are read by a source and arranged by a subclass."""
 
     def __init__(
-        self, source: RowSource, columns: WideColumns | LongColumns, longest: int, made_here: set[str]
+        self,
+        source: RowSource,
+        columns: WideColumns | LongColumns,
+        options: ColumnOptions,
+        longest: int,
+        made_here: set[str],
     ) -> None:
         self._source, self.file, self.unit = source, source.file, source.unit
+        self._delimiter = {} if options.delimiter is None else {"delimiter": options.delimiter}
         self._longest = longest
         self._written = columns.written(source.names)
         self._made_here = made_here
@@ -154,9 +164,9 @@ class _TableFile(SequenceFile):
 class _WideFile(_TableFile):
     form = "wide"
 
-    def __init__(self, source: RowSource, columns: WideColumns, separator: str | None, longest: int) -> None:
-        super().__init__(source, columns, longest, made_here={columns.sequence})
-        self._columns, self._separator = columns, separator
+    def __init__(self, source: RowSource, columns: WideColumns, options: ColumnOptions, longest: int) -> None:
+        super().__init__(source, columns, options, longest, made_here={columns.sequence})
+        self._columns, self._separator = columns, options.separator
         self._as_text = columns.sequence not in source.lists
 
     @property
@@ -169,7 +179,7 @@ class _WideFile(_TableFile):
             names["id"] = self._columns.identifier
         if self._as_text and self._separator is not None:
             names["separator"] = self._separator
-        return names
+        return names | self._delimiter
 
     @property
     def separator(self) -> str | None:
@@ -234,15 +244,20 @@ class _LongFile(_TableFile):
     has_ids = True
 
     def __init__(
-        self, source: RowSource, columns: LongColumns, longest: int, times: ArtificialTimes | None = None
+        self,
+        source: RowSource,
+        columns: LongColumns,
+        options: ColumnOptions,
+        longest: int,
+        times: ArtificialTimes | None = None,
     ) -> None:
-        self._columns, self.times = columns, times
+        self._columns, self.times, self._date_format = columns, times, options.date_format
         self._order = {} if columns.order is None or columns.order in columns.keep else {"order": columns.order}
         if times is not None and columns.order in columns.keep:
             raise ParameterError("start", expected="no --keep of the times that it replaces", found="both")
         if times is not None and columns.order is None:
             self._order = {"order": self._own_name(source.names)}
-        super().__init__(source, columns, longest, made_here={columns.symbol, *self._order.values()})
+        super().__init__(source, columns, options, longest, made_here={columns.symbol, *self._order.values()})
         if times is not None and columns.order is None:
             self._written.append(self._order["order"])
 
@@ -253,15 +268,33 @@ class _LongFile(_TableFile):
         return PROCESS_MINING["order"]
 
     def names(self) -> dict[str, str]:
-        return {"case": self._columns.case, "symbol": self._columns.symbol, **self._order}
+        return {"case": self._columns.case, "symbol": self._columns.symbol, **self._order, **self._delimiter}
 
     def records(self) -> Iterator[pa.RecordBatch]:
         columns = self._columns
         grouping = Grouping(
-            file=self.file, unit=self.unit, columns=columns, longest=self._longest, plain=self._source.plain
-        )  # fmt: skip
+            file=self.file,
+            unit=self.unit,
+            columns=columns,
+            longest=self._longest,
+            plain=self._source.plain,
+            date_format=self._date_format,
+        )
         with closing(self._source.batches(columns.read(), columns.symbol)) as rows:
             yield from grouping.records(rows)
+
+    def check_filled(self) -> None:
+        columns = self._columns
+        with closing(self._source.batches(columns.read(), columns.symbol)) as batches:
+            for rows in batches:
+                require_named(
+                    rows.column(columns.symbol),
+                    rows.column(PLACE),
+                    file=self.file,
+                    unit=self.unit,
+                    what="a symbol",
+                    plain=self._source.plain,
+                )
 
     def check_lengths_may_change(self) -> None:
         raise secret_lengths_in_long_form()
