@@ -10,6 +10,7 @@ from typing import Unpack
 
 from symveil.engines.promise import price
 from symveil.errors import ParameterError
+from symveil.io.reading import path_of
 from symveil.languages.graph import Model
 from symveil.ledger.accounts import totals
 from symveil.ledger.amounts import UNIT, shown_units
@@ -131,7 +132,7 @@ def plan_budget(
         raise ParameterError("dry_run", expected="a ledger, whose budgets it looks at", found="none")
     asked_price = price(asked.release)
     told = accepted(progress, before=3) or silent
-    job = file_job(Path(path), Path(out), asked.release, asked.columns, asked.run, told)
+    job = file_job(path_of(path), path_of(out, name="out"), asked.release, asked.columns, asked.run, told)
     database = Database(str(ledger), create=False)
     try:
         check_unit(database, asked_price.unit)

@@ -17,6 +17,7 @@ from symveil.errors import ParameterError
 from symveil.io.formulas import Apostrophes
 from symveil.io.manifest import manifest_path
 from symveil.io.models.model_files import load_word_model
+from symveil.io.reading import path_of
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.symbols import check_separable
@@ -122,8 +123,8 @@ def privatize_file(
     )
     return release_file(
         asked.release,
-        Path(path),
-        Path(out),
+        path_of(path),
+        path_of(out, name="out"),
         columns=asked.columns,
         run=asked.run,
         model_file=asked.model_file,
