@@ -116,7 +116,6 @@ class AsideFile(io.RawIOBase):
         self.aside = aside_of(path, tag)
         self._digest = hashlib.sha256()
         self._published = False
-        self._number, self._process = -1, os.getpid()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._number = self._locked()
@@ -202,19 +201,10 @@ class AsideFile(io.RawIOBase):
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end()
+        if not self._published:
+            self.aside.unlink(missing_ok=True)
+        os.close(self._number)
         self.close()
-
-    def __del__(self) -> None:
-        if self._process == os.getpid():  # an interrupt may have come before the block that was to end it
-            self._end()
-
-    def _end(self) -> None:
-        number, self._number = self._number, -1
-        if number >= 0:
-            if not self._published:
-                self.aside.unlink(missing_ok=True)
-            os.close(number)
 
 
 def aside_of(path: Path, tag: str) -> Path:
