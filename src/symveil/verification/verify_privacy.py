@@ -82,6 +82,8 @@ def verify_privacy(
     >>> verdict.holds, verdict.delta.upper
     (True, Fraction(4, 15))
     """
+    if not isinstance(chain, LabelledChain | ReleaseChain):
+        raise _no_chain(chain)
     below, above, read = read_alpha(alpha, epsilon)
     asked = None if delta is None else read_share(delta, name="delta")
     goal = DEFAULT_WIDTH if width is None else read_share(width, name="width")
@@ -92,8 +94,6 @@ def verify_privacy(
     if isinstance(chain, ReleaseChain):
         slack, chain = chain.log_error, chain.chain
         below, above = _widened(below, above, slack)
-    if not isinstance(chain, LabelledChain):
-        raise ParameterError("chain", expected="a labelled chain", found=type(chain).__name__)
     wanted = chain.pairs(pairs)
     if not wanted:
         raise ModelError("pairs", expected="at least one pair of states, or related states in the chain", found="none")
@@ -154,6 +154,13 @@ def verify_privacy(
 def read_to_the_end(lumping: Lumping, source: int, target: int, *, nodes: int) -> FiniteWords | None:
     """What the words of a chain that ends tell about two states; None where it goes round, or is too large."""
     return finite_words(lumping.table, int(lumping.home[source]), int(lumping.home[target]), nodes=nodes)
+
+
+def _no_chain(found: object) -> ParameterError:
+    compiles = hasattr(type(found), "release_chain") and not isinstance(found, type)
+    advice = ", whose chain is mechanism.release_chain([word, other])" if compiles else ""
+    kind = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
+    return ParameterError("chain", expected="a labelled chain", found=f"{kind}{advice}")
 
 
 def _witness(lumping: Lumping, source: int, target: int, words: FiniteWords) -> Witness:
