@@ -41,7 +41,6 @@ _SPARSE = 2.0  # other symbols that adjacent words can have in the place of one:
 _MOST_SPARSE_SYMBOLS, _MOST_SPARSE_ADJACENCY = 3000, 2
 _WORK_OF_ERRORS = 400_000
 _FEWEST_WORDS, _MOST_WORDS = 4, 24
-_PAIRS_FROM = 3
 _SCREENED, _HOPELESS = 3, 1.5  # the law of the online mechanism takes long: a few words tell whether it is far behind
 _CLEARLY, _BY_FAR = 0.97, 0.75
 """What is less plain must have less than the first share of the error; without a certificate, less than the second."""
@@ -172,23 +171,10 @@ class _Comparison:
 def _ruled_out(weighting: Weighting, epsilon: Fraction) -> Fraction:
     """A rate at which a pair of words, found by changing a symbol at a time, loses ε; ε/Δ where none was found."""
     # imported when they are needed: most choices need no certificate
-    from symveil.privacy.calibration.costs.pairs import pair_losses, worse_pair  # noqa: PLC0415
-    from symveil.privacy.calibration.search import rounded_down  # noqa: PLC0415
+    from symveil.privacy.calibration.costs.pairs import pairs_of_public_words, rate_ruled_out  # noqa: PLC0415
 
     limit = epsilon / weighting.drops
-    words = public_words(weighting.language, _PAIRS_FROM)
-    pairs = [worse_pair(weighting, limit, (word, word))[1] for word in words]
-    ones, others = (np.stack(each) for each in zip(*pairs, strict=True))
-    low, high = limit / 2, limit
-    if pair_losses(weighting, limit, ones, others).max() <= epsilon:
-        return limit
-    while high - low > low / 100:
-        middle = rounded_down((low + high) / 2)
-        if pair_losses(weighting, middle, ones, others).max() > epsilon:
-            high = middle
-        else:
-            low = middle
-    return high
+    return rate_ruled_out(weighting, epsilon, pairs_of_public_words(weighting, limit), limit, digits=2)
 
 
 def _is_settled(choice: MechanismChoice, language: RunLanguage) -> bool:

@@ -28,7 +28,7 @@ from symveil.privacy.calibration.costs.loss import (
     proved_loss,
     rates_that_can_be_tried,
 )
-from symveil.privacy.calibration.costs.pairs import Pair, is_feasible, pair_losses, worse_pair
+from symveil.privacy.calibration.costs.pairs import Pair, is_feasible, pair_losses, rate_ruled_out, worse_pair
 from symveil.privacy.calibration.search import rounded_down
 
 FORMAT = "symveil-cost-certificate-2"
@@ -211,16 +211,7 @@ class _RateSearch:
 
     def _ruled_out(self) -> Fraction:
         """A rate at which a known pair loses ε, to four digits; the limit where no pair does below it."""
-        if self._worst_at(self._limit) <= self._epsilon:
-            return self._limit
-        low, high = self._classic, self._limit
-        while high - low > low / 10_000:
-            middle = rounded_down((low + high) / 2)
-            if self._worst_at(middle) > self._epsilon:
-                high = middle
-            else:
-                low = middle
-        return high
+        return rate_ruled_out(self._weighting, self._epsilon, self._pairs, self._limit)
 
     # --- answers ---------------------------------------------------------------------------------
 
