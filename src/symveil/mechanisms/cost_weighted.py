@@ -28,6 +28,7 @@ from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.run_release import release_runs
 from symveil.models.word import Codes
 from symveil.numerics.once import computed_once
+from symveil.numerics.progress import listener
 from symveil.numerics.rationals import Number
 from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.calibrate import Weighting, calibrated_rate
@@ -137,7 +138,12 @@ class CostWeighted(DistanceWeighted):
         if self.weighting is None or self.calibration != "tight":
             return None
         # the plain mechanism is asked for everywhere: its quick certificate is enough unless its cost is asked for
-        return calibrated_rate(self.weighting, epsilon=self.epsilon, thorough=self._named)
+        return calibrated_rate(
+            self.weighting,
+            epsilon=self.epsilon,
+            thorough=self._named,
+            progress=listener(f"certifying {self.described}"),
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
+from symveil.mechanisms.optimal import Optimal
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Codes
@@ -39,6 +40,8 @@ _MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance 
 _MOST_ONLINE_WORK = 5_000
 _SPARSE = 2.0  # other symbols that adjacent words can have in the place of one: certificates are quick up to there
 _MOST_SPARSE_SYMBOLS, _MOST_SPARSE_ADJACENCY = 3000, 2
+_MOST_SWAPPED = 4  # with more symbols hidden, only swaps are certified, for words of one length: in minutes
+_SOLVED_WORDS, _SOLVED_INEQUALITIES = 64, 5000  # up to there the best of all laws takes a fraction of a second
 _WORK_OF_ERRORS = 400_000
 _FEWEST_WORDS, _MOST_WORDS = 4, 24
 _SCREENED, _HOPELESS = 3, 1.5  # the law of the online mechanism takes long: a few words tell whether it is far behind
@@ -230,22 +233,55 @@ def _others(
                     rated = _made(kind, language, replace(wanted, calibration="classic"), choice)
                     if rated is not None:
                         yield rated, None
-    if not _names(choice) and (few or (tight and not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
+    if not _names(choice):
+        yield from _without_costs(choice, language, few, of_many_lengths)
+
+
+def _without_costs(
+    choice: MechanismChoice, language: RunLanguage, few: bool, of_many_lengths: bool
+) -> Iterator[tuple[Mechanism, None]]:
+    """The candidates that are no weights by a cost."""
+    once = choice.calibration == "tight" and not of_many_lengths
+    if few or (once and _work(language) <= _MOST_ONLINE_WORK):
         yield Online.from_choice(language, replace(choice, mechanism=Online.name)), None
+    # not in files: estimates come from releasing a private file again, which need not come closer with a solved law
+    if once and _is_solved_at_once(choice, language):
+        yield Optimal.from_choice(language, replace(choice, mechanism=Optimal.name)), None
+
+
+def _is_solved_at_once(choice: MechanismChoice, language: RunLanguage) -> bool:
+    if not language.has_at_most(_SOLVED_WORDS):
+        return False
+    reach = language.length if choice.adjacency == "all" else choice.adjacency
+    return Optimal.inequalities(language, adjacency=reach) <= _SOLVED_INEQUALITIES
 
 
 def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
-    """Whether a certificate takes seconds: a function of the public model, of ε not even, and of no clock."""
+    """Whether a certificate takes seconds, by swaps minutes: a function of the public model, not of ε, of no clock."""
     language = weighting.language
     if not of_many_lengths and weighting.halves_work <= MOST_HALVES_WORK:
         return True
-    small = len(language.alphabet) <= _MOST_SPARSE_SYMBOLS and weighting.adjacency <= _MOST_SPARSE_ADJACENCY
-    if weighting.balanced or weighting.is_plain or not small:
+    if weighting.balanced or weighting.is_plain or len(language.alphabet) > _MOST_SPARSE_SYMBOLS:
         return False
+    if weighting.adjacency > _MOST_SPARSE_ADJACENCY:
+        by_swaps = weighting.cost.hop_reach >= weighting.farthest
+        if of_many_lengths or weighting.adjacency > _MOST_SWAPPED or not by_swaps:
+            return False
+    if not _is_sparse(language, min(weighting.farthest, _MOST_SPARSE_ADJACENCY)):
+        return False
+    if weighting.adjacency <= _MOST_SPARSE_ADJACENCY:
+        return True
+    from symveil.privacy.calibration.costs.loss import rates_that_can_be_tried  # noqa: PLC0415 - waits for numba
+
+    return rates_that_can_be_tried(weighting) > 0
+
+
+def _is_sparse(language: RunLanguage, reach: int) -> bool:
+    """Whether few symbols may stand in the place of another in words so many symbols apart."""
     from symveil.languages.swap_costs import related  # noqa: PLC0415 - waits for scipy
 
     try:
-        middle = related(language, adjacency=weighting.farthest)[language.length // 2]
+        middle = related(language, adjacency=reach)[language.length // 2]
     except TooLargeError:
         return False
     return float(middle.nnz) <= _SPARSE * len(language.alphabet)

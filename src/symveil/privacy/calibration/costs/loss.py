@@ -187,6 +187,7 @@ def _searched(
             words = _codes(search, found.pair)
             pairs.append((float(pair_losses(weighting, rate, words[0][None, :], words[1][None, :])[0]), words))
         if epsilon is not None and pairs and pairs[-1][0] > epsilon:
+            reached = float(fixed) + found.high * weighting.farthest / kind.length  # about: as many as fit
             break
         if not found.complete:
             reached = float(fixed) + found.high

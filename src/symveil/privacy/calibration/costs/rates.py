@@ -31,11 +31,14 @@ from symveil.privacy.calibration.costs.loss import (
 from symveil.privacy.calibration.costs.pairs import Pair, is_feasible, pair_losses, rate_ruled_out, worse_pair
 from symveil.privacy.calibration.search import rounded_down
 
-FORMAT = "symveil-cost-certificate-2"
+FORMAT = "symveil-cost-certificate-3"
 """Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
 _FIRST_OF_FEW = Fraction(3, 4)  # of the way from the classic rate to the largest that can be of use
+_FEW_NODES = 50
+_CLOSE_ENOUGH = Fraction(1, 8)  # a proved rate that is so close to the limit is not worth more minutes
+_FAR = Fraction(3, 2)  # a bound beyond so many budgets says nothing about where to go on
 _FARTHER = Fraction(3)  # how much farther away the next rate is tried when a proof fails
 
 _answers: LastFew[str, CertifiedRate] = LastFew(64)
@@ -159,19 +162,31 @@ class _RateSearch:
         return self._result()
 
     def _with_few(self, evaluations: int) -> CertifiedRate:
-        """Where each evaluation takes minutes: the middle of what is still possible, a little above it at first."""
-        share = _FIRST_OF_FEW
-        for _ in range(evaluations):
+        """Where each evaluation takes minutes: first next to the limit, which large budgets allow, without refinement.
+
+        If that fails, what was missing says where to go on; without a word of that, between what is proved and what
+        could not be.
+        """
+        guess: Fraction | None = None
+        for number in range(evaluations):
             lowest = self._best[0] if self._best else self._classic
             highest = self._ruled_out() if self._failed is None else min(self._ruled_out(), self._failed)
-            if highest <= lowest * (1 + _CLOSE * 4):
+            if highest <= lowest * (1 + (_CLOSE * 4 if self._best is None else _CLOSE_ENOUGH)):
                 break
-            rate = rounded_down(lowest + (highest - lowest) * share)
-            found, share = self._evaluate(rate), Fraction(1, 2)
+            if number == 0:
+                rate = highest * (1 - _CLOSE)
+            elif guess is not None and lowest * (1 + _CLOSE) < guess < highest * (1 - _CLOSE):
+                rate = guess
+            else:
+                rate = lowest + (highest - lowest) * (Fraction(1, 2) if number > 1 else _FIRST_OF_FEW)
+            rate = rounded_down(rate)
+            found, guess = self._evaluate(rate, refine=number > 0), None
             if found.loss <= self._epsilon:
                 self._best = (rate, found)
             else:
                 self._failed = rate
+                if found.reached < _FAR * self._epsilon:
+                    guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - _CLOSE / 2)
         return self._result()
 
     def _begin_with_older_certificate(self) -> None:
@@ -185,10 +200,11 @@ class _RateSearch:
         if older.rate > self._classic and older.loss <= self._epsilon:
             self._best = (older.rate, ProvedLoss(older.loss, older.how))
 
-    def _evaluate(self, rate: Fraction) -> ProvedLoss:
+    def _evaluate(self, rate: Fraction, *, refine: bool = True) -> ProvedLoss:
+        nodes = self._nodes if refine or self._nodes is not None else _FEW_NODES
         begin = 1000 * self._evaluated
         heard = part(self._progress, begin, begin + 1000, of=1000 * self._evaluations)
-        found = proved_loss(self._weighting, rate, epsilon=self._epsilon, nodes=self._nodes, progress=heard)
+        found = proved_loss(self._weighting, rate, epsilon=self._epsilon, nodes=nodes, progress=heard)
         self._evaluated = min(self._evaluated + 1, self._evaluations - 1)
         if found.farthest is not None and 0 < found.farthest < self._weighting.farthest:
             period, largest = self._weighting.cost.period, found.farthest * self._weighting.largest_step
