@@ -43,6 +43,8 @@ class CostWeighted(DistanceWeighted):
     """A mechanism on words of one length that weighs them by costs, where a model says what a word may be."""
 
     takes: ClassVar[frozenset[str]] = frozenset({"calibration", "cost", "cap", "balanced", "costs"})
+    of_many_lengths: bool = False
+    """Whether words of other lengths are released by the same choice: then one proof is made for many of them."""
 
     def __init__(
         self,
@@ -142,6 +144,7 @@ class CostWeighted(DistanceWeighted):
             self.weighting,
             epsilon=self.epsilon,
             thorough=self._named,
+            of_many_lengths=self.of_many_lengths,
             progress=listener(f"certifying {self.described}"),
         )
 

@@ -40,7 +40,9 @@ _MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance 
 _MOST_ONLINE_WORK = 5_000
 _SPARSE = 2.0  # other symbols that adjacent words can have in the place of one: certificates are quick up to there
 _MOST_SPARSE_SYMBOLS, _MOST_SPARSE_ADJACENCY = 3000, 2
+_MOST_DENSE_SYMBOLS = 64  # the Hamming distance: seconds, whatever the graph is
 _MOST_SWAPPED = 4  # with more symbols hidden, only swaps are certified, for words of one length: in minutes
+_MUCH = Fraction(3, 4)  # of the budget is not much left
 _SOLVED_WORDS, _SOLVED_INEQUALITIES = 64, 5000  # up to there the best of all laws takes a fraction of a second
 _WORK_OF_ERRORS = 400_000
 _FEWEST_WORDS, _MOST_WORDS = 4, 24
@@ -93,7 +95,7 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     ('exponential', 'expected error 2.57 over uniform words of the model')
     """
     plain = _plain(choice, language)
-    others = [] if _is_settled(choice, language) else list(_others(choice, language, of_many_lengths))
+    others = [] if _is_settled(choice, language) else list(_others(choice, language, plain, of_many_lengths))
     if not others:
         return plain if plain is not None else Exponential.from_choice(language, choice)
     words = public_words(language, _word_count(language))
@@ -203,7 +205,7 @@ def _plain(choice: MechanismChoice, language: RunLanguage) -> Mechanism | None:
 
 
 def _others(
-    choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool
+    choice: MechanismChoice, language: RunLanguage, plain: Mechanism | None, of_many_lengths: bool
 ) -> Iterator[tuple[Mechanism, Weighting | None]]:
     """The other candidates that the choice leaves open, with the weighting to certify where that is quick."""
     tight = choice.calibration == "tight"
@@ -226,8 +228,10 @@ def _others(
                 made = _made(kind, language, wanted, choice)
                 if made is None:
                     continue
+                made.of_many_lengths = of_many_lengths
                 assert made.weighting is not None  # noqa: S101 - made with one
-                if tight and (few or _is_quick(made.weighting, of_many_lengths)):
+                quick = few or (_wastes(plain, made.weighting) and _is_quick(made.weighting, of_many_lengths))
+                if tight and quick:
                     yield made, made.weighting
                 elif not is_plain or _names(choice):
                     rated = _made(kind, language, replace(wanted, calibration="classic"), choice)
@@ -256,21 +260,38 @@ def _is_solved_at_once(choice: MechanismChoice, language: RunLanguage) -> bool:
     return Optimal.inequalities(language, adjacency=reach) <= _SOLVED_INEQUALITIES
 
 
+def _wastes(plain: Mechanism | None, weighting: Weighting) -> bool:
+    """Whether a slower certificate of the plain mechanism may be worth it: the quick one left much of the budget."""
+    if not weighting.is_plain or not isinstance(plain, Exponential) or weighting.halves_work <= MOST_HALVES_WORK:
+        return True
+    return plain.rate * weighting.drops < _MUCH * plain.epsilon
+
+
 def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
     """Whether a certificate takes seconds, by swaps minutes: a function of the public model, not of ε, of no clock."""
     language = weighting.language
+    symbols, adjacency = len(language.alphabet), weighting.adjacency
     if not of_many_lengths and weighting.halves_work <= MOST_HALVES_WORK:
         return True
-    if weighting.balanced or weighting.is_plain or len(language.alphabet) > _MOST_SPARSE_SYMBOLS:
+    if weighting.is_plain:
+        small = symbols <= _MOST_DENSE_SYMBOLS and adjacency <= _MOST_SPARSE_ADJACENCY
+        return small and language.graph.state_is_symbol
+    if weighting.balanced or symbols > _MOST_SPARSE_SYMBOLS:
         return False
-    if weighting.adjacency > _MOST_SPARSE_ADJACENCY:
-        by_swaps = weighting.cost.hop_reach >= weighting.farthest
-        if of_many_lengths or weighting.adjacency > _MOST_SWAPPED or not by_swaps:
-            return False
-    if not _is_sparse(language, min(weighting.farthest, _MOST_SPARSE_ADJACENCY)):
-        return False
-    if weighting.adjacency <= _MOST_SPARSE_ADJACENCY:
-        return True
+    reach = min(weighting.farthest, _MOST_SPARSE_ADJACENCY)
+    if adjacency <= _MOST_SPARSE_ADJACENCY:
+        return _is_sparse(language, reach)
+    by_swaps = weighting.cost.hop_reach >= weighting.farthest
+    return (
+        by_swaps
+        and not of_many_lengths
+        and adjacency <= _MOST_SWAPPED
+        and _is_sparse(language, reach)
+        and _can_be_tried(weighting)
+    )
+
+
+def _can_be_tried(weighting: Weighting) -> bool:
     from symveil.privacy.calibration.costs.loss import rates_that_can_be_tried  # noqa: PLC0415 - waits for numba
 
     return rates_that_can_be_tried(weighting) > 0

@@ -28,13 +28,22 @@ from symveil.privacy.calibration.costs.loss import (
     proved_loss,
     rates_that_can_be_tried,
 )
-from symveil.privacy.calibration.costs.pairs import Pair, is_feasible, pair_losses, rate_ruled_out, worse_pair
+from symveil.privacy.calibration.costs.pairs import (
+    Pair,
+    is_feasible,
+    pair_losses,
+    pairs_of_public_words,
+    rate_ruled_out,
+    worse_pair,
+)
 from symveil.privacy.calibration.search import rounded_down
 
 FORMAT = "symveil-cost-certificate-3"
 """Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
+_FIRST_AWAY = Fraction(1, 64)  # how far below the rate that a pair rules out the first proof is tried
+_NEAR_ENOUGH = Fraction(1, 50)  # where the search ends
 _FIRST_OF_FEW = Fraction(3, 4)  # of the way from the classic rate to the largest that can be of use
 _FEW_NODES = 50
 _CLOSE_ENOUGH = Fraction(1, 8)  # a proved rate that is so close to the limit is not worth more minutes
@@ -88,7 +97,8 @@ def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int | None, 
     """A name for one calibration, of public things only."""
     language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
     shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
-    return hashlib.sha256(repr((*shape, str(epsilon), nodes, evaluations)).encode()).hexdigest()
+    asked = (weighting.with_shorter, str(epsilon), nodes, evaluations)
+    return hashlib.sha256(repr((*shape, *asked)).encode()).hexdigest()
 
 
 def _answered(
@@ -96,7 +106,7 @@ def _answered(
 ) -> CertifiedRate:
     if weighting.drops == 0:
         return weighting.classic(epsilon)
-    quick = weighting.language.has_at_most(MOST_WORDS)  # such answers are not kept
+    quick = weighting.language.has_at_most(MOST_WORDS) and not weighting.with_shorter  # such answers are not kept
     search = _RateSearch(weighting, epsilon, nodes, progress)
     answer = None if quick else search.proved_anew(kept.load(key))
     if answer is None:
@@ -139,12 +149,14 @@ class _RateSearch:
         self._begin_with_older_certificate()
         if self._possible <= FEW_EVALUATIONS:
             return self._with_few(evaluations)
-        away, guess = _CLOSE, None
+        if self._nodes != 0:
+            self._pairs += pairs_of_public_words(self._weighting, self._limit)
+        away, guess = _FIRST_AWAY, None
         for _ in range(evaluations):
             limit = self._ruled_out()
             lowest = self._best[0] if self._best else self._classic
             highest = limit if self._failed is None else min(limit, self._failed)
-            if highest <= lowest * (1 + _CLOSE * Fraction(3, 2)):
+            if highest <= lowest * (1 + _NEAR_ENOUGH):
                 break
             rate = rounded_down(limit * (1 - away) if guess is None else min(guess, limit * (1 - away)))
             if rate >= highest or rate <= lowest * (1 + _CLOSE / 4):  # between what is proved and what could not be
@@ -192,7 +204,7 @@ class _RateSearch:
     def _begin_with_older_certificate(self) -> None:
         """Exponential weights by Hamming distance have a certificate of their own: never end below it."""
         weighting = self._weighting
-        if not weighting.cost.is_hamming or weighting.cost.period > 1 or weighting.balanced:
+        if not weighting.is_plain or weighting.with_shorter:
             return
         older = certified_rate(
             weighting.language, epsilon=self._epsilon, adjacency=weighting.farthest, with_prior=weighting.with_prior
@@ -270,13 +282,12 @@ class _RateSearch:
         found = self._evaluate(rate)
         if found.loss > self._epsilon and rate == self._classic:
             found = ProvedLoss(self._epsilon, "classic", found.worst_found, found.pairs)
-        if found.loss > self._epsilon and self._weighting.cost.is_hamming and not self._weighting.balanced:
-            weighting = self._weighting
-            if weighting.cost.period == 1:
-                loss, how = certified_loss(
-                    weighting.language, rate=rate, adjacency=weighting.farthest, with_prior=weighting.with_prior
-                )
-                found = ProvedLoss(loss, how, found.worst_found, found.pairs)
+        weighting = self._weighting
+        if found.loss > self._epsilon and weighting.is_plain and not weighting.with_shorter:
+            loss, how = certified_loss(
+                weighting.language, rate=rate, adjacency=weighting.farthest, with_prior=weighting.with_prior
+            )
+            found = ProvedLoss(loss, how, found.worst_found, found.pairs)
         if found.loss > self._epsilon:
             return None
         self._pairs += self._kept_pair(entry.get("pair", ""))
