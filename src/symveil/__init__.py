@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from symveil.workflows.learn_privately import learn, synthesize
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
+    from symveil.workflows.public_alphabet import alphabet_of
     from symveil.workflows.public_averages import average_over_model
     from symveil.workflows.verify import privacy_curve
 
@@ -107,6 +108,7 @@ __all__ = [
     "TransitionSystem",
     "TruncatedLevenshtein",
     "__version__",
+    "alphabet_of",
     "audit",
     "audit_by_chain",
     "average_over_model",

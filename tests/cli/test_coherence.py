@@ -166,6 +166,7 @@ GOOD = {
     ("opacity",): ("medical.json", "--k", "2", "--theta", "1/2"),
     ("enforce",): ("medical.json", "--k", "2", "--epsilon", "2"),
     ("learn",): ("trips.csv", "--out", "learned.json", "--separator", "|"),
+    ("alphabet",): ("trips.csv", "--separator", "|"),
     ("ledger", "status"): ("--ledger", "budgets.db"),
     ("ledger", "grant"): ("--ledger", "budgets.db", "--epsilon", "1", "--everyone"),
     ("ledger", "history"): ("--ledger", "budgets.db"),

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from symveil.cli.verify import read_pair
-from symveil.errors import ParameterError
+from symveil.errors import FileError, ParameterError
+from symveil.io.models.model_files import load_model
+from symveil.models.labelled_chain import LabelledChain
 
 from .running import symveil
 
@@ -115,6 +117,14 @@ def test_prism_files(tmp_path: Path) -> None:
         "--json",
     )
     assert again.document == done.document
+    # and the same in Python
+    chain = load_model(tmp_path / "c.tra", labels=tmp_path / "d.lab")
+    assert isinstance(chain, LabelledChain)
+    assert chain.labels == ("", "", "yes", "no")
+    with pytest.raises(
+        FileError, match=r"expected a PRISM \.tra file, which label files belong to, found labels with a"
+    ):
+        load_model(PIN, labels=tmp_path / "d.lab")
 
 
 def test_names_with_commas() -> None:
@@ -187,3 +197,11 @@ def test_audit_by_chain() -> None:
     assert printed.status == 1
     assert printed.document["private"] is False
     assert printed.document["worst_epsilon"] > 2
+
+
+def test_a_message_names_no_option_of_another_command(tmp_path: Path) -> None:
+    """compare has no --person and no --keep."""
+    (tmp_path / "trips.csv").write_text("id,word\n1,ab\n2,ba\n")
+    files = (str(tmp_path / "trips.csv"),) * 2
+    line = symveil("compare", *files, "--sequence", "id", "--id", "id").assert_one_error_line()
+    assert "sequence: expected another column than --id, found 'id'" in line

@@ -7,6 +7,7 @@ that a new process behaves the same is tested in tests/cli.
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ IN_PAGES = {name(page): list(commands(page.read_text(encoding="utf-8"))) for pag
 # what a page calls by these names is the reader's own
 OWN_FILES = {
     "trips.csv": "trip_id,links\n" + "".join(f"{i},a b a c\n{i}b,b a\n" for i in range(1, 21)),
+    "reads.csv": "id,dna\nr1,ACGTTA\nr2,NNA\n",
     "plant.fsm": "3\n\nidle 1 2\nstart busy c o\nbreak down uc uo\n\nbusy 0 1\ndone idle uc o\n\ndown 0 0\n",
     "roads.json": '{"format": "symveil/1", "kind": "markov-chain", "transitions": '
     '[["a", "b", "1/2"], ["a", "c", "1/2"], ["b", "a", 1], ["c", "a", 1]]}',
@@ -58,6 +60,15 @@ def test_commands(page: str, tmp_path: Path, monkeypatch, capsys) -> None:
 def test_what_is_run_elsewhere_is_still_shown() -> None:
     assert set(RUN_ELSEWHERE) <= {tuple(each.arguments) for found in IN_PAGES.values() for each in found}
     assert all((ROOT / file).exists() for file in RUN_ELSEWHERE.values())
+
+
+@pytest.mark.skipif(shutil.which("awk") is None, reason="awk is not installed")
+def test_fasta_becomes_a_column(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
+    (line,) = (line for line in page.splitlines() if line.startswith("awk "))
+    (tmp_path / "reads.fasta").write_text(">r1 a read\nACG\nTTA\n>r2\nNNA\n")
+    subprocess.run(["sh", "-c", line], check=True, cwd=tmp_path)
+    assert (tmp_path / "reads.csv").read_text() == OWN_FILES["reads.csv"]
 
 
 def _supply(folder: Path) -> None:

@@ -16,6 +16,7 @@ from typing import NoReturn
 import click
 
 from symveil import __version__
+from symveil.cli.alphabet import alphabet_command
 from symveil.cli.audit import audit_command
 from symveil.cli.check import check_command
 from symveil.cli.command import group
@@ -33,7 +34,7 @@ from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
 from symveil.cli.studio import studio_command
 from symveil.cli.synthesize import synthesize_command
-from symveil.cli.usage import named_as_typed, usage_message
+from symveil.cli.usage import advice_for, named_as_typed, usage_message
 from symveil.cli.verify import verify_command
 from symveil.errors import InternalError, ParameterError, SymveilError, reason
 
@@ -51,6 +52,7 @@ COMMANDS = (
     opacity_command,
     enforce_command,
     learn_command,
+    alphabet_command,
     ledger_command,
     check_command,
     estimate_command,
@@ -74,16 +76,17 @@ for command in COMMANDS:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its status."""
+    typed = sys.argv[1:] if arguments is None else arguments
     try:
         _prepare_streams()
-        status = _run(sys.argv[1:] if arguments is None else arguments)
+        status = _run(typed)
         sys.stdout.flush()
     except click.ClickException as error:
         _fail(usage_message(error))
     except ParameterError as error:
-        _fail(named_as_typed(error))
+        _fail(advice_for(named_as_typed(error), _options_of(typed)))
     except SymveilError as error:
-        _fail(str(error))
+        _fail(advice_for(str(error), _options_of(typed)))
     except BrokenPipeError:
         # The reader went away (`symveil … | head`). Not 0: a property may not have been told.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -112,6 +115,16 @@ def _run(arguments: list[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     return status if isinstance(status, int) else 0
+
+
+def _options_of(arguments: list[str]) -> set[str]:
+    """The options of the command that was typed."""
+    command: click.Command = cli
+    for argument in arguments:
+        if not isinstance(command, click.Group) or argument not in command.commands:
+            break
+        command = command.commands[argument]
+    return {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
 
 
 def _prepare_streams() -> None:

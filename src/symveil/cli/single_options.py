@@ -108,8 +108,18 @@ def out_option(what: str, *, required: bool = True) -> Option:
 def wide_form_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How a file with one sequence in a row is read."""
     for option in (
+        click.option(
+            "--delimiter",
+            metavar="D",
+            callback=lambda _context, _parameter, value: "\t" if value in ("tab", "\\t") else value,
+            help='CSV: what separates cells, such as ";" or tab; commas by default.',
+        ),
         click.option("--id", "identifier", metavar="COL", help="Wide form: the column that names the record."),
-        click.option("--separator", metavar="S", help="Wide form: what separates symbols in text; blanks by default."),
+        click.option(
+            "--separator",
+            metavar="S",
+            help='Wide form: what separates symbols in text; blanks by default, "" for every character.',
+        ),
         click.option("--sequence", metavar="COL", help="Wide form: the column of the sequences, lists or text."),
     ):
         command = option(command)
@@ -120,6 +130,9 @@ def event_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How a file with one event in a row is read."""
     for option in (
         click.option("--symbol", metavar="COL", help="Long form: the column of the symbols."),
+        click.option(
+            "--date-format", metavar="F", help="Long form: how dates in --order are written, such as %d.%m.%Y %H:%M."
+        ),
         click.option(
             "--order", metavar="COL", help="Long form: numbers or timestamps that put a case's events in order."
         ),

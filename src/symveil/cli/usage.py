@@ -5,11 +5,16 @@ A usage message never repeats a piece of what was typed where it could be a piec
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container
+
 import click
 
 from symveil.cli.values import option_name
 from symveil.errors import ParameterError
 
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+_EVERYWHERE = ("--help", "--version")
 _HINT = "quote a word that has blanks, and put -- before a word that starts with a dash"
 
 
@@ -33,6 +38,27 @@ def named_as_typed(error: ParameterError) -> str:
     'max-length: expected a whole number, found x'
     """
     return f"{error.name.replace('_', '-')}{str(error).removeprefix(error.name)}"
+
+
+def advice_for(message: str, options: Container[str]) -> str:
+    """The message without advice to use options that the command does not have.
+
+    Advice stands behind semicolons, and alternatives behind ", or". What names a command (`symveil ledger grant
+    --epsilon`) is about that one.
+
+    >>> advice_for("file: expected fewer, found more; split it, or raise --longest", {"--out"})
+    'file: expected fewer, found more; split it'
+    >>> advice_for("file: expected fewer, found more; raise --longest", {"--longest"})
+    'file: expected fewer, found more; raise --longest'
+    """
+    said, *advice = message.split("; ")
+    kept = [[way for way in clause.split(", or ") if _applies(way, options)] for clause in advice]
+    return "; ".join([said, *(", or ".join(ways) for ways in kept if ways)])
+
+
+def _applies(text: str, options: Container[str]) -> bool:
+    own = re.split(r"\bsymveil [a-z]", text)[0]
+    return all(option in options or option in _EVERYWHERE for option in _OPTION.findall(own))
 
 
 def _missing(parameter: click.Parameter) -> str:

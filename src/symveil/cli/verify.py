@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from symveil.verification.privacy_verdict import PrivacyVerdict
 
 _MOST_ROWS = 60
+_LONGEST_SHOWN = 40
 
 
 @command("verify", example="symveil verify examples/pin_checker.json --alpha 6/5 --delta 1/20")
@@ -44,6 +45,9 @@ _MOST_ROWS = 60
 @number_option("--horizon", "T", text="Stop after so many labels.")
 @file_option("--labels", text="Labels of a PRISM .tra file.")
 @click.option("--bd/--no-bd", "symmetric", default=None, help="With or without bd; default: unless the chain is large.")
+@click.option(
+    "--ld/--no-ld", "ld", default=None, help="With or without ld; default: unless the chain is large and ends."
+)
 @click.option("--lumped", is_flag=True, help="Merge bisimilar states first: the same delta, another ld.")
 @click.option("--support-only", is_flag=True, help="A larger bound instead of ld: no relays.")
 @click.option("--smallest-epsilon", is_flag=True, help="The smallest epsilon at which --delta holds.")
@@ -63,6 +67,7 @@ def verify_command(
     nodes: int,
     horizon: int | None,
     symmetric: bool | None,
+    ld: bool | None,
     lumped: bool,
     support_only: bool,
 ) -> int:
@@ -77,9 +82,9 @@ def verify_command(
 
     require_suffix("curve", curve, (".png", ".svg", ".json"))
     _require_question(epsilon, alpha, delta, smallest_epsilon=smallest_epsilon, curve=curve)
-    if smallest_epsilon and (width is not None or symmetric):
-        # the search makes brackets as narrow as its question needs, and has no use for bd
-        raise InputError("smallest-epsilon: expected it without --width and --bd, found one of them")
+    if smallest_epsilon and (width is not None or symmetric or ld):
+        # the search makes brackets as narrow as its question needs, and has no use for ld and bd
+        raise InputError("smallest-epsilon: expected it without --width and --bd (or --ld), found one of them")
     pairs = [read_pair(text) for text in typed_pairs] or None
     notes: list[str] = []
     model = load_labelled_chain(chain, labels=labels, notes=notes)
@@ -98,13 +103,14 @@ def verify_command(
         return _search(model, delta, options, notes, as_json=as_json)
     with progress_bar("verifying") as progress:
         verdict = verify_privacy(
-            model, alpha=alpha, epsilon=epsilon, delta=delta, symmetric=symmetric, progress=progress, **options
+            model, alpha=alpha, epsilon=epsilon, delta=delta, symmetric=symmetric, ld=ld, progress=progress, **options
         )
     if curve:
         from symveil.workflows.verify import privacy_curve_up_to
 
         with progress_bar("drawing") as progress:
-            drawn = privacy_curve_up_to(model, verdict.alpha_above, progress=progress, symmetric=symmetric, **options)
+            options |= {"symmetric": symmetric, "ld": ld}
+            drawn = privacy_curve_up_to(model, verdict.alpha_above, progress=progress, **options)
         drawn.draw(curve, title=f"Privacy of {chain.name}")
         notes.append(f"wrote {curve}")
     if as_json:
@@ -156,6 +162,7 @@ def _require_pairs(model: LabelledChain, pairs: list[tuple[str, str]] | None) ->
 
 def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: list[str], *, as_json: bool) -> int:
     from symveil.numerics.rationals import shown_at_least, shown_at_most, spelled
+    from symveil.verification.privacy_verdict import written
     from symveil.verification.smallest_epsilon import smallest_epsilon
 
     with progress_bar("searching") as progress:
@@ -166,7 +173,11 @@ def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: li
         # against the claim: what is printed as enough is enough, and what is not is not
         upper = "none was proved" if result.upper is None else f"{shown_at_least(result.upper)}, proved to be enough"
         lower = shown_at_most(result.lower) if result.lower else "—"
+        if result.infinite:
+            lower, upper = "every epsilon", "none"
         rows = [("delta", spelled(result.delta)), ("not enough", lower), ("enough", upper)]
+        if result.alpha is not None and (text := written(result.alpha)) is not None and len(text) < _LONGEST_SHOWN:
+            rows.append(("e^epsilon, exactly", text.removesuffix("/1")))
         print_facts("Smallest epsilon", rows)
     print_notes(notes)
     return 0 if result.upper is not None else 1

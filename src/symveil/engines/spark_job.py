@@ -64,7 +64,7 @@ class SparkJob(Job[ReleasePlan]):
             names = {"case": self._id, "symbol": self._sequence, "order": str(self._order)}
         else:
             if not rows.has_lists:
-                check_separable(mechanism.alphabet, self._separator or " ")
+                check_separable(mechanism.alphabet, " " if self._separator is None else self._separator)
             names = {"sequence": self._sequence, "id": self._id}
             names |= {} if self._separator is None else {"separator": self._separator}
         if self._target == self._source:
@@ -130,11 +130,10 @@ class SparkJob(Job[ReleasePlan]):
             return
         sequence = F.col(quoted(self._sequence))
         if not isinstance(self._records.schema[self._sequence].dataType, ArrayType):
-            pieces = F.split(sequence, _literal(self._separator or " "), -1)
-            blank = F.length(sequence) == 0
-            # as `split_column` reads them: without a separator, runs of blanks separate
-            sequence = F.filter(pieces, lambda each: each != "") if self._separator is None else F.when(~blank, pieces)
-        sizes = self._records.select(F.coalesce(F.size(sequence), F.lit(0)).alias("n")).distinct().collect()
+            size = self._size(sequence)
+        else:
+            size = F.size(sequence)
+        sizes = self._records.select(F.coalesce(size, F.lit(0)).alias("n")).distinct().collect()
         self.lengths = np.array(sorted({max(int(row[0]), 0) for row in sizes}), dtype=np.int64)
         for part in (self._mechanism.parts(self.lengths) or {}).values():
             part.law_document()
@@ -198,8 +197,16 @@ class SparkJob(Job[ReleasePlan]):
         sequence = F.col(quoted(self._sequence))
         if isinstance(frame.schema[self._sequence].dataType, ArrayType):
             return frame.select(F.size(sequence).alias("n"))
-        pieces = F.size(F.split(sequence, _literal(self._separator or " "), -1))
-        return frame.select(F.when(F.length(sequence) == 0, 0).otherwise(pieces).alias("n"))
+        return frame.select(self._size(sequence).alias("n"))
+
+    def _size(self, text: Any) -> Any:
+        """How many symbols a text has, as `split_column` reads it: without a separator, runs of blanks separate."""
+        if self._separator == "":
+            return F.length(text)
+        pieces = F.split(text, _literal(self._separator or " "), -1)
+        if self._separator is None:
+            return F.size(F.filter(pieces, lambda each: each != ""))
+        return F.when(F.length(text) == 0, 0).otherwise(F.size(pieces))
 
     def publish(self) -> None:
         """Rename the folder or the table."""

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 )
 
 from symveil.engines.spark_session import frame_at
-from symveil.errors import FileError
+from symveil.errors import FileError, ParameterError
 from symveil.io.sequences.columns import ColumnOptions, LongColumns, WideColumns, choose_columns
 
 PERSON = "symveil_person"
@@ -61,6 +61,11 @@ class SparkRecords:
     @classmethod
     def at(cls, session: Any, source: Path, columns: ColumnOptions) -> Self:
         """The records at a place."""
+        for name in ("delimiter", "date_format"):
+            if getattr(columns, name) is not None:
+                raise ParameterError(
+                    name, expected="--engine local with it: Spark reads tables whose columns have types", found="spark"
+                )
         rows = frame_at(session, str(source))
         lists = [field.name for field in rows.schema.fields if isinstance(field.dataType, ArrayType)]
         chosen = choose_columns(source, columns, rows.columns, lists)

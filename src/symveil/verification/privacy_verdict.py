@@ -23,6 +23,21 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """Labels that somebody may see first, and how likely that is from each of the two states."""
+
+    labels: tuple[str, ...]
+    probability: Fraction
+    other: Fraction
+
+    def document(self) -> dict[str, object]:
+        """As JSON."""
+        chances = {"probability": self.probability, "other": self.other}
+        spelled_out = {f"{name}_exact": text for name, value in chances.items() if (text := written(value)) is not None}
+        return {"labels": list(self.labels), **{name: float(value) for name, value in chances.items()}, **spelled_out}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairVerdict:
     """What is known about telling `source` from `target`: lv lies in the bracket, and below each distance."""
 
@@ -32,6 +47,8 @@ class PairVerdict:
     ld: Bound | None
     bd: Bound | None
     support_only: Bound | None = None
+    witness: Witness | None = None
+    """Where words end: the one with the largest odds for `source`. No event says more for it."""
 
     @property
     def lgd(self) -> Bound | None:
@@ -49,6 +66,8 @@ class PairVerdict:
             _enter(entry, name, bound)
         if self.support_only is not None:
             _enter(entry, "support_only", self.support_only)
+        if self.witness is not None:
+            entry["witness"] = self.witness.document()
         return entry
 
 

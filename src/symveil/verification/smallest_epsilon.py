@@ -11,11 +11,16 @@ from typing import Any
 
 from symveil.errors import ParameterError
 from symveil.models.labelled_chain import LabelledChain, Pair
-from symveil.numerics.conversions import float_at_least, float_at_most
+from symveil.numerics.conversions import float_at_least, float_at_most, fraction, log_upper_bound, rational
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.release_chain import ReleaseChain
-from symveil.verification.verify_privacy import read_share, verify_privacy
+from symveil.verification.distances.bisimulation import Lumping
+from symveil.verification.distances.bracket import DEFAULT_NODES
+from symveil.verification.distances.tables import ChainTable
+from symveil.verification.odds import smallest_alpha
+from symveil.verification.privacy_verdict import written
+from symveil.verification.verify_privacy import read_share, read_to_the_end, verify_privacy
 
 _LARGEST_EXPONENT = 27
 
@@ -25,22 +30,42 @@ class SmallestEpsilon:
     """The smallest ε at which δ is at most the given one: proved above `lower` and at most `upper`.
 
     `lower` is None where no ε is refuted (δ is small enough at ε = 0 already); `upper` is None where
-    none was proved.
+    none was proved. `alpha` is e^ε itself, where it is known exactly; `infinite` says that no ε is enough.
     """
 
     delta: Fraction
     lower: Fraction | None
     upper: Fraction | None
+    alpha: Fraction | None = None
+    infinite: bool = False
+
+    @classmethod
+    def of_alpha(cls, alpha: Fraction | None, *, delta: Fraction) -> SmallestEpsilon:
+        """ε where e^ε is known exactly, enclosed by rationals next to it; None: no ε is enough."""
+        if alpha is None:
+            return cls(delta=delta, lower=Fraction(_LARGEST_EXPONENT), upper=None, infinite=True)
+        if alpha == 1:
+            return cls(delta=delta, lower=None, upper=Fraction(0), alpha=alpha)
+        # as floats, a few units of their last place apart: a logarithm computed in floats lies between as well
+        low, high = float_at_most(-log_upper_bound(1 / alpha)), float_at_least(log_upper_bound(alpha))
+        for _ in range(2):
+            low, high = math.nextafter(low, 0.0), math.nextafter(high, math.inf)
+        return cls(delta=delta, lower=Fraction(low), upper=Fraction(high), alpha=alpha)
 
     def document(self) -> dict[str, object]:
         """As JSON."""
-        return {
+        document: dict[str, object] = {
             "delta": float(self.delta),
             "epsilon": {
                 "lower": 0.0 if self.lower is None else float_at_most(self.lower),
                 "upper": None if self.upper is None else float_at_least(self.upper),
             },
         }
+        if self.alpha is not None and (text := written(self.alpha)) is not None:
+            document["alpha_exact"] = text
+        if self.infinite:
+            document["infinite"] = True
+        return document
 
 
 def smallest_epsilon(
@@ -54,8 +79,8 @@ def smallest_epsilon(
 ) -> SmallestEpsilon:
     """The smallest ε for a δ, to within `precision`, by bisection on proved answers only.
 
-    An ε whose bracket does not decide the question is neither above nor below; then the answer is wider
-    than `precision`.
+    Where the words of the chain end, e^ε is computed exactly instead. Elsewhere, an ε whose bracket does not decide the
+    question is neither above nor below; then the answer is wider than `precision`.
 
     Parameters
     ----------
@@ -82,6 +107,13 @@ def smallest_epsilon(
     if step <= 0:
         raise ParameterError("precision", expected="a number above 0 such as 0.001", found=precision)
     asked = list((chain.chain if isinstance(chain, ReleaseChain) else chain).pairs(pairs))
+    if isinstance(chain, LabelledChain) and options.get("horizon") is None and asked:
+        lumping = Lumping.of(ChainTable.of(chain))
+        limit = options.get("nodes", DEFAULT_NODES)
+        words = [read_to_the_end(lumping, chain.number[s], chain.number[t], nodes=limit) for s, t in asked]
+        if (odds := [each.odds for each in words if each is not None]) and None not in words:
+            alpha = smallest_alpha(odds, rational(wanted))
+            return SmallestEpsilon.of_alpha(None if alpha is None else fraction(alpha), delta=wanted)
     answer = partial(_answer, chain, wanted, asked, options)
     if answer(Fraction(0)):
         return SmallestEpsilon(delta=wanted, lower=None, upper=Fraction(0))
@@ -112,13 +144,18 @@ def smallest_epsilon(
 def _answer(
     chain: LabelledChain | ReleaseChain, delta: Fraction, pairs: list[Pair], options: dict[str, Any], epsilon: Fraction
 ) -> bool | None:
-    """Whether δ holds at ε: asked with the usual bracket first, and with a narrow one where that is undecided."""
+    """Whether δ holds at ε: asked with the usual bracket first, with a narrow one, and until it is decided.
+
+    The last only where the narrow one is as narrow as that: where it stopped at its limit, so would a longer search.
+    """
     point: dict[str, Any] = {"alpha": 1} if epsilon == 0 else {"epsilon": epsilon}
-    for width in (Fraction(1, 10**4), Fraction(1, 10**8)):
+    for width in (Fraction(1, 10**4), Fraction(1, 10**8), None):
         asked: dict[str, Any] = {"width": width, **options, **point}
-        holds = verify_privacy(chain, delta=delta, pairs=pairs, symmetric=False, **asked).holds
-        if holds is not None:
-            return holds
+        verdict = verify_privacy(chain, delta=delta, pairs=pairs, symmetric=False, ld=False, **asked)
+        if verdict.holds is not None:
+            return verdict.holds
+        if width is not None and verdict.delta.upper - verdict.delta.lower > width:
+            return None
     return None
 
 

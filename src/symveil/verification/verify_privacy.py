@@ -8,21 +8,23 @@ from fractions import Fraction
 
 from symveil.errors import ModelError, ParameterError
 from symveil.models.labelled_chain import LabelledChain, Pair
-from symveil.numerics.conversions import exp_enclosure, float_at_least, float_at_most
+from symveil.numerics.conversions import exp_enclosure, float_at_least, float_at_most, fraction, rational
 from symveil.numerics.progress import Progress, part
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.parameters import read_epsilon
 from symveil.privacy.release_chain import ReleaseChain
-from symveil.verification.distances.bisimulation import lumped
+from symveil.verification.distances.bisimulation import Lumping, lumped
 from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracket, Bracketing
 from symveil.verification.distances.distances import Distances, Exactness, skewed_distances
+from symveil.verification.distances.finite_words import FiniteWords, finite_words, word_chance
 from symveil.verification.distances.symmetric import symmetric_distances
 from symveil.verification.distances.tables import ChainTable
 from symveil.verification.distances.upper_bounds import lifting_bound
-from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict
+from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, Witness
 
 LARGEST_ALPHA = 10**12
 MOST_PAIRS_FOR_BD = 60_000
+MOST_PAIRS_FOR_LD = 300_000  # where δ is known without it
 
 
 def verify_privacy(
@@ -36,6 +38,7 @@ def verify_privacy(
     nodes: int = DEFAULT_NODES,
     horizon: int | None = None,
     symmetric: bool | None = None,
+    ld: bool | None = None,
     on_lumped: bool = False,
     support_only: bool = False,
     progress: Progress | None = None,
@@ -58,10 +61,14 @@ def verify_privacy(
     width, nodes, horizon
         Where the bracket stops: so narrow (1e-4 by default, but not before `delta` is decided), after so many kinds of
         words, or after so many labels.
+        Chains that end are read to their ends within `nodes`, whatever the width: then δ is exact.
     symmetric
         Whether bd is wanted; by default not for large chains, where it takes several times as long as ld.
+    ld
+        Whether ld is wanted; by default not for large chains whose δ is known without it.
     on_lumped
-        Work on the quotient by bisimilarity, where δ is the same and ld may differ.
+        Work on the quotient by bisimilarity, where δ is the same and ld may differ. (Brackets merge bisimilar states
+        in any case: that changes no answer.)
     support_only
         Replace ld by the larger bound without relays.
     progress
@@ -92,39 +99,70 @@ def verify_privacy(
         raise ModelError("pairs", expected="at least one pair of states, or related states in the chain", found="none")
     work, home = lumped(chain) if on_lumped else (chain, {state: state for state in chain.states})
     table = ChainTable.of(work)
-    # an α that only encloses e^ε has no exact distance worth writing down
-    exactness: Exactness = "auto" if below == above else "never"
-    skewed = skewed_distances(
-        table, below, relays=not support_only, exactness=exactness, progress=part(progress, 0, 40, of=100)
-    )
+    lumping = Lumping.of(table)
+    numbers = [(work.number[home[source]], work.number[home[target]]) for source, target in wanted]
+    closed = [None if horizon is not None else read_to_the_end(lumping, *pair, nodes=nodes) for pair in numbers]
+    if ld is None:
+        ld = len(table.same_label_pairs) <= MOST_PAIRS_FOR_LD
     if symmetric is None:
         symmetric = len(table.same_label_pairs) <= MOST_PAIRS_FOR_BD
-    both = symmetric_distances(table, below, progress=part(progress, 40, 60, of=100)) if symmetric else None
-    bound = lifting_bound(skewed, relays=not support_only)
-    rules = Bracketing(table, bound, alpha=below, alpha_above=above)
+    skewed = both = rules = None
+    if ld or support_only or None in closed:
+        # an α that only encloses e^ε has no exact distance worth writing down
+        exactness: Exactness = "auto" if below == above else "never"
+        skewed = skewed_distances(
+            table, below, relays=not support_only, exactness=exactness, progress=part(progress, 0, 40, of=100)
+        )
+        if None in closed:
+            bound = lifting_bound(skewed, relays=not support_only)
+            rules = Bracketing(lumping, bound, alpha=below, alpha_above=above)
+    if symmetric:
+        both = symmetric_distances(table, below, progress=part(progress, 40, 60, of=100))
     question = asked if width is None else None
     verdicts = []
-    for number, (source, target) in enumerate(wanted):
+    for number, ((source, target), (s, t), words) in enumerate(zip(wanted, numbers, closed, strict=True)):
         own = part(progress, 60 + 40 * number // len(wanted), 60 + 40 * (number + 1) // len(wanted), of=100)
-        s, t = work.number[home[source]], work.number[home[target]]
-        one_step = _stretched(_bound(skewed, s, t, known=below == above), slack)
-        two_way = None if both is None else _stretched(_bound(both, s, t, known=below == above), slack)
-        bracket = _loosened(
-            rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, question=question, progress=own), slack
+        one_step, two_way = (
+            None if each is None else _stretched(_bound(each, s, t, known=below == above), slack)
+            for each in (skewed, both)
         )
+        if words is not None:
+            bracket = Bracket(
+                lower=fraction(words.odds.delta(rational(above))),
+                upper=fraction(words.odds.delta(rational(below))),
+                nodes=words.nodes,
+            )
+        else:
+            assert rules is not None  # noqa: S101 - just made
+            bracket = rules.bracket(s, t, width=goal, nodes=nodes, horizon=horizon, question=question, progress=own)
         verdicts.append(
             PairVerdict(
                 source=source,
                 target=target,
-                lv=_capped(bracket, one_step, two_way),
+                lv=_capped(_loosened(bracket, slack), one_step, two_way),
                 ld=None if support_only else one_step,
                 bd=two_way,
                 support_only=one_step if support_only else None,
+                witness=None if words is None else _witness(lumping, s, t, words),
             )
         )
     return PrivacyVerdict(
         alpha_below=below, alpha_above=above, epsilon=read, pairs=tuple(verdicts), asked=asked, lumped=on_lumped
     )
+
+
+def read_to_the_end(lumping: Lumping, source: int, target: int, *, nodes: int) -> FiniteWords | None:
+    """What the words of a chain that ends tell about two states; None where it goes round, or is too large."""
+    return finite_words(lumping.table, int(lumping.home[source]), int(lumping.home[target]), nodes=nodes)
+
+
+def _witness(lumping: Lumping, source: int, target: int, words: FiniteWords) -> Witness:
+    """The word whose odds are largest: nothing that can be seen says more for the source."""
+    word = words.words[words.odds.where_largest()]
+    table = lumping.table
+    names = {code: label for label, code in zip(table.chain.labels, table.label.tolist(), strict=True)}
+    mine, theirs = (fraction(word_chance(table, int(lumping.home[state]), word)) for state in (source, target))
+    return Witness(labels=tuple(names[code] for code in word), probability=mine, other=theirs)
 
 
 def _widened(below: Fraction, above: Fraction, slack: Fraction) -> tuple[Fraction, Fraction]:
@@ -141,7 +179,7 @@ def _loosened(bracket: Bracket, slack: Fraction) -> Bracket:
 
 def _capped(bracket: Bracket, *bounds: Bound | None) -> Bracket:
     """The bracket below the distances, which are proved as well: rounding may have left its sum a little above."""
-    return replace(bracket, upper=min(bracket.upper, *(bound.value for bound in bounds if bound is not None)))
+    return replace(bracket, upper=min([bracket.upper, *(bound.value for bound in bounds if bound is not None)]))
 
 
 def _stretched(bound: Bound, slack: Fraction) -> Bound:

@@ -120,6 +120,8 @@ def compare(
     case: str | None = None,
     order: str | None = None,
     symbol: str | None = None,
+    delimiter: str | None = None,
+    date_format: str | None = None,
 ) -> Comparison:
     """Compare two files of sequences: what the private one keeps of the true one. For the holder of both only.
 
@@ -139,7 +141,7 @@ def compare(
         How many of the most frequent patterns are compared.
     patterns
         The least and the largest number of symbols in a pattern.
-    sequence, separator, identifier, case, order, symbol
+    sequence, separator, identifier, case, order, symbol, delimiter, date_format
         How the files are read, as for `privatize_file`. A private file with a manifest beside it is read as that says;
         columns that the private file does not have are looked for.
 
@@ -155,7 +157,14 @@ def compare(
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)
     sizes = _pattern_sizes(patterns)
     columns = ColumnOptions(
-        sequence=sequence, separator=separator, identifier=identifier, case=case, order=order, symbol=symbol
+        sequence=sequence,
+        separator=separator,
+        identifier=identifier,
+        case=case,
+        order=order,
+        symbol=symbol,
+        delimiter=delimiter,
+        date_format=date_format,
     )
     roads = {} if places is None else tame(read_coordinates(places))  # no metric knows the unit
     grid, zone_names = zones_of(zones, roads)

@@ -137,7 +137,8 @@ def count(
         One of them: the public symbols, or the model whose words count. Other words add nothing, silently. With delta,
         neither.
     columns
-        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person.
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
+        delimiter, date_format.
     counting
         What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence, delta.
 
@@ -181,7 +182,8 @@ def count_file(
     path, statistic, epsilon, alphabet, model
         As in `count`.
     columns
-        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person.
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
+        delimiter, date_format.
     counting
         What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence, delta.
     out

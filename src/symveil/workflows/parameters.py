@@ -17,6 +17,7 @@ from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
 from symveil.io.manifest import manifest_path
 from symveil.io.reading import MOST_TIMES
+from symveil.io.sequences.artificial_times import ArtificialTimes
 from symveil.io.sequences.records import LONGEST, check_sizes
 from symveil.languages.cost_table import CostTable
 from symveil.ledger.charging import OverBudget
@@ -56,6 +57,10 @@ class RunOptions:
         Refuse gzip files that unpack to more times their size.
     spreadsheet_safe
         Put an apostrophe before cells of a CSV file that a spreadsheet would take for formulas.
+    start, time_step
+        Artificial times of events, in the place of true ones: that of each first event, and from each to the next (such
+        as "1h"). An XES log has some also where neither is given; a table with an event in each row has its order
+        column rewritten to 1, 2, 3 … then.
     """
 
     on_unknown: OnUnknown = "error"
@@ -68,6 +73,8 @@ class RunOptions:
     longest: int = LONGEST
     gzip_ratio: int = MOST_TIMES
     spreadsheet_safe: bool = False
+    start: str | None = None
+    time_step: str | None = None
 
     def __post_init__(self) -> None:
         if self.over_budget not in get_args(OverBudget):
@@ -77,7 +84,19 @@ class RunOptions:
         for name in ("unsafe_report_true_error", "spreadsheet_safe"):
             if getattr(self, name) and self.engine == "spark":
                 raise ParameterError(name, expected="the local engine", found="spark")
+        if self.engine == "spark" and self.has_times:
+            raise ParameterError("start", expected="the local engine", found="spark")
+        self.times()
         self._check_release_id()
+
+    @property
+    def has_times(self) -> bool:
+        """Whether artificial times were asked for."""
+        return self.start is not None or self.time_step is not None
+
+    def times(self) -> ArtificialTimes | None:
+        """The artificial times that were asked for."""
+        return ArtificialTimes.read(self.start, self.time_step, longest=self.longest) if self.has_times else None
 
     def _check_release_id(self) -> None:
         """A release id becomes part of a file's name."""
@@ -124,6 +143,8 @@ class ColumnParameters(TypedDict, total=False):
     order: str | None
     symbol: str | None
     person: str | None
+    delimiter: str | None
+    date_format: str | None
 
 
 class FileParameters(ChoiceParameters, ColumnParameters, total=False):
@@ -140,6 +161,8 @@ class FileParameters(ChoiceParameters, ColumnParameters, total=False):
     longest: int
     gzip_ratio: int
     spreadsheet_safe: bool
+    start: str | None
+    time_step: str | None
 
 
 def read_engine(engine: str, master: str | None) -> Engine:

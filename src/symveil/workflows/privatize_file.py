@@ -92,10 +92,11 @@ def privatize_file(
         Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
         utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs.
     columns
-        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person, keep.
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
+        delimiter, date_format, keep.
     run
         How it is released; or by name: on_unknown, ledger, over_budget, release_id, engine, master,
-        unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe.
+        unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe, start, time_step.
     progress
         Called with how much of a pass over the file is done, and of how much; with `what` (charging, releasing) and
         `records` (how many were read), if it takes them by name.
@@ -156,6 +157,7 @@ def release_file(
                 over_budget=run.over_budget,
                 # only where it is asked for: the parameters of other releases stay what they were
                 **({"spreadsheet_safe": True} if run.spreadsheet_safe else {}),
+                **({"times": [run.start, run.time_step]} if run.has_times else {}),
             ),
             made_by=made_by(version=__version__, engine=run.engine, facts=job.facts),
         ),
@@ -195,7 +197,14 @@ def _job(
             raise no_pyspark() from None
         return SparkJob(source, target, columns, release.mechanism, on_unknown=run.on_unknown, master=run.master)
     apostrophes: Apostrophes = "written" if run.spreadsheet_safe else "none"
-    file = open_sequences(source, columns, longest=run.longest, most_times=run.gzip_ratio, apostrophes=apostrophes)
+    file = open_sequences(
+        source,
+        columns,
+        longest=run.longest,
+        most_times=run.gzip_ratio,
+        apostrophes=apostrophes,
+        times=run.times(),
+    )
     if file.separator is not None:
         check_separable(release.alphabet, file.separator)
     return LocalJob(

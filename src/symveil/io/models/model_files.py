@@ -24,7 +24,7 @@ _SYSTEM_READERS = {".fsm": read_fsm, ".stoc": read_stoc, ".pfa": read_pfa}
 _LARGEST_FILE = 256 * 1024 * 1024
 
 
-def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
+def load_model(path: str | Path, *, labels: str | Path | None = None, notes: list[str] | None = None) -> AnyModel:
     """The model in a file.
 
     Parameters
@@ -34,6 +34,8 @@ def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
         tables (`.csv`, `.tsv`, `.parquet`), partially observed systems of UMDES, DESUMA and VEiP (`.fsm`, `.stoc`,
         `.pfa`), PRISM's explicit chains (`.tra`, with the labels in a `.lab` file beside it), and symveil's own JSON
         for everything else; each also gzipped.
+    labels
+        A PRISM label file that has another name than its `.tra` file.
     notes
         Gets a sentence for everything that was assumed or rounded.
 
@@ -49,6 +51,9 @@ def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
     kind = suffix(file)
     said: list[str] = []
     model: AnyModel
+    if labels is not None and kind != PRISM_SUFFIX:
+        found = f"labels with a {kind} file" if kind else "labels with another file"
+        raise FileError(str(file), expected="a PRISM .tra file, which label files belong to", found=found)
     if kind in TABLE_SUFFIXES:
         model = read_transition_table(file, notes=said)
     elif kind in DOT_SUFFIXES:
@@ -58,7 +63,7 @@ def load_model(path: str | Path, *, notes: list[str] | None = None) -> AnyModel:
     elif kind in _SYSTEM_READERS:
         model = _SYSTEM_READERS[kind](file, notes=said)
     elif kind in (PRISM_SUFFIX, LABEL_SUFFIX):
-        model = read_prism(_transitions_of(file), notes=said)
+        model = read_prism(_transitions_of(file), labels=None if labels is None else Path(labels), notes=said)
     else:
         model = parse_model(read_text(file, what="model file", at_most=_LARGEST_FILE), name=str(file), notes=said)
     if notes is not None:
@@ -91,18 +96,9 @@ def load_labelled_chain(
     path: str | Path, *, labels: str | Path | None = None, notes: list[str] | None = None
 ) -> LabelledChain:
     """The labelled chain in a file; `labels` is a PRISM label file that has another name than its `.tra` file."""
-    file = Path(path)
-    if labels is not None:
-        if suffix(file) != PRISM_SUFFIX:
-            raise FileError(str(file), expected="a PRISM .tra file, which label files belong to", found=suffix(file))
-        said: list[str] = []
-        chain = read_prism(file, labels=Path(labels), notes=said)
-        if notes is not None:
-            notes.extend(f"{file}: {note}" for note in said)
-        return chain
-    model = load_model(file, notes=notes)
+    model = load_model(path, labels=labels, notes=notes)
     if not isinstance(model, LabelledChain):
-        raise FileError(str(file), expected="a labelled-chain", found=f"a {model.kind}")
+        raise FileError(str(path), expected="a labelled-chain", found=f"a {model.kind}")
     return model
 
 

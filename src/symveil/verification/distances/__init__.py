@@ -7,6 +7,7 @@ May not live here: where chains come from (models, io, mechanisms), curves and c
     lifting      the one-step distance K(d)(μ, μ'), with relays
     tables       a chain as arrays
     bisimulation exact lumping: which states no observer can ever tell apart
+    finite_words chains that end: the odds of all words
     kernel       the pairs at distance 0, exactly
     exact        policy iteration in rationals, and the solution of a policy's linear system
     sweeps       the loops over all pairs, compiled; also kernel_loops, search_loops; loaded by `compiled_loops`

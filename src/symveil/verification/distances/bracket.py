@@ -9,7 +9,10 @@ and to be in each state. Then for any horizon
 extending u by one more label never lowers L and never raises U. What is left of a word depends on (p; r)
 only up to a factor, so words with proportional (p; r) are one *node* whose weights add up, and nodes are
 extended where the gap is largest. A node is closed when nothing more can be learned: p or r is 0, or they
-are proportional (bisimilar states counted together), or its two bounds agree.
+are proportional, or its two bounds agree.
+
+Bisimilar states show the same words, so all mass is moved to the first of them: lv stays the same, d is still the
+distance of the whole chain, and fewer nodes are different.
 
 When no new nodes appear, the value is known exactly. The values of nodes are linear in each other; and
 where the nodes go round for ever, the odds |p| : |r| are a martingale that visits finitely many values
@@ -36,9 +39,10 @@ from scipy.sparse.csgraph import connected_components
 from symveil.numerics.conversions import fraction, nearest_float, rational
 from symveil.numerics.once import computed_once
 from symveil.numerics.progress import Progress
-from symveil.verification.distances.bisimulation import bisimulation
+from symveil.verification.distances.bisimulation import Lumping
+from symveil.verification.distances.finite_words import is_proportional, spelled
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
-from symveil.verification.distances.tables import ChainTable, Sparse
+from symveil.verification.distances.tables import Sparse
 from symveil.verification.distances.upper_bounds import CompiledBound, ExactBound
 
 DEFAULT_WIDTH = Fraction(1, 10**4)
@@ -105,17 +109,16 @@ class Bracketing:
     """Brackets for the pairs of one chain at one α."""
 
     def __init__(
-        self, table: ChainTable, upper_bound: UpperBound, *, alpha: Fraction, alpha_above: Fraction | None = None
+        self, lumping: Lumping, upper_bound: UpperBound, *, alpha: Fraction, alpha_above: Fraction | None = None
     ) -> None:
         above = alpha if alpha_above is None else alpha_above
-        classes = bisimulation(table)
-        self._table = table
+        table = lumping.table
+        self._table, self._home = table, lumping.home
         self._rows = [table.row(state) for state in range(table.size)]
-        self._classes = classes.tolist()
         self._bound = upper_bound
         self._alpha = rational(alpha)
         self._alpha_above = rational(above)
-        self._bisimilar, self._fraction_above = classes, above
+        self._fraction_above = above
 
     @computed_once
     def _rounded(self) -> RoundedSearch | None:
@@ -123,7 +126,7 @@ class Bracketing:
         bound = self._bound.in_floats() if isinstance(self._bound, ExactBound) else self._bound
         if not isinstance(bound, CompiledBound):
             return None
-        return RoundedSearch(self._table, self._bisimilar, bound, alpha_above=self._fraction_above)
+        return RoundedSearch(self._table, self._home, bound, alpha_above=self._fraction_above)
 
     def bracket(
         self,
@@ -141,6 +144,8 @@ class Bracketing:
         With a `question`, a narrow bracket that does not say on which side of it lv lies is not narrow enough. A search
         that goes on in floats takes up to a quarter more nodes than the limit, which are tens of times as cheap.
         """
+
+        source, target = int(self._home[source]), int(self._home[target])
 
         def in_floats(width: Fraction, nodes: int) -> RoundedEnds | None:
             if width < FINEST or self._rounded is None:
@@ -217,22 +222,11 @@ class Bracketing:
         """Lower bound, upper bound, and whether nothing more can be learned."""
         mine, theirs = _total(mass), _total(other)
         lower = max(mine - self._alpha_above * theirs, fmpq(0))
-        if not mass or not other or self._proportional(mass, other, mine, theirs):
+        if not mass or not other or is_proportional(mass, other, mine, theirs):
             return lower, max(mine - self._alpha * theirs, fmpq(0)), True
         upper = min(self._bound(mass, other), mine)
         upper = max(upper, lower)
         return lower, upper, upper == lower
-
-    def _proportional(self, mass: Sparse, other: Sparse, mine: fmpq, theirs: fmpq) -> bool:
-        left, right = self._by_class(mass), self._by_class(other)
-        return left.keys() == right.keys() and all(left[code] * theirs == right[code] * mine for code in left)
-
-    def _by_class(self, measure: Sparse) -> Sparse:
-        totals: Sparse = {}
-        for state, amount in measure.items():
-            code = self._classes[state]
-            totals[code] = totals[code] + amount if code in totals else amount
-        return totals
 
 
 class _Search:
@@ -273,7 +267,7 @@ class _Search:
             mass, other = _rounded_down(mass), _rounded_down(other)
             dropped = (before[0] - _total(mass), before[1] - _total(other))
         # with a horizon, nodes of different depths have different things ahead of them
-        key = (_spelled(mass), _spelled(other), depth if self._horizon is not None else 0)
+        key = (spelled(mass), spelled(other), depth if self._horizon is not None else 0)
         node = self.nodes.get(key)
         if node is None:
             lower, upper, closed = self._rules.judge(mass, other)
@@ -385,11 +379,6 @@ class _Search:
 
 def _total(measure: Sparse) -> fmpq:
     return sum(measure.values(), start=fmpq(0))
-
-
-def _spelled(measure: Sparse) -> tuple[int, ...]:
-    """The measure as integers: a rational takes a modular inverse to hash, which is slower than all that follows."""
-    return tuple(number for state, amount in measure.items() for number in (state, int(amount.p), int(amount.q)))
 
 
 def _rounded_down(measure: Sparse) -> Sparse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +11,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from symveil.models.labelled_chain import LabelledChain
-from symveil.numerics.conversions import nearest_float, rational
+from symveil.numerics.conversions import nearest_float
 from symveil.numerics.once import computed_once
 
 Integers = NDArray[np.int64]
@@ -25,12 +25,16 @@ TINY = 2.0**-500
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChainTable:
-    """States 0 … n−1; the successors of s are `successor[first[s]:first[s+1]]`, in rising order."""
+    """States 0 … n−1; the successors of s are `successor[first[s]:first[s+1]]`, in rising order.
+
+    The probability of arc a is `distinct[code[a]]`: most chains have few different ones.
+    """
 
     chain: LabelledChain
     first: Integers = field(repr=False)
     successor: Integers = field(repr=False)
-    exact_chance: tuple[fmpq, ...] = field(repr=False)
+    distinct: tuple[fmpq, ...] = field(repr=False)
+    code: Integers = field(repr=False)
     label: Integers = field(repr=False)
 
     @classmethod
@@ -43,12 +47,51 @@ class ChainTable:
         codes = {label: code for code, label in enumerate(dict.fromkeys(chain.labels))}
         for row in rows:
             row.sort()
+        # by numerator and denominator: to hash a Fraction takes a modular inverse
+        seen: dict[tuple[int, int], int] = {}
+        code = [seen.setdefault((p.numerator, p.denominator), len(seen)) for row in rows for _, p in row]
         return cls(
             chain=chain,
             first=np.cumsum([0, *map(len, rows)]).astype(np.int64),
             successor=np.array([target for row in rows for target, _ in row], dtype=np.int64),
-            exact_chance=tuple(rational(chance) for row in rows for _, chance in row),
+            distinct=tuple(fmpq(*ratio) for ratio in seen),
+            code=np.array(code, dtype=np.int64),
             label=np.array([codes[label] for label in chain.labels], dtype=np.int64),
+        )
+
+    def merged(self, home: Integers) -> ChainTable:
+        """The same states, with every transition led to `home` of its target; transitions that meet are added up.
+
+        Where each state's home is bisimilar to it, no observer sees a difference.
+        """
+        first, successor, code = [0], [], []
+        distinct = list(self.distinct)
+        number = {(int(chance.p), int(chance.q)): index for index, chance in enumerate(distinct)}
+        homes = home[self.successor].tolist()
+        codes, starts = self.code.tolist(), self.first.tolist()
+        for state in range(self.size):
+            into: dict[int, int] = {}
+            for arc in range(starts[state], starts[state + 1]):
+                target = homes[arc]
+                if target in into:
+                    total = distinct[into[target]] + distinct[codes[arc]]
+                    key = (int(total.p), int(total.q))
+                    if key not in number:
+                        number[key] = len(distinct)
+                        distinct.append(total)
+                    into[target] = number[key]
+                else:
+                    into[target] = codes[arc]
+            for target in sorted(into):
+                successor.append(target)
+                code.append(into[target])
+            first.append(len(successor))
+        return replace(
+            self,
+            first=np.array(first, dtype=np.int64),
+            successor=np.array(successor, dtype=np.int64),
+            distinct=tuple(distinct),
+            code=np.array(code, dtype=np.int64),
         )
 
     @property
@@ -59,7 +102,7 @@ class ChainTable:
     @computed_once
     def chance(self) -> Floats:
         """Probabilities as the nearest floats."""
-        return np.array([nearest_float(chance) for chance in self.exact_chance])
+        return np.array([nearest_float(chance) for chance in self.distinct])[self.code]
 
     @computed_once
     def has_tiny_chances(self) -> NDArray[np.bool_]:
@@ -83,7 +126,7 @@ class ChainTable:
     def row(self, state: int) -> list[tuple[int, fmpq]]:
         """The successors of a state with their exact probabilities."""
         arcs = range(int(self.first[state]), int(self.first[state + 1]))
-        return [(int(self.successor[arc]), self.exact_chance[arc]) for arc in arcs]
+        return [(int(self.successor[arc]), self.distinct[self.code[arc]]) for arc in arcs]
 
     def exact_needs(self, alpha: fmpq, source: int, target: int) -> dict[int, dict[int, fmpq]]:
         """μ_i − αμ'_i at every state where it is not 0, by label."""
