@@ -163,9 +163,9 @@ class PrivateCounts(NamedTable):
             bound=query.bound,
             clipped_share=clipped_share,
             queries=tuple(queries),
-            notes=_notes(query, clipped_share),
+            notes=notes_of(query, clipped_share),
             delta=query.delta,
-            threshold=_outward(query.threshold, 0, "high") if query.delta else None,
+            threshold=shown_threshold(query),
         )
 
 
@@ -333,7 +333,8 @@ def read_bound(value: object) -> Bound:
     raise ParameterError("bound", expected=wanted, found=value)
 
 
-def _notes(query: Query, clipped_share: float | None) -> tuple[str, ...]:
+def notes_of(query: Query, clipped_share: float | None) -> tuple[str, ...]:
+    """What a table covers and what it leaves out, in sentences."""
     bound = query.bound
     if bound == 1:
         what = "each person adds 1 in all, shared among everything of theirs that is counted"
@@ -350,13 +351,18 @@ def _notes(query: Query, clipped_share: float | None) -> tuple[str, ...]:
     return (
         f"another promise than without delta: with a chance of up to {spelled(query.delta)} a row may be there that "
         "tells of one person",
-        f"rows are those whose noisy count reaches {_outward(query.threshold, 0, 'high'):.6g}; what is rarer is not "
+        f"rows are those whose noisy count reaches {shown_threshold(query):.6g}; what is rarer is not "
         "there, and how much that is, is not told",
         f"of a person with more than {bound} different rows, {bound} count, drawn with the release's key",
         *covered,
         "an interval covers as often as it says over all cells, shown or not; of the rows near the threshold fewer are "
         "covered, because large noise has shown them",
     )
+
+
+def shown_threshold(query: Query) -> float | None:
+    """The least count that is shown, rounded upwards; None where all cells are."""
+    return _outward(query.threshold, 0, "high") if query.delta else None
 
 
 def _nearest(value: int) -> float:

@@ -34,6 +34,7 @@ from symveil.privacy.parameters import read_epsilon, require_spellable
 from symveil.randomness import BitSource, RecordKey, system_bits
 from symveil.workflows.central_files import public_language, release_centrally, symbol_zones, zones_digest
 from symveil.workflows.parameters import Engine
+from symveil.workflows.synthetic_manifest import synthetic_manifest
 
 SYNTHETIC_SUFFIXES = (".csv", ".jsonl")
 
@@ -250,7 +251,9 @@ def synthesize(
     law = read_law(source)
     if target.suffix.lower() == ".csv" and any(separator in symbol for symbol in law.symbols):
         raise ParameterError("separator", expected="one that occurs in no symbol, or .jsonl", found=repr(separator))
-    write_files({target: _written(law, count, target, separator, system_bits() if bits is None else bits)})
+    content = _written(law, count, target, separator, system_bits() if bits is None else bits)
+    told = synthetic_manifest(source, target, content, count=count, separator=separator)
+    write_files({target: content, **told})
     return Synthesized(out=target, released=count)
 
 
