@@ -160,3 +160,110 @@ def test_the_commands(tmp_path: Path, monkeypatch, capsys) -> None:
     public = ("learn", "trips.csv", "--out", "public.json", "--sequence", "links", "--id", "trip")
     assert "person: expected --epsilon with it, found none" in ran(*public, "--person", "who")[2]
     assert ran(*public)[0] == 0
+
+
+VISITS = ["register exam consult", "register exam exam exam consult", "exam register consult"]
+ACTIVITIES = ["register", "exam", "consult"]
+EXAM_FIRST = sv.Automaton.from_transitions(
+    [("0", "register", "0"), ("0", "exam", "1"), *(("1", each, "1") for each in ACTIVITIES)],
+    initial="0",
+    accepting=["0", "1"],
+)
+
+
+def synthetic(model: Path, **named: object) -> list[tuple[str, ...]]:
+    out = model.with_suffix(".csv")
+    synthesize(model, out, count=300, bits=NotPrivateSeededBits(2), **named)  # type: ignore[arg-type]
+    return [tuple(word) for word in sv.read_sequences(out, sequence="sequence")]
+
+
+def test_an_alphabet_without_a_map_is_an_event_log(tmp_path: Path) -> None:
+    source, model = write(tmp_path / "in.csv", VISITS * 40), tmp_path / "model.json"
+    result = learned(source, model, model=None, alphabet=ACTIVITIES, lengths=(1, 8), epsilon=1000)
+    assert [each["query"] for each in result.manifest["queries"]] == [
+        f"law of a log: {name}" for name in ("lengths", "repeats", "moves")
+    ]
+    assert result.manifest["parameters"]["law"] == "log" and sv.check_manifest(result.manifest_file).holds
+    assert sum(Fraction(each["epsilon"]) for each in result.manifest["queries"]) == 1000
+    assert result.manifest["queries"][2]["bound"] == 3  # the lower quartile of the lengths
+    law = read_law(model)
+    assert {law.symbols[code] for code in law.rules.once} == {"register", "consult"}
+    words = synthetic(model)
+    assert all(word.count("register") <= 1 and word.count("consult") <= 1 for word in words)
+    assert sum(word[-1] == "consult" for word in words) > 280
+    assert {len(word) for word in words} == {3, 5}
+    trips = learned(source, model, model=None, alphabet=ACTIVITIES, lengths=(1, 8), kind="trips", release_id="t")
+    assert len(trips.manifest["queries"]) == 5
+
+
+def test_longer_cases_count_as_far_as_the_longest_length_goes(tmp_path: Path) -> None:
+    source, model = write(tmp_path / "in.csv", ["register " + "exam " * 30] * 50), tmp_path / "model.json"
+    learned(source, model, model=None, alphabet=ACTIVITIES, lengths=(1, 6), epsilon=1000)
+    words = synthetic(model)
+    assert sum(word == ("register", *("exam",) * 5) for word in words) > 280
+
+
+def test_declared_rules_are_kept_by_the_model_and_added_when_drawing(tmp_path: Path) -> None:
+    """With rules words that break them add nothing, and are never drawn; what is declared later only takes away."""
+    sv.save_model(EXAM_FIRST, tmp_path / "rule.json")
+    wrong = ["consult consult consult consult"] * 500
+    source, model = write(tmp_path / "in.csv", VISITS * 40 + wrong), tmp_path / "model.json"
+    given = {"model": None, "alphabet": ACTIVITIES, "lengths": (1, 8), "epsilon": 1000}
+    result = learned(source, model, constraint=tmp_path / "rule.json", **given)
+    assert len(result.manifest["parameters"]["constraints"]) == 1
+
+    def in_order(word: tuple[str, ...]) -> bool:
+        return "consult" not in word or "exam" in word[: word.index("consult")]
+
+    words = synthetic(model)
+    assert all(map(in_order, words)) and {len(word) for word in words} == {3, 5}
+    assert all(in_order(word) and len(set(word)) == len(word) == 3 for word in synthetic(model, no_repeats=True))
+    learned(source, model, **given, release_id="free")
+    assert not all(map(in_order, synthetic(model)))
+    assert all(map(in_order, synthetic(model, constraint=EXAM_FIRST)))
+    chain = sv.load_model(model)
+    assert isinstance(chain, sv.MarkovChain)
+
+
+def test_trips_without_a_link_twice_and_chains_that_begin_somewhere(tmp_path: Path) -> None:
+    source, model = write(tmp_path / "in.csv", [*TRIPS, "a b c a b"]), tmp_path / "model.json"
+    learned(source, model, no_repeats=True)
+    assert all(len(set(word)) == len(word) for word in synthetic(model))
+    begun = sv.MarkovChain.from_transitions(ROADS.transitions, initial="c")
+    learned(source, model, model=begun, release_id="c")
+    assert {word[0] for word in synthetic(model)} == {"a", "d"}  # where c leads to
+
+
+def test_a_process_model_is_a_support(tmp_path: Path) -> None:
+    """An automaton's words are the legal ones: not all that its pairs of activities would allow."""
+    source, model = write(tmp_path / "in.csv", VISITS * 40), tmp_path / "model.json"
+    result = learned(source, model, model=EXAM_FIRST, lengths=(1, 8))
+    assert result.manifest["parameters"]["law"] == "log"
+    words = synthetic(model)
+    assert all("consult" not in word or "exam" in word[: word.index("consult")] for word in words)
+
+
+NO_WORD = sv.Automaton.from_transitions([("0", "x", "0")], initial="0", accepting=["0"])
+
+
+@pytest.mark.parametrize(
+    ("named", "line"),
+    [
+        (
+            {"constraint": NO_WORD},
+            "constraint: expected a word of the public lengths that the constraint allows",
+        ),
+        ({"no_repeats": True, "lengths": (5, 6)}, "no_repeats: expected words of at most 4 symbols, as many as there"),
+        ({"no_repeats": 1}, "no_repeats: expected True or False"),
+        ({"kind": "some"}, "kind: expected auto, trips or log, found some"),
+        ({"kind": "log", "zones": "z.csv"}, "kind: expected trips with places or zones, found log"),
+        ({"constraint": "none.json"}, "none.json: expected"),
+    ],
+)
+def test_rules_that_leave_no_word_are_refused_before_anybody_is_charged(tmp_path: Path, named, line) -> None:
+    ledger = tmp_path / "l.db"
+    sv.grant_budget(ledger, epsilon=5, everyone=True)
+    with pytest.raises(sv.SymveilError, match=line):
+        learned(write(tmp_path / "in.csv", TRIPS), tmp_path / "model.json", ledger=ledger, release_id="r", **named)
+    assert sv.person_status(ledger, "p1").spent == "0"
+    assert not (tmp_path / "model.json").exists()

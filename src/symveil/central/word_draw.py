@@ -33,7 +33,7 @@ def draw_words(trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Le
     support = trellis.support
     backward = [sums[:, : support.zones] for sums in trellis.backward()]
     order = np.lexsort((support.target, support.source))
-    source, target, weight = support.source[order], support.target[order], trellis.moves[order]
+    source, target = support.source[order], support.target[order]
     first = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=support.symbols))])
     widest = int(np.diff(first).max(initial=0))
     starts = (trellis.forward[0] * backward[0]).sum(axis=1)
@@ -44,12 +44,11 @@ def draw_words(trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Le
     going = np.arange(count)
     for position in range(support.longest - 1):
         now, own = drawn[going, position], zone[going]
-        stop = trellis.end[now, own] * trellis.weight[position] * np.exp(trellis.scale[position] - trellis.log_total)
+        stop, weight = trellis.ending(position)[now, own], trellis.onward(position)[order]
         edge = first[now][:, None] + np.arange(widest)
         there = edge < first[now + 1][:, None]
         edge = np.where(there, edge, 0)
-        factor = np.exp(trellis.scale[position] - trellis.scale[position + 1])
-        onward = np.where(there, weight[edge] * backward[position + 1][target[edge], own[:, None]] * factor, 0.0)
+        onward = np.where(there, weight[edge] * backward[position + 1][target[edge], own[:, None]], 0.0)
         picked = _chosen(np.concatenate([stop[:, None], onward], axis=1), bits)
         goes = picked > 0
         drawn[going[goes], position + 1] = target[edge[goes, picked[goes] - 1]]

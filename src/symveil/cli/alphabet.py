@@ -15,7 +15,7 @@ from symveil.errors import InputError
 
 @command("alphabet", example="symveil alphabet public-log.xes --out activities.txt")
 @click.argument("source", metavar="IN", type=PATH)
-@out_option("The symbols, one a line, for --alphabet @FILE", required=False)
+@out_option("The symbols, one a line, as alphabets are read from files", required=False)
 @wide_form_options
 @event_options
 @size_options

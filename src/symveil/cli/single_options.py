@@ -55,6 +55,12 @@ neighbours_option = choice_option(
     text="Which files are to look alike: without a person, or with other records in their place.",
 )
 
+no_repeats_option = click.option(
+    "--no-repeats", is_flag=True, help="Words have every symbol at most once; others are illegal."
+)
+
+constraint_option = file_option("--constraint", text="A model: words must be words of it too.")
+
 places_option = file_option("--places", text="Where symbols lie: CSV with symbol, x, y.")
 
 zones_option = click.option(

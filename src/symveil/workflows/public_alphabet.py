@@ -45,6 +45,8 @@ def alphabet_of(
     case: str | None = None,
     order: str | None = None,
     symbol: str | None = None,
+    delimiter: str | None = None,
+    date_format: str | None = None,
     longest: int = LONGEST,
     gzip_ratio: int = MOST_TIMES,
 ) -> PublicAlphabet:
@@ -61,6 +63,8 @@ def alphabet_of(
         Wide form, a sequence in each row: its column, what separates symbols in text, the column of ids.
     case, order, symbol
         Long form, an event in each row: the columns of the case, of the order and of the symbols.
+    delimiter, date_format
+        What separates the cells of a CSV file, and how the dates of the order column are written.
     longest, gzip_ratio
         Refuse longer sequences, and gzip files that unpack to more times their size.
 
@@ -81,6 +85,8 @@ def alphabet_of(
         case=case,
         order=order,
         symbol=symbol,
+        delimiter=delimiter,
+        date_format=date_format,
         longest=longest,
         gzip_ratio=gzip_ratio,
     )
