@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -31,7 +32,10 @@ EXACT = 10**9
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    path = tmp_path / "in.csv"
+    return write(tmp_path / "in.csv")
+
+
+def write(path: Path) -> Path:
     path.write_text("id,links\n" + "".join(f"{number},{word}\n" for number, word in enumerate(WORDS)))
     return path
 
@@ -67,13 +71,12 @@ def test_a_table_is_read_as_it_was_written(source: Path, tmp_path: Path, suffix,
     assert "because the bound was given" not in " ".join(read.notes)
 
 
-def test_a_table_of_other_bytes_and_another_manifest_are_refused(source: Path, tmp_path: Path) -> None:
+def test_a_table_of_other_bytes_and_another_manifest_are_refused(source: Path, synthetic: Path, tmp_path: Path) -> None:
     count_file(source, "visits", epsilon=1, alphabet="abcd", out=tmp_path / "t.csv")
     with (tmp_path / "t.csv").open("a") as file:
         file.write('"e",1,1,1,1,1,1\n')
     with pytest.raises(sv.SymveilError, match="expected the bytes that the manifest tells"):
         read_counts(tmp_path / "t.csv")
-    learn(source, tmp_path / "model.json", epsilon=1, lengths=(1, 5), alphabet="abcd")
     with pytest.raises(sv.SymveilError, match="the manifest of a table that symveil count wrote, found another"):
         read_counts(tmp_path / "model.json")
     with pytest.raises(sv.SymveilError, match="expected a file of sequences, or a table that symveil count wrote"):
@@ -89,7 +92,8 @@ def test_a_table_beside_the_true_file(source: Path, tmp_path: Path) -> None:
     count_file(source, "ngrams:2", epsilon=EXACT, alphabet="abc", bound=50, out=tmp_path / "few.csv")
     few = compare_table(source, tmp_path / "few.csv", top=1)
     assert few.metrics["listed_share"] == pytest.approx(12 / 14) and few.metrics["l1"] > 0.2
-    assert few.differences[0][0] == ("a", "b")  # words with another symbol do not count there
+    # words with another symbol do not count there
+    assert {cell for cell, true, count in few.differences if true - count > 90} == {("a", "b"), ("b", "c")}
 
 
 def test_zones_beside_the_true_file(source: Path, tmp_path: Path) -> None:
@@ -107,12 +111,22 @@ def run(capsys, *arguments: object) -> tuple[int, str]:
     return int(ended.value.code or 0), capsys.readouterr().out
 
 
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model and words that were drawn from it: a fit takes its time."""
+    folder = tmp_path_factory.mktemp("learned")
+    learn(
+        write(folder / "in.csv"), folder / "model.json", epsilon=1, lengths=(1, 5), alphabet="abcd", kind="trips",
+        release_id="r",
+    )  # fmt: skip
+    synthesize(folder / "model.json", folder / "synthetic.csv", count=77, separator="|", bits=NotPrivateSeededBits(1))
+    return folder
+
+
 @pytest.fixture
-def synthetic(source: Path, tmp_path: Path) -> Path:
-    learn(source, tmp_path / "model.json", epsilon=1, lengths=(1, 5), alphabet="abcd", release_id="r")
-    out = tmp_path / "synthetic.csv"
-    synthesize(tmp_path / "model.json", out, count=77, separator="|", bits=NotPrivateSeededBits(1))
-    return out
+def synthetic(learned: Path, tmp_path: Path) -> Path:
+    shutil.copytree(learned, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "synthetic.csv"
 
 
 def test_synthetic_words_have_the_release_of_their_model(synthetic: Path) -> None:
