@@ -23,7 +23,8 @@ from symveil.workflows.central_tables import read_counts
 from symveil.workflows.compare import compare
 from symveil.workflows.compare_tables import compare_table, plain_counts
 from symveil.workflows.count import count_file
-from symveil.workflows.learn_privately import learn, synthesize
+from symveil.workflows.learn_privately import learn
+from symveil.workflows.synthesize import synthesize
 
 WORDS = ["a b c a", "b c", "a", "", "c c c a b", "a b c d a b c"] * 50
 EXACT = 10**9
@@ -136,6 +137,14 @@ def test_synthetic_words_have_the_release_of_their_model(synthetic: Path) -> Non
     assert manifest["parameters"]["count"] == 77 and manifest["drawn_from"]["file"] == "model.json"
     checked = sv.check_manifest(synthetic.with_name("synthetic.csv.manifest.json"))
     assert checked.holds and checked.checks[-1].note.startswith("77 words, 0 that")
+
+
+@pytest.mark.parametrize("name", ["more.jsonl", "more.xes"])
+def test_other_forms_are_checked_too(synthetic: Path, name) -> None:
+    out = synthetic.with_name(name)
+    synthesize(synthetic.with_name("model.json"), out, count=9, bits=NotPrivateSeededBits(2))
+    checked = sv.check_manifest(f"{out}.manifest.json")
+    assert checked.holds and checked.checks[-1].note.startswith("9 words, 0 that")
 
 
 def test_a_synthetic_file_with_other_words_is_found_out(synthetic: Path) -> None:

@@ -13,7 +13,7 @@ from symveil.cli.command import command
 from symveil.cli.output import print_facts, print_json, print_notes, print_table, progress_bar, require_suffix
 from symveil.cli.single_options import epsilon_option, file_option, json_option, number_option
 from symveil.cli.values import PATH
-from symveil.errors import InputError, ParameterError
+from symveil.errors import InputError, ModelError, ParameterError
 
 if TYPE_CHECKING:
     from symveil.models.labelled_chain import LabelledChain
@@ -88,7 +88,7 @@ def verify_command(
     pairs = [read_pair(text) for text in typed_pairs] or None
     notes: list[str] = []
     model = load_labelled_chain(chain, labels=labels, notes=notes)
-    _require_pairs(model, pairs)
+    pairs = _named_pairs(model, pairs, notes)
     options: dict[str, Any] = {
         "pairs": pairs,
         "nodes": nodes,
@@ -151,13 +151,16 @@ def _require_question(
         raise InputError(f"epsilon: expected --epsilon or --alpha, found {found}")
 
 
-def _require_pairs(model: LabelledChain, pairs: list[tuple[str, str]] | None) -> None:
-    for pair in pairs or ():
-        for state in pair:
-            if state not in model.number:
-                raise ParameterError("pair", expected="states of the chain", found=repr(state))
+def _named_pairs(
+    model: LabelledChain, pairs: list[tuple[str, str]] | None, notes: list[str]
+) -> list[tuple[str, str]] | None:
+    """The pairs by the names of their states, which may be typed as values of variables."""
     if pairs is None and not model.related:
         raise InputError("pair: expected --pair S,T, or related states in the chain, found none")
+    try:
+        return pairs and [(model.state(one, notes=notes), model.state(other, notes=notes)) for one, other in pairs]
+    except ModelError as error:
+        raise InputError(f"pair: {str(error).removeprefix('state: ')}") from None
 
 
 def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: list[str], *, as_json: bool) -> int:

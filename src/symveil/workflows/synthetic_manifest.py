@@ -10,6 +10,7 @@ from symveil import __version__
 from symveil.errors import SymveilError
 from symveil.files.atomic import digest_of
 from symveil.io.manifest import Manifest, manifest_path, read_any_manifest
+from symveil.io.sequences.columns import PROCESS_MINING
 from symveil.numerics.rationals import spelled
 from symveil.privacy.parameters import read_epsilon
 
@@ -35,6 +36,8 @@ def synthetic_manifest(model: Path, target: Path, content: bytes, *, count: int,
         return {}
     kind = target.suffix.lower()[1:]
     columns = {"id": "id", "sequence": "sequence"} | ({"separator": separator} if kind == "csv" else {})
+    if kind == "xes":
+        columns = {name: PROCESS_MINING[name] for name in ("case", "symbol")}
     document = {
         **told,
         "version": __version__,
@@ -42,7 +45,12 @@ def synthetic_manifest(model: Path, target: Path, content: bytes, *, count: int,
         "parameters": {**told["parameters"], "count": count},
         "drawn_from": {"file": model.name, "digest": told["digests"]["output"]},
         "digests": {**told["digests"], "output": hashlib.sha256(content).hexdigest()},
-        "output": {"file": target.name, "format": kind, "form": "wide", "columns": columns},
+        "output": {
+            "file": target.name,
+            "format": kind,
+            "form": "long" if kind == "xes" else "wide",
+            "columns": columns,
+        },
         "charged": None,
     }
     return {manifest_path(target): Manifest(document).text().encode()}
