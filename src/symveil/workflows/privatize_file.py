@@ -15,7 +15,6 @@ from symveil.engines.protocol import Protocol
 from symveil.engines.settings import Settings, made_by, spelled_columns, worked_out
 from symveil.errors import ParameterError
 from symveil.io.formulas import Apostrophes
-from symveil.io.manifest import manifest_path
 from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import path_of
 from symveil.io.sequences.columns import ColumnOptions
@@ -31,6 +30,7 @@ from symveil.workflows.parameters import (
     FileParameters,
     RunOptions,
     check_choice_names,
+    check_ledger_apart,
     described,
     described_choice,
     no_pyspark,
@@ -149,7 +149,7 @@ def release_file(
 ) -> FileRelease:
     """A file through the mechanism of a release, by the protocol: charged, written aside, put in its place."""
     choice, notes = release.choice, list(notes or ())
-    _check_apart(run.ledger, source, target)
+    check_ledger_apart(run.ledger, source, target)
     job = _job(source, target, release, columns, run, progress or silent)
     protocol = Protocol(
         job=job,
@@ -224,12 +224,3 @@ def _job(
         progress=progress,
         spreadsheet_safe=run.spreadsheet_safe,
     )
-
-
-def _check_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
-    """A ledger in the output's place would be replaced by it, and every charge with it."""
-    if ledger is None or "://" in str(ledger):
-        return
-    for other in (source, target, manifest_path(target)):
-        if Path(ledger).absolute() == other.absolute():
-            raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
