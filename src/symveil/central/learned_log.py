@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symveil.central.contributions import GRID, PersonCounts, Read, Table, contributed_each
 from symveil.central.counts import CLEAR
@@ -18,7 +19,7 @@ from symveil.central.log_fit import fitted_log, lower_quartile, smoothed
 from symveil.central.noise import Neighbours, Query
 from symveil.central.rules import RuledLaw, Rules
 from symveil.central.support import Support
-from symveil.central.word_law import Floats
+from symveil.central.word_law import Floats, no_parameters
 from symveil.estimation.intervals import projected
 from symveil.randomness import BitSource, RecordKey
 
@@ -30,8 +31,9 @@ RARELY = 0.1
 """An activity that fewer than this share of all cases repeat is one that a case has at most once."""
 FEWEST_CASES = 50.0
 """The least number of cases that a table of lengths is taken to speak of, for that rule."""
-PROBES = 20_000
-"""Draws by which it is found out how many words of each length obey the rules."""
+PROBES, FEWEST_PROBES = 20_000, 2000
+"""Draws by which it is found out how many words of each length obey the rules; the fewer, the more activities."""
+_PROBED_SYMBOLS = 2_000_000
 LEAST_OBEYED = 0.01
 """Lengths of which fewer words obey the rules are given up."""
 _NO_SHARE = 1e-300
@@ -85,7 +87,9 @@ def learn_log(
     weights = [own.weights(each.bound) for own, each in zip(counted, asked, strict=False)]
     sums = contributed_each(tables[:2], read(), weights)
     lengths = answers(asked[0], sums[0])
-    shares = _shares(NoisyTable(values=lengths, deviation=math.sqrt(2) * float(asked[0].scale / GRID)))
+    there = RuledLaw.of(support, no_parameters(support), rules, symbols).trellis().log_lengths > -np.inf
+    deviation = math.sqrt(2) * float(asked[0].scale / GRID)
+    shares = _shares(NoisyTable(values=lengths, deviation=deviation), there[support.shortest - 1 :])
     repeats = answers(asked[1], sums[1])
     quartile = min(lower_quartile(shares, support.shortest), max(support.longest, 2))
     asked.append(query("moves", quartile))
@@ -101,10 +105,11 @@ def learn_log(
     return _obeyed(law, shares, once, bits), tuple(asked)
 
 
-def _shares(lengths: NoisyTable) -> Floats:
-    """The share of each length: smoothed, without negative ones; all alike where nothing is left."""
-    table = projected(smoothed(lengths))
-    return table / table.sum() if table.sum() > 0 else np.full(len(table), 1.0 / len(table))
+def _shares(lengths: NoisyTable, there: NDArray[np.bool_]) -> Floats:
+    """The share of each length that words have: smoothed, without negative ones; all alike where nothing is left."""
+    table = np.where(there, projected(smoothed(lengths)), 0.0)
+    table = table if table.sum() > 0 else there.astype(np.float64)
+    return np.asarray(table / table.sum())
 
 
 def _obeyed(law: LearnedLaw, shares: Floats, once: Sequence[int], bits: BitSource) -> LearnedLaw:
@@ -121,7 +126,8 @@ def _obeyed(law: LearnedLaw, shares: Floats, once: Sequence[int], bits: BitSourc
             return ruled
         own = RuledLaw.of(ruled.support, ruled.parameters, ruled.rules, ruled.symbols)
         trellis = own.trellis(shares=(shares + (shares > 0) / max(int((shares > 0).sum()), 1)) / 2)
-        _, lengths, obeyed = own.attempted(trellis, PROBES, bits)
+        probes = min(PROBES, max(FEWEST_PROBES, _PROBED_SYMBOLS // own.support.symbols))
+        _, lengths, obeyed = own.attempted(trellis, probes, bits)
         drawn, good = (
             np.bincount(each - law.support.shortest, minlength=len(shares)) for each in (lengths, lengths[obeyed])
         )

@@ -84,7 +84,7 @@ class Trellis:
             scale.append(scale[-1] + (np.log(size) if size > 0 else 0.0))
         ended = [(sums * end[support.phase(position)]).sum() for position, sums in enumerate(forward)]
         log_weight = np.full(support.longest, -np.inf)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             log_lengths = np.log(ended) + np.array(scale)
             if shares is None:
                 log_weight[support.shortest - 1 :] = parameters["lengths"]

@@ -153,6 +153,8 @@ def _learn_privately(
         **private,
     )
     notes = []
+    if learned.manifest["parameters"]["law"] == "log":
+        notes.append("the law of a log needs about 500 cases divided by epsilon; with fewer its words are mostly noise")
     if learned.already_done:
         notes.append("this release was finished before: its model stands, nothing was drawn, nobody was charged again")
     if private["ledger"] is not None:

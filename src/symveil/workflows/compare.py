@@ -130,8 +130,9 @@ def compare(
     Parameters
     ----------
     true, private
-        Files of sequences in any form that `privatize_file` reads or writes (a folder that a cluster wrote too), or
-        words. They may come from anywhere and differ in form, in their number of sequences and in their symbols.
+        Files of sequences in any form that `privatize_file` reads or writes (a folder that a cluster wrote too), tables
+        in memory, or words. They may come from anywhere and differ in form, in their number of sequences and in their
+        symbols.
     places
         A CSV file of where symbols lie: symbol, x, y, or the two ends of each road.
     zones

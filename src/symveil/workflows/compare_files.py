@@ -18,6 +18,7 @@ from symveil.files.atomic import released_files
 from symveil.io.manifest import manifest_path, read_manifest
 from symveil.io.reading import suffix
 from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.frames import is_frame, opened_frame
 from symveil.io.sequences.records import PLACE, SYMBOLS
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
@@ -71,6 +72,10 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
         for file in _files(Path(source), columns, may_differ=may_differ):
             for batch in file.records():
                 gathered.add(*_coded(batch, file))
+    elif is_frame(source):
+        table = opened_frame(source, columns)
+        for batch in table.records():
+            gathered.add(*_coded(batch, table))
     else:
         gathered.add(*_coded_words(source, name))
     if not gathered.code:

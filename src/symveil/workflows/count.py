@@ -20,6 +20,7 @@ from symveil.errors import ParameterError, either
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.io.estimates import SUFFIXES, table_bytes
 from symveil.io.models.coordinates import read_coordinates
+from symveil.io.reading import path_of
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
@@ -151,7 +152,7 @@ def count(
     (True, 9)
     """
     asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
-    file = open_sequences(Path(path), asked.columns)
+    file = open_sequences(path_of(path), asked.columns)
     words = FileWords(file, asked.release.language or asked.found)
     numbers = {name: number for number, name in enumerate(words.persons())}
     keys = RecordKey(new_release_key(), new_release_id())
@@ -204,7 +205,7 @@ def count_file(
     ('count', 1.0, True)
     """
     asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
-    source, target = Path(path), Path(out)
+    source, target = path_of(path), path_of(out, name="out")
     if target.suffix.lower() not in SUFFIXES:
         raise ParameterError("out", expected=f"a file name ending in {either(SUFFIXES)}", found=repr(target.name))
     made: list[PrivateCounts] = []

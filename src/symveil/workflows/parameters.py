@@ -132,8 +132,8 @@ class ChoiceParameters(TypedDict, total=False):
     costs: CostTable | None
 
 
-class ColumnParameters(TypedDict, total=False):
-    """The fields of `ColumnOptions` that say how a file is read."""
+class ReadingParameters(TypedDict, total=False):
+    """The fields of `ColumnOptions` that say how a table is read."""
 
     sequence: str | None
     separator: str | None
@@ -141,9 +141,20 @@ class ColumnParameters(TypedDict, total=False):
     case: str | None
     order: str | None
     symbol: str | None
+    date_format: str | None
+
+
+class ColumnParameters(ReadingParameters, total=False):
+    """The fields of `ColumnOptions` that say how a file is read."""
+
     person: str | None
     delimiter: str | None
-    date_format: str | None
+
+
+class TableParameters(ChoiceParameters, ReadingParameters, total=False):
+    """The fields of `MechanismChoice`, and of `ColumnOptions` as far as a table in memory has them."""
+
+    keep: Iterable[str]
 
 
 class FileParameters(ChoiceParameters, ColumnParameters, total=False):

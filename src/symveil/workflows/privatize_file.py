@@ -17,6 +17,7 @@ from symveil.errors import ParameterError
 from symveil.io.formulas import Apostrophes
 from symveil.io.manifest import manifest_path
 from symveil.io.models.model_files import load_word_model
+from symveil.io.reading import path_of
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.symbols import check_separable
@@ -124,7 +125,14 @@ def privatize_file(
     if run.unsafe_report_true_error and choice.metric == "levenshtein":
         raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
     return release_file(
-        release, Path(path), Path(out), columns=columns, run=run, model_file=model_file, notes=notes, progress=progress
+        release,
+        path_of(path),
+        path_of(out, name="out"),
+        columns=columns,
+        run=run,
+        model_file=model_file,
+        notes=notes,
+        progress=progress,
     )
 
 
