@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import symveil as sv
-from symveil.errors import ParameterError
+from symveil.errors import ParameterError, SymveilError
 
 OBJECTS = ["abc", None, 3, [0.5, 0.5], {"a": 1}, lambda word: word, sv.words("ab", 2), sv.Exponential]
 
@@ -17,11 +17,19 @@ def test_no_mechanism(function, wrong) -> None:
         function(wrong)
 
 
-@pytest.mark.parametrize("wrong", OBJECTS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "wrong", ["abc", None, 3, lambda word: word, sv.Exponential], ids=lambda each: type(each).__name__
+)
 def test_no_chain(wrong) -> None:
     for options in ({}, {"epsilon": 1}):  # what is wrong first is said first
         with pytest.raises(ParameterError, match=r"^chain: expected a labelled chain, found [^\n]+$"):
             sv.verify_privacy(wrong, **options)
+
+
+@pytest.mark.parametrize("wrong", [[0.5, 0.5], {"a": 1}, sv.words("ab", 2)], ids=lambda each: type(each).__name__)
+def test_no_table_of_a_channel(wrong) -> None:
+    with pytest.raises(SymveilError, match=r"\A[^\n]+: expected [^\n]+, found [^\n]+\Z"):
+        sv.verify_privacy(wrong, epsilon=1)
 
 
 def test_a_mechanism_in_the_place_of_its_chain() -> None:

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
+from symveil.io.manifest import manifest_path
 from symveil.io.reading import MOST_TIMES
 from symveil.io.sequences.artificial_times import ArtificialTimes
 from symveil.io.sequences.records import LONGEST, check_sizes
@@ -197,6 +198,15 @@ def no_pyspark() -> ParameterError:
     return ParameterError(
         "engine", expected="pyspark to be installed for spark (pip install symveil[spark])", found="none"
     )
+
+
+def check_ledger_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
+    """A ledger in the output's place would be replaced by it, and every charge with it."""
+    if ledger is None or "://" in str(ledger):
+        return
+    for other in (source, target, manifest_path(target)):
+        if Path(ledger).resolve() == other.resolve():
+            raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
 
 
 def described(kind: type[Described], given: Described | None, named: dict[str, Any], *, name: str) -> Described:

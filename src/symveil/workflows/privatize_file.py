@@ -15,7 +15,6 @@ from symveil.engines.protocol import Protocol
 from symveil.engines.settings import Settings, made_by, spelled_columns, worked_out
 from symveil.errors import ParameterError
 from symveil.io.formulas import Apostrophes
-from symveil.io.manifest import manifest_path
 from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import path_of
 from symveil.io.sequences.columns import ColumnOptions
@@ -32,11 +31,13 @@ from symveil.workflows.parameters import (
     FileParameters,
     RunOptions,
     check_choice_names,
+    check_ledger_apart,
     described,
     described_choice,
     no_pyspark,
     shows_fields,
 )
+from symveil.workflows.public_averages import expected_error_of_file
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,13 +185,25 @@ def release_file(
 ) -> FileRelease:
     """A file through the mechanism of a release, by the protocol: charged, written aside, put in its place."""
     choice, notes = release.choice, list(notes or ())
-    _check_apart(run.ledger, source, target)
+    check_ledger_apart(run.ledger, source, target)
     job = file_job(source, target, release, columns, run, progress or silent)
     protocol = Protocol(
         job=job,
         target=target,
-        manifest_text=lambda name, written: manifest(
-            release, job, name, written, version=__version__, model_file=model_file, charged=run.ledger is not None
+        manifest_text=lambda name, written, date: manifest(
+            release,
+            job,
+            name,
+            written,
+            version=__version__,
+            model_file=model_file,
+            charged=run.ledger is not None,
+            said={
+                "date": date,
+                "kept": list(columns.keep),
+                "person": columns.person,
+                "expected_error": expected_error_of_file(release.mechanism, written.lengths),
+            },
         ).text(),
         settings=Settings(
             asked=parameters(
@@ -270,12 +283,3 @@ def file_job(
         progress=progress,
         spreadsheet_safe=run.spreadsheet_safe,
     )
-
-
-def _check_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
-    """A ledger in the output's place would be replaced by it, and every charge with it."""
-    if ledger is None or "://" in str(ledger):
-        return
-    for other in (source, target, manifest_path(target)):
-        if Path(ledger).absolute() == other.absolute():
-            raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
