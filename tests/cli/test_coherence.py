@@ -271,7 +271,7 @@ BAD_FILES = {
 }
 # a verdict, not a refusal: the private file is what is checked; the others are written, not read
 NOT_READ = {("check", "--output"), ("privatize", "--out"), ("learn", "--out"), ("ledger export", "--out")}
-WRITTEN = {"--draw", "--draw-observer", "--plot", "--plots", "--curve", "--curves", "--out"}
+WRITTEN = {"--draw", "--draw-observer", "--plot", "--plots", "--curve", "--curves", "--out", "--report"}
 
 
 def _read_files() -> Iterator[tuple[Path_, str]]:
