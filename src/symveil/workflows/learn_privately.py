@@ -23,7 +23,7 @@ from symveil.estimation.batches import Batch
 from symveil.io.manifest import model_digest
 from symveil.io.models.coordinates import read_coordinates
 from symveil.io.models.law_json import law_text
-from symveil.io.reading import MOST_TIMES
+from symveil.io.reading import MOST_TIMES, path_of
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import LONGEST
 from symveil.languages.any_length import AnyLength
@@ -205,7 +205,7 @@ def learn(
         return law_text(learned).encode()
 
     finished = release_centrally(
-        release, Path(path), target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
+        release, path_of(path), target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
         release_id=release_id, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
     )  # fmt: skip
     return LearnedPrivately(

@@ -26,6 +26,8 @@ class SequenceFile(ABC):
 
     file: Path
     unit: str
+    written: list[str]
+    """The columns that are written, where it has any."""
     times: ArtificialTimes | None = None
     """What is written in the place of the true times; None: no times are written."""
 
