@@ -1,15 +1,17 @@
 """ "auto" on the words of a model: the certified candidate with the least expected error over public words.
 
 Candidates are the exponential mechanism and the staircase, by Hamming distance or by swaps, plain or balanced,
-permute-and-flip where nothing is certified, and the online mechanism. Errors are averages over uniform feasible words
-of the public model, from a fixed seed: nothing secret is read, so the choice costs no privacy.
+permute-and-flip where nothing is certified, the online mechanism, and the solved law of a tiny language. Errors are
+averages over uniform feasible words of the public model, from a fixed seed: nothing secret is read, so the choice costs
+no privacy.
 
 A certificate takes from seconds to minutes, so candidates are first ranked by what they could reach at best: at ε/Δ,
 then at the rate that a pair of words rules out. The best is certified, and the next, until one is certified that no
 other can beat. What may be certified depends on the size of the model only, never on a clock: all words that are few or
-short, and sparse graphs, where certificates are quick. Other candidates stand at their classic rate, and a mechanism
-that is asked for by name gets its certificate. In a file of words of many lengths, each of which needs certificates of
-its own, only sparse graphs and few words are certified.
+short, sparse graphs, and the Hamming distance on small graphs. Other candidates stand at their classic rate, and a
+mechanism that is asked for by name gets its certificate. In a file of words of many lengths each would need
+certificates of its own, so those are left out that take long and do not hold for many lengths at once
+(docs/theory/near-optimal.md, *Which one `auto` takes*).
 """
 
 from __future__ import annotations

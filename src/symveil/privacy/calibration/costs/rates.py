@@ -42,8 +42,8 @@ FORMAT = "symveil-cost-certificate-3"
 """Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
-_FIRST_AWAY = Fraction(1, 64)  # how far below the rate that a pair rules out the first proof is tried
-_NEAR_ENOUGH = Fraction(1, 50)  # where the search ends
+_FIRST_AWAY = Fraction(1, 80)  # how far below the rate that a pair rules out the first proof is tried
+_NEAR_ENOUGH = Fraction(1, 64)  # where the search ends
 _FIRST_OF_FEW = Fraction(3, 4)  # of the way from the classic rate to the largest that can be of use
 _FEW_NODES = 50
 _CLOSE_ENOUGH = Fraction(1, 8)  # a proved rate that is so close to the limit is not worth more minutes
