@@ -145,7 +145,8 @@ class _RateSearch:
 
     def run(self, evaluations: int) -> CertifiedRate:
         """The best rate that so many evaluations prove."""
-        evaluations = self._evaluations = min(evaluations, self._possible)
+        evaluations = min(evaluations, self._possible)
+        self._evaluations = evaluations + 1  # the classic rate is looked at last, if nothing else was proved
         self._begin_with_older_certificate()
         if self._possible <= FEW_EVALUATIONS:
             return self._with_few(evaluations)
