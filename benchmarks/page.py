@@ -26,6 +26,7 @@ PICTURES = {
 TOLD = {
     "benvenuti2026": "Permute-and-flip, against B26 in plain Python",
     "bisimulation": "Lumping, against Storm",
+    "central": "Central privacy: synthetic files and tables, one ε per person",
     "compare": "Utility reports",
     "distances": "Proving privacy, against C19 as linear programmes",
     "enumeration": "Against libraries that draw from a list",

@@ -1,7 +1,7 @@
-"""Make `hospital.xes`, a synthetic log of hospital visits: `python examples/make_hospital_log.py`.
+"""Make `hospital.xes` and `hospital_visits.csv`, synthetic logs of hospital visits: run it from anywhere.
 
 Nobody ever made these visits. They are walks through the public pathway in `visits.json`, with the steps drawn from a
-fixed seed; times, patients and wards are made up in the same way.
+fixed seed; times, patients and wards are made up in the same way. The second log has many visits and nothing but steps.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 VISITS, PATIENTS = 40, 32
+MANY_VISITS, MANY_PATIENTS = 3000, 2400
 
 
 def steps(draw: random.Random) -> list[str]:
@@ -48,9 +49,20 @@ def log() -> str:
     return "\n".join(lines) + "\n"
 
 
+def many_visits() -> str:
+    """A log with many visits as CSV, the same each time: visit, patient, and the steps with blanks between them."""
+    draw = random.Random(1789)  # noqa: S311 - made-up data, nothing private
+    lines = ["visit,patient,steps"]
+    for number in range(1, MANY_VISITS + 1):
+        patient = number if number <= MANY_PATIENTS else draw.randint(1, MANY_PATIENTS)
+        lines.append(f"{number},patient-{patient},{' '.join(steps(draw))}")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    """Write the log."""
+    """Write both logs."""
     (HERE / "hospital.xes").write_text(log(), encoding="utf-8")
+    (HERE / "hospital_visits.csv").write_text(many_visits(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -75,10 +75,12 @@ if TYPE_CHECKING:
     from symveil.workflows.count import count, count_file
     from symveil.workflows.estimate import estimate, estimate_statistic
     from symveil.workflows.learn import learn_chain
-    from symveil.workflows.learn_privately import learn, synthesize
+    from symveil.workflows.learn_privately import learn
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
+    from symveil.workflows.public_alphabet import alphabet_of
     from symveil.workflows.public_averages import average_over_model
+    from symveil.workflows.synthesize import synthesize
     from symveil.workflows.verify import privacy_curve
 
 __all__ = [
@@ -112,6 +114,7 @@ __all__ = [
     "TransitionSystem",
     "TruncatedLevenshtein",
     "__version__",
+    "alphabet_of",
     "audit",
     "audit_by_chain",
     "average_over_model",

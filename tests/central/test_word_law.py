@@ -29,6 +29,7 @@ def laws(draw) -> tuple[Support, Parameters]:
     zone[draw(st.integers(0, symbols - 1))] = zones - 1
     longest = draw(st.integers(1, 4))
     shortest = draw(st.integers(1, longest))
+    split = draw(st.none() | st.integers(1, 4))
     support = Support(
         symbols=symbols,
         source=np.array([pair[0] for pair in moves]),
@@ -36,6 +37,7 @@ def laws(draw) -> tuple[Support, Parameters]:
         zone=np.array(zone),
         shortest=shortest,
         longest=longest,
+        split=split,
     )
     numbers = st.floats(-3, 3)
     sizes = {name: len(values) for name, values in no_parameters(support).items()}
@@ -49,13 +51,16 @@ def written_out(support: Support, parameters: Parameters):
     number = {(int(a), int(b)): index for index, (a, b) in enumerate(zip(support.source, support.target, strict=True))}
     for length in range(support.shortest, support.longest + 1):
         for word in itertools.product(range(support.symbols), repeat=length):
-            steps = [number.get(pair) for pair in itertools.pairwise(word)]
-            if None in steps:
+            moves = [number.get(pair) for pair in itertools.pairwise(word)]
+            if None in moves:
                 continue
+            late = [support.split is not None and position > support.split for position in range(1, length + 1)]
+            steps = [move + len(number) * own for move, own in zip(moves, late, strict=False)]
+            end = word[-1] + support.symbols * late[-1]
             zones = support.zone[word[0]] * support.zones + support.zone[word[-1]]
-            log = sum(np.log(support.base[step]) + parameters["moves"][step] for step in steps)
-            log += parameters["starts"][word[0]] + parameters["ends"][word[-1]] + parameters["od"][zones]
-            yield word, steps, zones, np.exp(log + parameters["lengths"][length - support.shortest])
+            log = sum(np.log(support.base[move]) for move in moves) + sum(parameters["moves"][step] for step in steps)
+            log += parameters["starts"][word[0]] + parameters["ends"][end] + parameters["od"][zones]
+            yield word, steps, end, zones, np.exp(log + parameters["lengths"][length - support.shortest])
 
 
 @given(laws())
@@ -69,21 +74,31 @@ def test_everything_expected(law) -> None:
         return
     total = sum(weight for *_, weight in words)
     means = no_parameters(support)
-    shared = np.zeros(len(support.source))
-    for word, steps, zones, weight in words:
+    shared = {name: np.zeros_like(means[name]) for name in ("starts", "moves", "ends")}
+    for word, steps, end, zones, weight in words:
         chance = weight / total
+        counted = 1 / max(len(steps), 1) if support.split is None else min(1, support.split / (len(word) + 1))
         means["starts"][word[0]] += chance
-        means["ends"][word[-1]] += chance
+        means["ends"][end] += chance
+        shared["starts"][word[0]] += chance * counted
+        shared["ends"][end] += chance * counted
         means["od"][zones] += chance
         means["lengths"][len(word) - support.shortest] += chance
         for step in steps:
             means["moves"][step] += chance
-            shared[step] += chance / len(steps)
+            shared["moves"][step] += chance * counted
     found = Trellis.of(support, parameters).expected()
     assert found.log_total == pytest.approx(np.log(total), abs=1e-9)
     for name in FEATURES:
         assert found.means[name] == pytest.approx(means[name], abs=1e-9)
-    assert found.shared_moves == pytest.approx(shared, abs=1e-9)
+    for name, own in shared.items():
+        assert found.shared[name] == pytest.approx(own, abs=1e-9)
+    shares = np.array([1.0 / (length + 1) for length in range(support.shortest, support.longest + 1)])
+    there = np.array(
+        [any(len(word) == length for word, *_ in words) for length in range(support.shortest, support.longest + 1)]
+    )
+    weighed = Trellis.of(support, parameters, shares=shares).expected().means["lengths"]
+    assert weighed == pytest.approx(shares * there / (shares * there).sum(), abs=1e-9)
 
 
 @given(laws(), st.integers(0, 10**6))
@@ -125,12 +140,12 @@ def test_words_are_drawn_as_often_as_the_law_says() -> None:
 def test_a_fit_matches_tables_as_far_as_they_are_trusted(law, seed, noise) -> None:
     """Tables may hold any numbers, negative ones too; where they have little noise, the law is found again."""
     support, parameters = law
-    if not list(written_out(support, parameters)):
+    if support.split is not None or not list(written_out(support, parameters)):
         return
     told = Trellis.of(support, parameters).expected()
     random = np.random.default_rng(seed)
     words = 200.0
-    values = {**told.means, "moves": told.shared_moves}
+    values = {**told.means, "moves": told.shared["moves"]}
     tables = {
         name: NoisyTable(values=words * values[name] + random.laplace(0, noise, len(values[name])), deviation=noise)
         for name in FEATURES
@@ -146,3 +161,12 @@ def test_a_fit_matches_tables_as_far_as_they_are_trusted(law, seed, noise) -> No
 
     if noise < 1:  # closer to what was told than the law before anything is learned, or as close
         assert likelihood(found) >= likelihood(no_parameters(support)) - 0.05
+
+
+def test_words_drawn_some_at_a_time(monkeypatch) -> None:
+    """What bounds memory changes nothing but where one draw ends and the next begins."""
+    support = Support.of(symbols=3, graph=None, zone=None, shortest=1, longest=4)
+    trellis = Trellis.of(support, no_parameters(support))
+    monkeypatch.setattr("symveil.central.word_draw._WEIGHTS_AT_ONCE", 60)
+    codes, lengths = draw_words(trellis, 1001, NotPrivateSeededBits(5))
+    assert len(lengths) == 1001 and lengths.sum() == len(codes) and {1, 2, 3, 4} == set(lengths.tolist())

@@ -378,7 +378,7 @@ IMPOSSIBLE = "expected one that the system can produce, found an impossible even
         ),
         ((*LOGGED, "log.csv", "--out", "log.csv/out.csv"), "log.csv/out.csv: expected"),
         ((*LOGGED, "log.csv", "--out", "out.csv", "--sequence", "x"), "one column 'x' (--sequence), found none in 2"),
-        ((*LOGGED, "log.csv", "--out", "out.csv", "--separator", ""), "separator: expected at least one character"),
+        ((*LOGGED, "log.csv", "--out", "out.csv", "--delimiter", ";;"), "delimiter: expected one character"),
         (
             (*LOGGED, "bad.csv", "--out", "out.csv"),
             "observation 2: expected observable events of the system, found another",

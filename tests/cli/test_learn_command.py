@@ -93,7 +93,7 @@ SECRET = "SECRET"
         (("trips.csv", "--out", "m.json", "--smooth", "lots"), "smooth: expected a number, 0 or more, found 'lots'"),
         (("trips.csv", "--out", "m.json", "--sequence", "x"), "one column 'x' (--sequence), found none in 2 columns"),
         (("trips.csv", "--out", "m.json", "--id", "x"), "one column 'x' (--id), found none in 2 columns"),
-        (("trips.csv", "--out", "m.json", "--separator", ""), "separator: expected at least one character"),
+        (("trips.csv", "--out", "m.json", "--delimiter", ";;"), "delimiter: expected one character"),
         (("trips.csv", "--out", "m.json", "--from-graph", "none.json"), "none.json: expected a readable model file"),
         (("trips.csv", "--out", "m.json", "--from-graph", "g.csv"), "trips.csv: sequence 1: expected symbols that are"),
         (

@@ -60,6 +60,7 @@ NAMES = {
     "TransitionSystem",
     "TruncatedLevenshtein",
     "__version__",
+    "alphabet_of",
     "audit",
     "audit_by_chain",
     "average_over_model",

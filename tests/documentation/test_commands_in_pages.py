@@ -7,6 +7,7 @@ that a new process behaves the same is tested in tests/cli.
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ IN_PAGES = {name(page): list(commands(page.read_text(encoding="utf-8"))) for pag
 # what a page calls by these names is the reader's own
 OWN_FILES = {
     "trips.csv": "trip_id,links\n" + "".join(f"{i},a b a c\n{i}b,b a\n" for i in range(1, 21)),
+    "reads.csv": "id,dna\nr1,ACGTTA\nr2,NNA\n",
     "plant.fsm": "3\n\nidle 1 2\nstart busy c o\nbreak down uc uo\n\nbusy 0 1\ndone idle uc o\n\ndown 0 0\n",
     "roads.json": '{"format": "symveil/1", "kind": "markov-chain", "transitions": '
     '[["a", "b", "1/2"], ["a", "c", "1/2"], ["b", "a", 1], ["c", "a", 1]]}',
@@ -28,6 +30,12 @@ OWN_FILES = {
 
 # the one page whose examples do not follow from each other: each finds the reader's files as they were
 REFERENCE = "docs/reference/commands.md"
+
+# what takes a quarter of a minute or more, and where the same command is run
+RUN_ELSEWHERE = {
+    ("demo", "--out", "demo-out"): "tests/workflows/test_demo.py",
+    ("reproduce", "benvenuti2026", "--plots", "figures"): "tests/papers/test_figures.py",
+}
 
 
 @pytest.mark.parametrize("page", [page for page, found in IN_PAGES.items() if found])
@@ -38,7 +46,7 @@ def test_commands(page: str, tmp_path: Path, monkeypatch, capsys) -> None:
     if page == REFERENCE:
         grant_budget(tmp_path / "budgets.db", "3", everyone=True)
     for command in IN_PAGES[page]:
-        if command.not_run is not None:
+        if command.not_run is not None or tuple(command.arguments) in RUN_ELSEWHERE:
             continue
         assert command.arguments[0] != "studio", f"{page}, line {command.line}: serves for ever, expected # not run: …"
         status, out, err = _run(command, capsys)
@@ -47,6 +55,20 @@ def test_commands(page: str, tmp_path: Path, monkeypatch, capsys) -> None:
             (tmp_path / command.keep_output).write_text(out, encoding="utf-8")
         if page == REFERENCE:
             _supply(tmp_path)
+
+
+def test_what_is_run_elsewhere_is_still_shown() -> None:
+    assert set(RUN_ELSEWHERE) <= {tuple(each.arguments) for found in IN_PAGES.values() for each in found}
+    assert all((ROOT / file).exists() for file in RUN_ELSEWHERE.values())
+
+
+@pytest.mark.skipif(shutil.which("awk") is None, reason="awk is not installed")
+def test_fasta_becomes_a_column(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
+    (line,) = (line for line in page.splitlines() if line.startswith("awk "))
+    (tmp_path / "reads.fasta").write_text(">r1 a read\nACG\nTTA\n>r2\nNNA\n")
+    subprocess.run(["sh", "-c", line], check=True, cwd=tmp_path)
+    assert (tmp_path / "reads.csv").read_text() == OWN_FILES["reads.csv"]
 
 
 def _supply(folder: Path) -> None:

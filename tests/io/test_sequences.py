@@ -172,7 +172,7 @@ S = SECRET
             {"separator": "|"},
             "line 2: expected a symbol between separators, found none",
         ),
-        ("t.csv", f"id,s\n1,{S}\n", {"separator": ""}, "separator: expected at least one character"),
+        ("t.csv", f"id,s\n1,{S}\n", {"delimiter": ";;"}, "delimiter: expected one character"),
         (
             "t.jsonl",
             f'{{"s": ["{S}"]}}\n{{"t": ["{S}"]}}\n',

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.errors import AlphabetError, FileError, WordError
+from symveil.errors import AlphabetError, FileError
 from symveil.io import symbols
 from symveil.io.symbols import join_word, read_alphabet, split_word
 
@@ -45,6 +45,5 @@ def test_words_are_joined_and_split_again(word):
     assert split_word(join_word("".join(word), None), None) == list("".join(word))
 
 
-def test_a_separator_is_something():
-    with pytest.raises(WordError, match="separator: expected at least one character"):
-        split_word("abc", "")
+def test_an_empty_separator_separates_characters():
+    assert split_word("abc", "") == ["a", "b", "c"] and join_word("abc", "") == "abc"

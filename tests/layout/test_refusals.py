@@ -120,7 +120,7 @@ def event(symbol: str) -> str:
 
 XES = {
     "unknown symbol": trace("x", event("a") + event("unknown")).encode(),
-    "no name": trace(None, event("a")).encode(),
+    "no name": trace("", event("a")).encode(),
     "no symbol": trace("x", event("a") + "<event/>").encode(),
     "no XML": b"<trace><event></trace>",
 }

@@ -116,6 +116,87 @@ def test_nothing_is_told_of_how_many_there_are(tmp_path: Path, capsys) -> None:
     assert all(each == told[0] for each in told[1:])
 
 
+UNLISTED = {"alphabet": None, "delta": "1e-3", "bound": 2}
+
+
+def test_without_a_public_alphabet_frequent_rows_are_shown_for_a_delta(tmp_path: Path) -> None:
+    rows = [(f"p{n}", "a b") for n in range(200)] + [("eve", "secret place")]
+    release = counted(write(tmp_path / "in.csv", rows), tmp_path / "out.csv", **UNLISTED)
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert len(lines) == 2 and lines[1].startswith('"a","b",')
+    manifest = release.manifest
+    assert "secret" not in json.dumps(manifest) and manifest["alphabet"] is None and manifest["model"] is None
+    assert (manifest["delta"], manifest["delta_exact"]) == (0.001, "0.001")
+    assert manifest["guarantee"] == {"epsilon": 0.5, "delta": 0.001, "how": "certified"}
+    jsonschema.validate(manifest, SCHEMA)
+    checked = sv.check_manifest(release.manifest_file)
+    assert checked.holds and checked.checks[-1].note.startswith("at most 0.5 for each person, but for a chance of 0.00")
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("delta_exact",), "1e-9"),
+        (("delta",), 1e-9),
+        (("queries", 0, "delta"), "1e-9"),
+        (("queries", 0, "threshold"), "1"),
+        (("guarantee", "delta"), 1e-9),
+        (("alphabet",), ["a", "b"]),
+    ],
+)
+def test_a_manifest_that_promises_a_smaller_delta_is_found_out(tmp_path: Path, place, value) -> None:
+    release = counted(write(tmp_path / "in.csv", ROWS), tmp_path / "out.csv", **UNLISTED)
+    document = json.loads(json.dumps(release.manifest))
+    inner = document
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    release.manifest_file.write_text(json.dumps(document))
+    assert not sv.check_manifest(release.manifest_file).holds
+
+
+def test_a_manifest_without_its_delta_is_found_out(tmp_path: Path) -> None:
+    release = counted(write(tmp_path / "in.csv", ROWS), tmp_path / "out.csv", **UNLISTED)
+    document = json.loads(json.dumps(release.manifest))
+    for part in (document, document["guarantee"], *document["queries"]):
+        for key in ("delta", "delta_exact", "threshold"):
+            part.pop(key, None)
+    release.manifest_file.write_text(json.dumps(document))
+    assert not sv.check_manifest(release.manifest_file).holds
+
+
+def test_nothing_is_told_of_rare_rows(tmp_path: Path, capsys) -> None:
+    """All that is printed and written, for files that differ in who is rare, how many are, and how much they have."""
+    seen = []
+    common = [(f"p{n:03}", "a b") for n in range(200)]
+    rare = ([], [("q", "x y")], [("q", "a b c d e f g h"), ("r", "")], [(f"q{n}", f"x{n} y z") for n in range(3)])
+    for number, rows in enumerate(rare):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        source = write(folder / "in.csv", [*common, *rows])
+        arguments = ["count", str(source), "--statistic", "first", "--epsilon", "1000", "--delta", "1e-6"]
+        arguments += ["--bound", "40", "--person", "who", "--id", "trip", "--sequence", "links", "--release-id", "r"]
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments, "--out", str(folder / "out.csv")])
+        printed = capsys.readouterr()
+        document = json.loads(manifest_path(folder / "out.csv").read_text())
+        assert document["digests"].pop("output")
+        table = [line.split(",")[0] for line in (folder / "out.csv").read_text().splitlines()]
+        heads = [line.split()[:2] for line in printed.out.splitlines() if line[0] in "┃│"]
+        seen.append((ended.value.code or 0, document, printed.err, table, heads))
+    assert all(each == seen[0] for each in seen[1:]) and seen[0][3] == ['"symbol"', '"a"']
+    assert "delta 1e-6" in printed.out and "another promise than without delta" in printed.err
+
+
+@pytest.mark.parametrize("name", ["in.csv", "out.csv", "out.csv.manifest.json"])
+def test_a_ledger_in_the_place_of_a_file_stays(tmp_path: Path, name) -> None:
+    """The output would replace the ledger, and every charge with it."""
+    source = write(tmp_path / "in.csv", ROWS)
+    with pytest.raises(sv.SymveilError, match="ledger: expected a file of its own, found the input or the output"):
+        counted(source, tmp_path / "out.csv", ledger=tmp_path / name)
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_a_ledger_holds_one_kind_of_charges(tmp_path: Path) -> None:
     source, ledger = write(tmp_path / "in.csv", ROWS), tmp_path / "ledger.db"
     sv.grant_budget(ledger, epsilon=5, everyone=True)
@@ -172,6 +253,11 @@ def test_legal_words_of_a_model_and_zones(tmp_path: Path) -> None:
         ({"zones": "6"}, "zones: expected the statistic od with zones or places, found ngrams"),
         ({"out": "table.txt"}, "out: expected a file name ending in .csv, .parquet or .json"),
         ({"person": "whom"}, "expected one column 'whom'"),
+        ({"delta": "1e-6"}, "delta: expected no alphabet with it: what is public needs no delta, found both"),
+        ({"alphabet": None, "delta": 0}, "delta: expected a number between 0 and 1 such as 1e-6, found 0"),
+        ({"alphabet": None, "delta": "x"}, "delta: expected a number between 0 and 1 such as 1e-6, found 'x'"),
+        ({"alphabet": None, "delta": "1e-6", "zones": "6"}, "delta: expected no zones with it"),
+        ({"alphabet": None, "delta": "1e-6", "ledger": "x.db"}, "ledger: expected a release without delta"),
     ],
 )
 def test_refusals(tmp_path: Path, named, line) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from symveil.central.cells import Cells
 from symveil.errors import ParameterError
 from symveil.estimation.batches import Batch, Indices
 
@@ -24,6 +24,16 @@ Read = Callable[[], Iterable[Batch]]
 """Reads all words, again and again; the group of a word is the number of its person."""
 
 
+class Table(Protocol):
+    """A public list of cells that knows in which of them a word counts, such as `cells.Cells`."""
+
+    def __len__(self) -> int: ...
+
+    def of(self, batch: Batch) -> tuple[Indices, Indices]:
+        """For everything in a batch that counts: its cell, and which word it is in."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class PersonCounts:
     """How many counted things each person has: what a bound is a bound of."""
@@ -31,12 +41,12 @@ class PersonCounts:
     counts: Indices
 
     @classmethod
-    def of(cls, cells: Cells, batches: Iterable[Batch], persons: int) -> PersonCounts:
+    def of(cls, cells: Table, batches: Iterable[Batch], persons: int) -> PersonCounts:
         """Look through all words once."""
         return cls.of_each([cells], batches, persons)[0]
 
     @classmethod
-    def of_each(cls, tables: Sequence[Cells], batches: Iterable[Batch], persons: int) -> list[PersonCounts]:
+    def of_each(cls, tables: Sequence[Table], batches: Iterable[Batch], persons: int) -> list[PersonCounts]:
         """The same for several tables, and still once: reading a file is what takes the time."""
         counts = np.zeros((len(tables), persons), dtype=np.int64)
         for batch in batches:
@@ -56,7 +66,7 @@ class PersonCounts:
         return np.where(self.counts <= bound, GRID, bound * GRID // np.maximum(self.counts, 1))
 
 
-def contributed(cells: Cells, batches: Iterable[Batch], weights: Indices) -> list[int]:
+def contributed(cells: Table, batches: Iterable[Batch], weights: Indices) -> list[int]:
     """The sums of what persons add, for each cell, as Python's whole numbers: no file is too large for them.
 
     Parameters
@@ -77,7 +87,7 @@ def contributed(cells: Cells, batches: Iterable[Batch], weights: Indices) -> lis
     return contributed_each([cells], batches, [weights])[0]
 
 
-def contributed_each(tables: Sequence[Cells], batches: Iterable[Batch], weights: Sequence[Indices]) -> list[list[int]]:
+def contributed_each(tables: Sequence[Table], batches: Iterable[Batch], weights: Sequence[Indices]) -> list[list[int]]:
     """The sums of several tables, each with its weights; all words are looked through once."""
     sums = [np.zeros((2, len(cells)), dtype=np.int64) for cells in tables]
     for batch in batches:

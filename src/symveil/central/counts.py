@@ -7,12 +7,13 @@ table that could be true) reads released numbers only.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symveil.central.cells import Cells
 from symveil.central.contributions import GRID, MOST_PER_PERSON, PersonCounts, Read, contributed, dyadic_bins
@@ -20,6 +21,7 @@ from symveil.central.noise import Neighbours, Query
 from symveil.errors import ParameterError
 from symveil.estimation.intervals import projected
 from symveil.estimation.named_table import NamedTable
+from symveil.estimation.statistics import Statistic
 from symveil.numerics.rationals import spelled
 from symveil.privacy.guarantee import Guarantee
 from symveil.randomness import RecordKey
@@ -35,6 +37,8 @@ CLEAR = 4
 """A bin below so many scales of its noise counts as empty: an empty one passes with a chance of e⁻⁴/2, about 1 %."""
 CLIPPED_WEIGHT = 0.6
 """How much a share that is cut off weighs against as much noise, when a bound is chosen."""
+NOMINAL_CELLS = 100
+"""Where the number of cells is a secret: a bound is chosen as if so many of them were just below the threshold."""
 BOUNDS = tuple(1 << power for power in range(13))
 NOTHING_KNOWN = 4
 """The bound where every bin drowns in noise."""
@@ -60,6 +64,10 @@ class PrivateCounts(NamedTable):
         What was asked of the data, each with its share of ε.
     notes
         What it covers and what it leaves out, in sentences.
+    delta
+        Above 0 where cells were not public: then the promise is (ε, δ), and only rows from `threshold` on are there.
+    threshold
+        The least count that is shown; None where all cells are.
     statistic, confidence, symbols, leading, places, codes, numbers
         As in `NamedTable`.
 
@@ -78,12 +86,14 @@ class PrivateCounts(NamedTable):
     clipped_share: float | None
     queries: tuple[Query, ...]
     notes: tuple[str, ...]
+    delta: Fraction = Fraction(0)
+    threshold: float | None = None
     what: ClassVar[str] = "private counts"
 
     @property
     def guarantee(self) -> Guarantee:
         """The loss of a person, proved; where sums are whole multiples of the grid it is attained."""
-        return Guarantee.of_loss(self.epsilon, "certified")
+        return Guarantee.of_loss(self.epsilon, "certified", delta=self.delta)
 
     def document(self, top: int | None = None) -> dict[str, Any]:
         """The JSON form.
@@ -98,18 +108,21 @@ class PrivateCounts(NamedTable):
             "bound": self.bound,
             "clipped_share": self.clipped_share,
             "epsilon": spelled(self.epsilon),
+            **({"delta": spelled(self.delta), "threshold": self.threshold} if self.delta else {}),
             "guarantee": self.guarantee.document(),
             "unit": "person",
             "notes": list(self.notes),
         }
 
     def __repr__(self) -> str:
-        return f"PrivateCounts({self.statistic!r}, {len(self)} rows, epsilon {spelled(self.epsilon)} per person)"
+        delta = f", delta {spelled(self.delta)}" if self.delta else ""
+        return f"PrivateCounts({self.statistic!r}, {len(self)} rows, epsilon {spelled(self.epsilon)}{delta} per person)"
 
     @classmethod
     def of(
         cls,
-        cells: Cells,
+        statistic: Statistic,
+        codes: NDArray[np.int64],
         answers: Sequence[int],
         queries: Sequence[Query],
         *,
@@ -118,23 +131,28 @@ class PrivateCounts(NamedTable):
         clipped_share: float | None,
         confidence: float,
     ) -> Self:
-        """The noisy sums of the last query with names and intervals."""
+        """The noisy sums of the last query with names and intervals; `codes` are the symbols of each cell.
+
+        Bounds for all cells at once need their number, which is a secret where cells are not public.
+        """
         query = queries[-1]
-        each, everything = query.half_width(confidence), query.half_width(confidence, cells=len(cells))
+        widths = {"": query.half_width(confidence)}
+        if not query.delta:
+            widths["_all"] = query.half_width(confidence, cells=len(codes))
         columns = {
             "count": [_nearest(value) for value in answers],
             **{
                 f"{end}{suffix}": [_outward(value, half, end) for value in answers]
-                for suffix, half in (("", each), ("_all", everything))
+                for suffix, half in widths.items()
                 for end in ("low", "high")
             },
         }
         numbers = {name: np.array(values, dtype=np.float64) for name, values in columns.items()}
         numbers["consistent"] = projected(numbers["count"])
         order = np.argsort(-numbers["count"], kind="stable")
-        codes, by_length = cells.codes()[order], cells.statistic.kind == "lengths"
+        codes, by_length = codes[order], statistic.kind == "lengths"
         return cls(
-            statistic=cells.statistic.name,
+            statistic=statistic.name,
             confidence=confidence,
             symbols=tuple(map(str, names)),
             leading="length" if by_length else None,
@@ -145,7 +163,9 @@ class PrivateCounts(NamedTable):
             bound=query.bound,
             clipped_share=clipped_share,
             queries=tuple(queries),
-            notes=_notes(query.bound, clipped_share),
+            notes=notes_of(query, clipped_share),
+            delta=query.delta,
+            threshold=shown_threshold(query),
         )
 
 
@@ -195,22 +215,13 @@ def private_counts(
     (PrivateCounts('visits', 2 rows, epsilon 1 per person), ['b'], 1000.0)
     """
     counted = PersonCounts.of(cells, read(), persons)
-    queries: list[Query] = []
-    share = None
-    if bound == "auto":
-        bins = Query(name="bound", epsilon=epsilon * BIN_SHARE, bound=1, neighbours=neighbours)
-        queries.append(bins)
-        answers = bins.answered([GRID * count for count in dyadic_bins(counted.counts, BINS)], keys)
-        chosen, share = chosen_bound([_nearest(value) for value in answers], cells=len(cells), epsilon=epsilon)
-    elif bound == "normalised":
-        chosen = 1
-    else:
-        chosen = bound
-    left = epsilon - sum((query.epsilon for query in queries), Fraction(0))
-    queries.append(Query(name=cells.statistic.name, epsilon=left, bound=chosen, neighbours=neighbours))
-    sums = contributed(cells, read(), counted.weights(chosen))
+    queries, share = bounded_queries(
+        cells.statistic.name, counted, len(cells), epsilon=epsilon, bound=bound, keys=keys, neighbours=neighbours
+    )
+    sums = contributed(cells, read(), counted.weights(queries[-1].bound))
     return PrivateCounts.of(
-        cells,
+        cells.statistic,
+        cells.codes(),
         queries[-1].answered(sums, keys),
         queries,
         names=names,
@@ -220,11 +231,55 @@ def private_counts(
     )
 
 
-def chosen_bound(bins: Sequence[float], *, cells: int, epsilon: Fraction) -> tuple[int, float]:
+def bounded_queries(
+    name: str,
+    counted: PersonCounts,
+    cells: int | None,
+    *,
+    epsilon: Fraction,
+    bound: Bound,
+    keys: RecordKey,
+    neighbours: Neighbours,
+    delta: Fraction = Fraction(0),
+) -> tuple[tuple[Query, ...], float | None]:
+    """The queries of a count, the table itself last: a bound that is not given is bought before it, privately.
+
+    The second is the share that such a bound cuts off. `cells` is None where their number is a secret.
+    """
+    queries: list[Query] = []
+    share = None
+    if bound == "auto":
+        bins = Query(name="bound", epsilon=epsilon * BIN_SHARE, bound=1, neighbours=neighbours)
+        queries.append(bins)
+        answers = bins.answered([GRID * count for count in dyadic_bins(counted.counts, BINS)], keys)
+        table = Query(name=name, epsilon=epsilon - bins.epsilon, bound=1, neighbours=neighbours, delta=delta)
+
+        def least(bound: int) -> float:
+            return replace(table, bound=bound).threshold / GRID
+
+        noisy = [_nearest(value) for value in answers]
+        chosen, share = chosen_bound(noisy, epsilon=epsilon, cells=cells, threshold=least if cells is None else None)
+    elif bound == "normalised":
+        chosen = 1
+    else:
+        chosen = bound
+    left = epsilon - sum((query.epsilon for query in queries), Fraction(0))
+    queries.append(Query(name=name, epsilon=left, bound=chosen, neighbours=neighbours, delta=delta))
+    return tuple(queries), share
+
+
+def chosen_bound(
+    bins: Sequence[float],
+    *,
+    epsilon: Fraction,
+    cells: int | None = None,
+    threshold: Callable[[int], float] | None = None,
+) -> tuple[int, float]:
     """A bound on what one person adds, from noisy bins alone, and the share that it cuts off.
 
     The error of a table has two parts: what is cut off, and noise of L/ε in every cell that anything is left of. The
-    bound with the least sum of both is taken, in powers of two.
+    bound with the least sum of both is taken, in powers of two. Where the number of cells is a secret, the second part
+    is what a threshold hides: that of `NOMINAL_CELLS` cells just below it, and everything at most.
 
     Parameters
     ----------
@@ -232,6 +287,8 @@ def chosen_bound(bins: Sequence[float], *, cells: int, epsilon: Fraction) -> tup
         Noisy numbers of persons with 1, 2, 3–4, 5–8 … counted things.
     cells
         How many cells the table has.
+    threshold
+        Where that is a secret: the least count that is shown, for a bound.
     epsilon
         Of everything together.
 
@@ -251,7 +308,11 @@ def chosen_bound(bins: Sequence[float], *, cells: int, epsilon: Fraction) -> tup
         return math.fsum(count * max(mid - bound, 0.0) for count, mid in zip(kept, middle, strict=True)) / total
 
     def error(bound: int) -> float:
-        return CLIPPED_WEIGHT * cut_off(bound) + min(cells, total * left / bound) * (bound / left) / total
+        if threshold is not None:
+            lost = min(NOMINAL_CELLS * threshold(bound), total) / total
+        else:
+            lost = min(cells or 1, total * left / bound) * (bound / left) / total
+        return CLIPPED_WEIGHT * cut_off(bound) + lost
 
     best = min(BOUNDS, key=lambda bound: (error(bound), bound))
     return best, cut_off(best)
@@ -272,7 +333,9 @@ def read_bound(value: object) -> Bound:
     raise ParameterError("bound", expected=wanted, found=value)
 
 
-def _notes(bound: int, clipped_share: float | None) -> tuple[str, ...]:
+def notes_of(query: Query, clipped_share: float | None) -> tuple[str, ...]:
+    """What a table covers and what it leaves out, in sentences."""
+    bound = query.bound
     if bound == 1:
         what = "each person adds 1 in all, shared among everything of theirs that is counted"
     else:
@@ -282,7 +345,24 @@ def _notes(bound: int, clipped_share: float | None) -> tuple[str, ...]:
         if clipped_share is None
         else f"that cuts off about {clipped_share:.1%}, by a private estimate"
     )
-    return (f"{what}; intervals cover the sums after that, not the raw counts", share)
+    covered = (f"{what}; intervals cover the sums after that, not the raw counts", share)
+    if not query.delta:
+        return covered
+    return (
+        f"another promise than without delta: with a chance of up to {spelled(query.delta)} a row may be there that "
+        "tells of one person",
+        f"rows are those whose noisy count reaches {shown_threshold(query):.6g}; what is rarer is not "
+        "there, and how much that is, is not told",
+        f"of a person with more than {bound} different rows, {bound} count, drawn with the release's key",
+        *covered,
+        "an interval covers as often as it says over all cells, shown or not; of the rows near the threshold fewer are "
+        "covered, because large noise has shown them",
+    )
+
+
+def shown_threshold(query: Query) -> float | None:
+    """The least count that is shown, rounded upwards; None where all cells are."""
+    return _outward(query.threshold, 0, "high") if query.delta else None
 
 
 def _nearest(value: int) -> float:

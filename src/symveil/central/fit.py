@@ -88,7 +88,7 @@ def _first(support: Support, lengths: NoisyTable) -> Parameters:
 
 def _whole_moves(law: Expected) -> Floats:
     """What a share of a move stands for: how many moves, by the law."""
-    shared = law.shared_moves
+    shared = law.shared["moves"]
     mean = law.means["moves"].sum() / max(shared.sum(), 1e-300)
     found = np.where(shared > 1e-12, law.means["moves"] / np.maximum(shared, 1e-300), mean)
     return np.maximum(found, 1.0)  # a word with a move has at least one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,9 +12,9 @@ import numpy as np
 from symveil.central.contributions import GRID, PersonCounts, Read, contributed_each
 from symveil.central.fit import Classes, NoisyTable, fitted
 from symveil.central.noise import Neighbours, Query
+from symveil.central.rules import RuledLaw, Rules
 from symveil.central.support import Support
-from symveil.central.word_draw import draw_words
-from symveil.central.word_law import FEATURES, Parameters, Trellis
+from symveil.central.word_law import FEATURES, Parameters
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource, RecordKey
@@ -45,16 +45,29 @@ class LearnedLaw:
         The names of the symbols.
     zone_names
         The names of the zones.
+    rules
+        What words obey beside the support: the law is the one above, given these.
     """
 
     support: Support
     parameters: Parameters = field(repr=False)
     symbols: tuple[str, ...] = field(repr=False)
     zone_names: tuple[str, ...] = field(repr=False)
+    rules: Rules = field(default_factory=Rules)
 
     def chain(self) -> MarkovChain:
-        """The Markov chain with the same moves: each from a symbol as often as the law has it."""
-        means = Trellis.of(self.support, self.parameters).expected().means["moves"]
+        """The Markov chain with the same moves: each from a symbol as often as the law has it.
+
+        It follows automata among the rules, and does not know that a symbol occurs at most once.
+        """
+        law = RuledLaw.of(self.support, self.parameters, self.rules, self.symbols)
+        by_phase = law.trellis().expected().means["moves"].reshape(self.support.phases, -1)
+        width = self.support.symbols
+        listed = self.support.source * width + self.support.target
+        order = np.argsort(listed)
+        pairs = law.symbol[law.support.source] * width + law.symbol[law.support.target]
+        means = np.zeros(len(listed))
+        np.add.at(means, order[np.searchsorted(listed, pairs, sorter=order)], by_phase.sum(axis=0))
         whole = np.maximum(np.round(means * _FINEST), 1.0)
         totals = np.zeros(self.support.symbols)
         np.add.at(totals, self.support.source, whole)
@@ -65,8 +78,12 @@ class LearnedLaw:
         )
 
     def draw(self, count: int, bits: BitSource) -> tuple[Codes, Lengths]:
-        """So many words, one after the other, with their lengths."""
-        return draw_words(Trellis.of(self.support, self.parameters), count, bits)
+        """So many words that obey all rules, one after the other, with their lengths."""
+        return RuledLaw.of(self.support, self.parameters, self.rules, self.symbols).draw(count, bits)
+
+    def under(self, rules: Rules) -> LearnedLaw:
+        """The same law with more rules."""
+        return replace(self, rules=self.rules.and_those(rules))
 
 
 def learn_law(
@@ -76,6 +93,7 @@ def learn_law(
     *,
     symbols: Sequence[str],
     zone_names: Sequence[str],
+    rules: Rules,
     classes: Classes,
     epsilon: Fraction,
     neighbours: Neighbours,
@@ -96,6 +114,8 @@ def learn_law(
         How many persons there are.
     symbols, zone_names
         Names, for the result.
+    rules
+        Declared ones, which words of the law obey.
     classes
         What moves and pairs of zones have in common by the public map.
     epsilon, neighbours
@@ -115,5 +135,7 @@ def learn_law(
         values = np.array([value / GRID for value in query.answered(own, keys)])
         tables[name] = NoisyTable(values=values, deviation=math.sqrt(2) * float(query.scale / GRID))
     parameters = fitted(support, tables, classes)
-    law = LearnedLaw(support=support, parameters=parameters, symbols=tuple(symbols), zone_names=tuple(zone_names))
+    law = LearnedLaw(
+        support=support, parameters=parameters, symbols=tuple(symbols), zone_names=tuple(zone_names), rules=rules
+    )
     return law, queries

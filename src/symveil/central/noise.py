@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from flint import arb
 
 from symveil.central.contributions import GRID
 from symveil.errors import ParameterError, either
 from symveil.numerics.conversions import ball, dyadic, precision, upper_bound
-from symveil.numerics.rationals import spelled
+from symveil.numerics.rationals import Number, exact, spelled
+from symveil.privacy.parameters import require_spellable
 from symveil.randomness import RecordKey, discrete_laplace
 
 Neighbours = Literal["add-remove", "replace"]
@@ -30,12 +31,16 @@ class Query:
     noise of scale bound·M/ε changes the chance of a cell's value by a factor of at most exp(ε·|difference|/(bound·M));
     over all cells, which draw independently, the factors multiply to at most e^ε. Where one person takes the place of
     another the difference, and so the scale, is twice as large.
+
+    With a δ the cells are not public but those that occur, and only those are shown whose noisy sum reaches the
+    `threshold`. The promise is (ε, δ) then (docs/theory/central.md, claim 4).
     """
 
     name: str
     epsilon: Fraction
     bound: int
     neighbours: Neighbours = "add-remove"
+    delta: Fraction = Fraction(0)
 
     @property
     def scale(self) -> Fraction:
@@ -44,16 +49,46 @@ class Query:
 
     def document(self) -> dict[str, object]:
         """The JSON form, for a manifest."""
+        selected: dict[str, object] = {}
+        if self.delta:
+            selected = {"delta": spelled(self.delta), "threshold": spelled(Fraction(self.threshold, GRID))}
         return {
             "query": self.name,
             "epsilon": spelled(self.epsilon),
             "bound": self.bound,
             "scale": spelled(self.scale / GRID),
+            **selected,
         }
+
+    @property
+    def threshold(self) -> int:
+        """From which noisy sum on a cell is shown, in steps of the grid; only with a δ.
+
+        A person makes at most L = `bound` cells that nobody else has, and adds a_1, a_2 … to them, in all at most L·M.
+        P(a + noise ≥ t) = exp((a − t)/scale)/(1 + q) for t ≥ a, q = exp(−1/scale), is convex in a: the sum over the
+        cells is largest where one of them has everything. So one of them is shown with a chance of at most
+        (exp(L·M/scale) + L − 1)·exp(−t/scale)/(1 + q); t is the least whole number for which that is at most δ, rounded
+        upwards. Where another person takes the first one's place, both may have such cells: δ/2 for each.
+
+        >>> Query(name="visits", epsilon=Fraction(1), bound=1, delta=Fraction(1, 10**6)).threshold / GRID
+        14.122363377...
+        """
+        if not 0 < self.delta < 1:
+            raise ParameterError("delta", expected="a number between 0 and 1 such as 1e-6", found=self.delta)
+        allowed = self.delta / 2 if self.neighbours == "replace" else self.delta
+        with precision(_BITS):
+            scale, most = ball(self.scale), ball(Fraction(self.bound * GRID) / self.scale)
+            chances = (most.exp() + (self.bound - 1)) / (1 + (-1 / scale).exp())
+            least = upper_bound((chances / ball(allowed)).log() * scale)
+        return max(-(-least.numerator // least.denominator), self.bound * GRID)
 
     def answered(self, table: Sequence[int], keys: RecordKey) -> list[int]:
         """The table with noise."""
-        names = keys.names([f"{self.name}\0{cell}".encode() for cell in range(len(table))])
+        return self.answered_by_name([str(cell).encode() for cell in range(len(table))], table, keys)
+
+    def answered_by_name(self, cells: Sequence[bytes], table: Sequence[int], keys: RecordKey) -> list[int]:
+        """The same for cells that have names: what a cell draws depends on its name alone."""
+        names = keys.names([self.name.encode() + b"\0" + cell for cell in cells])
         streams = keys.streams(names)
         scale = self.scale
         return [value + discrete_laplace(scale, streams.of_row(cell)) for cell, value in enumerate(table)]
@@ -75,6 +110,19 @@ class Query:
             outside = 1 - arb(dyadic(confidence)) ** (1 / arb(cells))
             most = upper_bound((2 / (outside * (1 + ratio))).log() * scale)
         return max(-(-most.numerator // most.denominator) - 1, 0)
+
+
+def read_delta(value: object) -> Fraction:
+    """A δ as it is typed.
+
+    >>> read_delta("1e-6")
+    Fraction(1, 1000000)
+    """
+    wanted = "a number between 0 and 1 such as 1e-6"
+    delta = exact(cast("Number", value), name="delta", expected=wanted)
+    if not 0 < delta < 1:
+        raise ParameterError("delta", expected=wanted, found=value)
+    return require_spellable(delta, "delta")
 
 
 def read_neighbours(value: object) -> Neighbours:

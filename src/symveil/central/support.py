@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.central.cells import MOST_CELLS, Cells, cells_of
-from symveil.errors import ModelError, ParameterError, TooLargeError
+from symveil.errors import ParameterError, TooLargeError
 from symveil.estimation.batches import Indices
 from symveil.languages.graph import WordGraph
 
@@ -30,6 +30,9 @@ class Support:
         The zone of each symbol.
     shortest, longest
         Between which lengths words are.
+    split
+        Where moves and ends from the first so many positions and from later ones are told apart: so many. None: they
+        are not.
     """
 
     symbols: int
@@ -38,16 +41,30 @@ class Support:
     zone: Indices = field(repr=False)
     shortest: int
     longest: int
+    split: int | None = None
 
     @classmethod
-    def of(cls, *, symbols: int, graph: WordGraph | None, zone: Indices | None, shortest: int, longest: int) -> Support:
-        """The support of all words over an alphabet, or of a chain's; without zones each symbol has its own."""
+    def of(
+        cls,
+        *,
+        symbols: int,
+        graph: WordGraph | None,
+        zone: Indices | None,
+        shortest: int,
+        longest: int,
+        phases: int = 1,
+    ) -> Support:
+        """The support of all words over an alphabet, or of a model's; without zones each symbol has its own.
+
+        It has every pair of symbols that stand side by side in a path of the model. Where that allows words that are
+        none of the model's, the model is also a rule (`rules.Rules`). With two phases each move will count twice.
+        """
         if not 1 <= shortest <= longest:
             raise ParameterError(
                 "lengths", expected="a shortest length, 1 or more, up to a longest", found=f"{shortest} to {longest}"
             )
         zones = symbols if zone is None else int(zone.max(initial=-1)) + 1
-        sums, pairs = symbols * zones * longest, max(zones**2, symbols**2 if graph is None else 0)
+        sums, pairs = symbols * zones * longest, max(zones**2, phases * symbols**2 if graph is None else 0)
         if sums > MOST_SUMS or pairs > MOST_CELLS:
             raise TooLargeError(
                 f"learn: expected at most {MOST_SUMS:,} symbols x zones x lengths and {MOST_CELLS:,} pairs, found "
@@ -55,11 +72,9 @@ class Support:
             )
         if graph is None:
             source, target = (each.reshape(-1) for each in np.indices((symbols, symbols)))
-        elif graph.state_is_symbol:
+        else:
             moves = cells_of("ngrams:2", symbols=symbols, longest=longest, graph=graph).codes()
             source, target = moves[:, 0], moves[:, 1]
-        else:
-            raise ModelError("graph", expected="a graph of states, such as a Markov chain", found="another model")
         own = np.arange(symbols) if zone is None else zone
         return cls(symbols=symbols, source=source, target=target, zone=own, shortest=shortest, longest=longest)
 
@@ -67,6 +82,25 @@ class Support:
     def zones(self) -> int:
         """How many zones there are."""
         return int(self.zone.max(initial=-1)) + 1
+
+    @property
+    def phases(self) -> int:
+        """How many kinds of positions there are: one, or early and late ones."""
+        return 1 if self.split is None else 2
+
+    def phase(self, position: int) -> int:
+        """The kind of a position, counted from 0."""
+        return int(self.split is not None and position >= self.split)
+
+    def shared(self, position: int) -> float:
+        """What a move counts in a word whose last position this is: its share of what the word adds to the table.
+
+        Without a split a word adds 1, shared among its moves; with one, at most `split`, shared among its moves, its
+        start and its end.
+        """
+        if self.split is None:
+            return 1.0 / max(position, 1)
+        return min(1.0, self.split / (position + 2))
 
     @property
     def base(self) -> NDArray[np.float64]:

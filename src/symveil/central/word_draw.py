@@ -15,6 +15,8 @@ from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource
 
 _BITS = 53
+_WEIGHTS_AT_ONCE = 8_000_000
+"""Of the choices of one step, for all words that are drawn together: it bounds memory."""
 _END = -1
 
 
@@ -31,9 +33,17 @@ def draw_words(trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Le
         Where random bits come from.
     """
     support = trellis.support
+    widest = int(np.bincount(support.source, minlength=1).max(initial=0))
+    at_once = max(1, _WEIGHTS_AT_ONCE // (widest + support.longest + 1))
     backward = [sums[:, : support.zones] for sums in trellis.backward()]
+    parts = [_drawn(trellis, backward, min(at_once, count - begin), bits) for begin in range(0, max(count, 1), at_once)]
+    return np.concatenate([codes for codes, _ in parts]), np.concatenate([lengths for _, lengths in parts])
+
+
+def _drawn(trellis: Trellis, backward: list[Floats], count: int, bits: BitSource) -> tuple[Codes, Lengths]:
+    support = trellis.support
     order = np.lexsort((support.target, support.source))
-    source, target, weight = support.source[order], support.target[order], trellis.moves[order]
+    source, target = support.source[order], support.target[order]
     first = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=support.symbols))])
     widest = int(np.diff(first).max(initial=0))
     starts = (trellis.forward[0] * backward[0]).sum(axis=1)
@@ -44,12 +54,11 @@ def draw_words(trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Le
     going = np.arange(count)
     for position in range(support.longest - 1):
         now, own = drawn[going, position], zone[going]
-        stop = trellis.end[now, own] * trellis.weight[position] * np.exp(trellis.scale[position] - trellis.log_total)
+        stop, weight = trellis.ending(position)[now, own], trellis.onward(position)[order]
         edge = first[now][:, None] + np.arange(widest)
         there = edge < first[now + 1][:, None]
         edge = np.where(there, edge, 0)
-        factor = np.exp(trellis.scale[position] - trellis.scale[position + 1])
-        onward = np.where(there, weight[edge] * backward[position + 1][target[edge], own[:, None]] * factor, 0.0)
+        onward = np.where(there, weight[edge] * backward[position + 1][target[edge], own[:, None]], 0.0)
         picked = _chosen(np.concatenate([stop[:, None], onward], axis=1), bits)
         goes = picked > 0
         drawn[going[goes], position + 1] = target[edge[goes, picked[goes] - 1]]

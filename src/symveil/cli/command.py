@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,14 @@ class Command(click.Command):
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; a search of minutes behind a mechanism (a certificate) shows how far it is, and can be ended."""
+        from symveil.cli.output import progress_bar
+        from symveil.numerics.progress import heard_by
+
+        with progress_bar("proving") as progress, heard_by(progress):
+            return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example, which click would wrap."""
@@ -51,8 +60,10 @@ class Group(click.Group):
         return result
 
     def _expected(self, ctx: click.Context, *, found: str) -> InputError:
-        names = ", ".join(self.list_commands(ctx))
-        return InputError(f"command: expected one of {names}, found {found}; see {ctx.command_path} --help")
+        names = self.list_commands(ctx)
+        near = difflib.get_close_matches(found.strip("'").lower(), names, n=1, cutoff=0.7)
+        advice = f"perhaps {near[0]} is meant" if near else f"see {ctx.command_path} --help"
+        return InputError(f"command: expected one of {', '.join(names)}, found {found}; {advice}")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example, which click would wrap."""

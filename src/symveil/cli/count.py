@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,6 +19,7 @@ from symveil.cli.output import (
 )
 from symveil.cli.single_options import (
     confidence_option,
+    engine_options,
     epsilon_option,
     event_options,
     file_option,
@@ -49,6 +51,11 @@ _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
 @epsilon_option(required=True)
 @click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
 @click.option("--model", metavar="M", type=PATH, help="A public model: only its words count.")
+@click.option(
+    "--delta",
+    metavar="D",
+    help="Instead of --alphabet or --model: show the rows that are frequent enough. Another promise: (epsilon, delta).",
+)
 @person_option
 @click.option(
     "--bound",
@@ -64,6 +71,7 @@ _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
 @confidence_option
 @ledger_option(required=False)
 @release_id_option(required=False)
+@engine_options
 @out_option("The table, as .csv, .parquet or .json")
 @file_option("--plot", text="A picture (.svg): bars with intervals, or a map of pairs.")
 @wide_form_options
@@ -75,6 +83,7 @@ def count_command(
     epsilon: str,
     alphabet: str | None,
     model: Path | None,
+    delta: str | None,
     confidence: str,
     ledger: str | None,
     release_id: str | None,
@@ -87,6 +96,7 @@ def count_command(
 
     The table has noise and intervals. Each person adds a bounded amount, however many sequences are theirs; those that
     the public alphabet or model does not have add nothing, silently. With --ledger every person is charged once.
+    Without a public alphabet or model, --delta counts whatever there is and shows what is frequent enough.
     """
     from symveil.files.atomic import check_place, write_text
     from symveil.io.estimates import SUFFIXES
@@ -99,7 +109,9 @@ def count_command(
     level = read_confidence(confidence)
     if plot is not None:
         check_place(plot)  # before anybody is charged
-    given = public_support(alphabet, model, model_option="--model")
+    given: dict[str, Any] = {"alphabet": alphabet, "model": model}  # with delta there is neither
+    if delta is None:
+        given = public_support(alphabet, model, model_option="--model")
     release = count_file(
         source,
         statistic,
@@ -109,6 +121,7 @@ def count_command(
         ledger=ledger,
         release_id=release_id,
         confidence=level,
+        delta=delta,
         **named,  # type: ignore[arg-type]  # named as the fields are
     )
     notes = []
@@ -122,5 +135,6 @@ def count_command(
     if as_json:
         print_json(release.document())
     elif table is not None:
-        print_named_table(table, _COLUMNS, top=_SHOWN, said=f"epsilon {epsilon} per person")
+        promise = f"epsilon {epsilon} per person" if delta is None else f"epsilon {epsilon}, delta {delta} per person"
+        print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, said=promise)
     print_notes([*notes, *(() if table is None else table.notes)])

@@ -12,12 +12,16 @@ from symveil.cli.command import command
 from symveil.cli.options import public_support
 from symveil.cli.output import print_facts, print_json, print_notes
 from symveil.cli.single_options import (
+    choice_option,
+    constraint_option,
+    engine_options,
     epsilon_option,
     event_options,
     file_option,
     json_option,
     ledger_option,
     neighbours_option,
+    no_repeats_option,
     out_option,
     person_option,
     places_option,
@@ -30,7 +34,10 @@ from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
 _LENGTHS = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
-_PRIVATE_ONLY = ("alphabet", "person", "places", "zones", "lengths", "ledger", "release_id")
+_PRIVATE_ONLY = (
+    *("alphabet", "person", "places", "zones", "constraint", "lengths"),
+    *("ledger", "release_id", "engine", "master"),
+)
 _A_MODEL_IS_A_RELEASE = (
     "a model learned from private data is itself a release of that data; use it as a public model only if the data is "
     "public"
@@ -50,9 +57,13 @@ _A_MODEL_IS_A_RELEASE = (
 @person_option
 @places_option
 @zones_option
+@choice_option("--kind", of=("auto", "trips", "log"), text="With --epsilon: of trips, or of the cases of an event log.")
+@no_repeats_option
+@constraint_option
 @neighbours_option
 @ledger_option(required=False)
 @release_id_option(required=False)
+@engine_options
 @wide_form_options
 @event_options
 @size_options
@@ -64,6 +75,8 @@ def learn_command(
     from_graph: Path | None,
     epsilon: str | None,
     neighbours: str,
+    kind: str,
+    no_repeats: bool,
     as_json: bool,
     **named: object,
 ) -> None:
@@ -71,16 +84,20 @@ def learn_command(
 
     IN is CSV, JSON Lines, Parquet or XES, each also gzipped. Without --epsilon the chain's probabilities are the
     relative frequencies of the moves, exactly: it is not private, learn it from public data. With --epsilon each person
-    loses at most that: moves are those of --from-graph or --alphabet, which are public; synthesize draws from it.
+    loses at most that: moves are those of --from-graph or --alphabet, which are public; synthesize draws from it. The
+    law is that of trips on a chain or a map, and else that of an event log: lengths, activities that a case has at most
+    once, moves early and late in a case.
     """
     from symveil.workflows.learn import learn_file
 
     private = {name: named.pop(name) for name in _PRIVATE_ONLY}
     if epsilon is not None:
-        _learn_privately(source, out, epsilon, from_graph, smooth, neighbours, as_json, private, named)
+        private |= {"kind": kind, "no_repeats": no_repeats, "neighbours": neighbours}
+        _learn_privately(source, out, epsilon, from_graph, smooth, as_json, private, named)
         return
+    private |= {"kind": None if kind == "auto" else kind, "no_repeats": no_repeats or None}
     for name, value in private.items():
-        if value is not None:
+        if value not in (None, "local"):
             raise ParameterError(name.replace("_", "-"), expected="--epsilon with it", found="none")
     reading = named
     learned = learn_file(source, out, smooth=smooth, graph=from_graph, **reading)
@@ -103,7 +120,6 @@ def _learn_privately(
     epsilon: str,
     graph: Path | None,
     smooth: str,
-    neighbours: str,
     as_json: bool,
     private: dict[str, Any],
     reading: dict[str, Any],
@@ -131,12 +147,14 @@ def _learn_privately(
         epsilon=epsilon,
         lengths=(int(found[1]), int(found[2] or found[1])),
         **given,
-        neighbours=read_neighbours(neighbours),
+        neighbours=read_neighbours(private.pop("neighbours")),
         columns=ColumnOptions(person=private.pop("person"), **reading),
         **sizes,
         **private,
     )
     notes = []
+    if learned.manifest["parameters"]["law"] == "log":
+        notes.append("the law of a log needs about 500 cases divided by epsilon; with fewer its words are mostly noise")
     if learned.already_done:
         notes.append("this release was finished before: its model stands, nothing was drawn, nobody was charged again")
     if private["ledger"] is not None:

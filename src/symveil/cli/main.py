@@ -16,6 +16,7 @@ from typing import NoReturn
 import click
 
 from symveil import __version__
+from symveil.cli.alphabet import alphabet_command
 from symveil.cli.audit import audit_command
 from symveil.cli.check import check_command
 from symveil.cli.command import group
@@ -51,6 +52,7 @@ COMMANDS = (
     opacity_command,
     enforce_command,
     learn_command,
+    alphabet_command,
     ledger_command,
     check_command,
     estimate_command,

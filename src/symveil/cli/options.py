@@ -18,7 +18,7 @@ from symveil.cli.single_options import (
     file_option,
     number_option,
 )
-from symveil.cli.values import MECHANISM_NAME, PATH, OneOf
+from symveil.cli.values import MECHANISM_NAME, PATH, STEP, OneOf
 from symveil.errors import InputError, ParameterError, WordError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ _MECHANISM_OPTIONS: list[Option] = [
     click.option("--metres-per-unit", metavar="M", help="With --places: how far a cost of 1 reaches; 100 by default."),
     click.option("--cap", metavar="C|none", help="The most that a symbol costs; by default a large number."),
     click.option("--balanced", is_flag=True, help="On a chain: a prior that makes all words equally easy to hide."),
-    number_option("--step", "T", text="With staircase: how wide its first step is."),
+    click.option("--step", metavar="T", type=STEP, help="With staircase: how wide its first step is."),
     click.option("--not-private", is_flag=True, help="Needed by mechanisms kept only to reproduce a paper."),
 ]
 
@@ -111,8 +111,13 @@ class MechanismOptions:
     metres_per_unit: str | None
     cap: str | None
     balanced: bool
-    step: int | None
+    step: int | str | None
     not_private: bool
+
+    @property
+    def time_step(self) -> str | None:
+        """`--step` where it was typed with a unit of time: from an artificial time to the next."""
+        return self.step if isinstance(self.step, str) else None
 
     def choice(self, *, public_start: bool = False, for_file: bool = False) -> MechanismChoice:
         """The choice they add up to; refuses what does not go together."""
@@ -122,6 +127,8 @@ class MechanismOptions:
         typed["adjacency"] = read_adjacency_option(self.adjacency)
         typed["not_private"] |= for_file  # refused with the words
         del typed["places"], typed["metres_per_unit"]
+        if for_file and self.time_step is not None:
+            typed["step"] = None
         typed["costs"] = self._cost_table()
         return read_choice(**typed, public_start=public_start)
 

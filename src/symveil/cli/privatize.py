@@ -13,6 +13,7 @@ from symveil.cli.output import print_facts, print_json, print_notes, progress_ba
 from symveil.cli.single_options import (
     choice_option,
     column_options,
+    engine_options,
     json_option,
     ledger_option,
     out_option,
@@ -45,13 +46,18 @@ if TYPE_CHECKING:
     text="What happens to sequences that the alphabet or model does not have.",
 )
 @release_id_option(required=False)
-@choice_option("--engine", of=("local", "spark"), text="This machine, or a cluster.")
-@click.option(
-    "--master", metavar="URL", help="With --engine spark: the cluster, such as local[2] or spark://host:7077."
-)
+@engine_options
 @click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
 @size_options
 @spreadsheet_option
+@click.option(
+    "--start",
+    metavar="DATE",
+    help="Artificial times of events, in order: the first one. XES logs always have some.",
+)
+@click.option(
+    "--time-step", metavar="T", help="From an artificial time to the next, such as 1h; --step 1h is the same."
+)
 @json_option
 def privatize_command(
     source_file: Path,
@@ -64,7 +70,8 @@ def privatize_command(
     """Privatise a file of sequences.
 
     IN is CSV, JSON Lines, Parquet or XES, each also gzipped. With --ledger every person is charged before anything is
-    drawn. A manifest beside the private file says what is promised; symveil check rechecks it.
+    drawn. True times of events do not pass: an XES log gets artificial ones, and so does a table with --start. A
+    manifest beside the private file says what is promised; symveil check rechecks it.
     """
     from symveil.workflows.doubts import thin_protection
     from symveil.workflows.privatize_file import privatize_file
@@ -72,6 +79,10 @@ def privatize_command(
     if mechanism.not_private:
         raise InputError("mechanism: expected a private mechanism for a file, found --not-private")
     given = source.parameters()
+    if mechanism.time_step is not None:
+        if options["time_step"] is not None:
+            raise InputError("time-step: expected --time-step or --step with a unit, found both")
+        options["time_step"] = mechanism.time_step
     with progress_bar("privatising") as progress:
         release = privatize_file(
             source_file,

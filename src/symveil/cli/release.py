@@ -25,7 +25,7 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
     notes: list[str] = []
     built, word = source.read(mechanism, notes)
     if not as_json:
-        check_separable(built.alphabet, source.separator)
+        check_separable(built.alphabet, source.separator, instead="--json")
     result = release_word(word, built, count=count)
     if as_json:
         print_json(result.document())

@@ -55,6 +55,12 @@ neighbours_option = choice_option(
     text="Which files are to look alike: without a person, or with other records in their place.",
 )
 
+no_repeats_option = click.option(
+    "--no-repeats", is_flag=True, help="Words have every symbol at most once; others are illegal."
+)
+
+constraint_option = file_option("--constraint", text="A model: words must be words of it too.")
+
 places_option = file_option("--places", text="Where symbols lie: CSV with symbol, x, y.")
 
 zones_option = click.option(
@@ -108,8 +114,18 @@ def out_option(what: str, *, required: bool = True) -> Option:
 def wide_form_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How a file with one sequence in a row is read."""
     for option in (
+        click.option(
+            "--delimiter",
+            metavar="D",
+            callback=lambda _context, _parameter, value: "\t" if value in ("tab", "\\t") else value,
+            help='CSV: what separates cells, such as ";" or tab; commas by default.',
+        ),
         click.option("--id", "identifier", metavar="COL", help="Wide form: the column that names the record."),
-        click.option("--separator", metavar="S", help="Wide form: what separates symbols in text; blanks by default."),
+        click.option(
+            "--separator",
+            metavar="S",
+            help='Wide form: what separates symbols in text; blanks by default, "" for every character.',
+        ),
         click.option("--sequence", metavar="COL", help="Wide form: the column of the sequences, lists or text."),
     ):
         command = option(command)
@@ -120,6 +136,9 @@ def event_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How a file with one event in a row is read."""
     for option in (
         click.option("--symbol", metavar="COL", help="Long form: the column of the symbols."),
+        click.option(
+            "--date-format", metavar="F", help="Long form: how dates in --order are written, such as %d.%m.%Y %H:%M."
+        ),
         click.option(
             "--order", metavar="COL", help="Long form: numbers or timestamps that put a case's events in order."
         ),
@@ -133,6 +152,14 @@ def size_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What is too large to be meant."""
     ratio = number_option("--gzip-ratio", "N", text="Refuse gzip files that unpack to more.", default=200)
     return number_option("--longest", "N", text="Refuse longer sequences.", default=1_000_000)(ratio(command))
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where the work is done."""
+    master = click.option(
+        "--master", metavar="URL", help="With --engine spark: the cluster, such as local[2] or spark://host:7077."
+    )
+    return choice_option("--engine", of=("local", "spark"), text="This machine, or a cluster.")(master(command))
 
 
 def column_options(command: Callable[..., Any]) -> Callable[..., Any]:

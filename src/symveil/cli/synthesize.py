@@ -8,7 +8,7 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import print_facts, print_json, print_notes
-from symveil.cli.single_options import json_option, number_option, out_option
+from symveil.cli.single_options import constraint_option, json_option, no_repeats_option, number_option, out_option
 from symveil.cli.values import PATH
 
 _FREE = "it costs no privacy: only the model was read, which was learned privately"
@@ -17,18 +17,23 @@ _FREE = "it costs no privacy: only the model was read, which was learned private
 @command("synthesize", example="symveil synthesize model.json --count 1000 --out synthetic.csv")
 @click.argument("model", metavar="MODEL", type=PATH)
 @number_option("--count", "N", text="How many words: declared, not counted in secret data.", required=True)
-@out_option("The words, as .csv or .jsonl")
+@out_option("The words, as .csv, .jsonl or .xes")
 @click.option("--separator", metavar="S", default=" ", show_default=True, help="What joins symbols in CSV.")
+@no_repeats_option
+@constraint_option
 @json_option
-def synthesize_command(model: Path, count: int, out: Path, separator: str, as_json: bool) -> None:
+def synthesize_command(
+    model: Path, count: int, out: Path, separator: str, no_repeats: bool, constraint: Path | None, as_json: bool
+) -> None:
     """Draw synthetic words from a learned MODEL.
 
     MODEL is what symveil learn --epsilon wrote. Every word is one that its graph allows, of the lengths that it was
-    learned for. Drawing costs no privacy, however many words are drawn.
+    learned for, and obeys the rules that it was learned with and those that are declared here. Drawing costs no
+    privacy, however many words are drawn.
     """
-    from symveil.workflows.learn_privately import synthesize
+    from symveil.workflows.synthesize import synthesize
 
-    drawn = synthesize(model, out, count=count, separator=separator)
+    drawn = synthesize(model, out, count=count, no_repeats=no_repeats, constraint=constraint, separator=separator)
     if as_json:
         print_json(drawn.document())
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,16 @@ class _WholeNumber(click.ParamType):  # type: ignore[type-arg]  # as above
 
 
 WHOLE_NUMBER = _WholeNumber()
+
+
+class _Step(_WholeNumber):
+    """A whole number; or, with a unit of time, text for those commands that write times."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if re.fullmatch(r"\d+(ms|s|m|h|d)", str(value)) else super().convert(value, param, ctx)
+
+
+STEP = _Step()
 
 
 def option_name(parameter: click.Parameter | None) -> str:

@@ -13,7 +13,7 @@ from symveil.cli.command import command
 from symveil.cli.output import print_facts, print_json, print_notes, print_table, progress_bar, require_suffix
 from symveil.cli.single_options import epsilon_option, file_option, json_option, number_option
 from symveil.cli.values import PATH
-from symveil.errors import InputError, ParameterError
+from symveil.errors import InputError, ModelError, ParameterError
 
 if TYPE_CHECKING:
     from symveil.models.channel import Channel
@@ -112,10 +112,11 @@ def verify_command(
     notes: list[str] = []
     model: LabelledChain | Channel
     if is_channel:
-        model = _read_channel(chain, related, apart, notes)
+        model = channel = _read_channel(chain, related, apart, notes)
+        _require_inputs(channel, pairs)
     else:
-        model = load_labelled_chain(chain, labels=labels, notes=notes)
-    _require_pairs(model, pairs)
+        model = labelled = load_labelled_chain(chain, labels=labels, notes=notes)
+        pairs = _named_pairs(labelled, pairs, notes)
     options: dict[str, Any] = {
         "pairs": pairs,
         "nodes": nodes,
@@ -197,16 +198,25 @@ def _read_channel(file: Path, related: str | None, apart: str | None, notes: lis
     return read_channel(file, related=meant, apart="1" if apart is None else apart, notes=notes)
 
 
-def _require_pairs(model: LabelledChain | Channel, pairs: list[tuple[str, str]] | None) -> None:
+def _require_inputs(model: Channel, pairs: list[tuple[str, str]] | None) -> None:
     for pair in pairs or ():
         for state in pair:
             if state not in model.number:
-                whose = "states of the chain" if model.kind == "labelled-chain" else "inputs of the channel"
-                raise ParameterError("pair", expected=whose, found=repr(state))
-    if pairs is None and not model.related and model.kind == "channel":
+                raise ParameterError("pair", expected="inputs of the channel", found=repr(state))
+    if pairs is None and not model.related:
         raise InputError("related: expected at least one pair of related inputs, found none; say --related all")
+
+
+def _named_pairs(
+    model: LabelledChain, pairs: list[tuple[str, str]] | None, notes: list[str]
+) -> list[tuple[str, str]] | None:
+    """The pairs by the names of their states, which may be typed as values of variables."""
     if pairs is None and not model.related:
         raise InputError("pair: expected --pair S,T, or related states in the chain, found none")
+    try:
+        return pairs and [(model.state(one, notes=notes), model.state(other, notes=notes)) for one, other in pairs]
+    except ModelError as error:
+        raise InputError(f"pair: {str(error).removeprefix('state: ')}") from None
 
 
 def _search(

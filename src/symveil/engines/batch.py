@@ -27,6 +27,8 @@ from symveil.randomness import RecordKey
 
 OnUnknown = Literal["error", "drop-sequence"]
 
+LEFT_OUT = "--on-unknown drop-sequence leaves such sequences out"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasePlan:
@@ -47,6 +49,8 @@ class ReleasePlan:
     """The type of the released sequences; None: that in which they came, which must be public."""
     on_unknown: OnUnknown = "error"
     unit: str = "record"
+    advice: str = LEFT_OUT
+    """What to do about a sequence that is refused, from public facts alone."""
     has_rows_in_order: bool = True
     """Whether messages mention the row in the batch where there is no place: not where a cluster cuts batches."""
 
@@ -195,16 +199,16 @@ def _refusal(
             "raise it, for all sequences",
             position=int(wrong[row]),
         )
-    out = "--on-unknown drop-sequence leaves such sequences out"
+    out = f"; {plan.advice}" if plan.advice else ""
     if why.because == "end":
         return WordError(
             f"{_where(batch, plan, row)}: expected a sequence that the model accepts, found one that ends in a state "
-            f"that is not accepting; {out}"
+            f"that is not accepting{out}"
         )
     length = f" of {lengths[row]}" if language.metric == "hamming" else ""  # elsewhere it is a secret
     return WordError(
         f"{_where(batch, plan, row)}: expected a sequence of the alphabet or model, found one that leaves it at "
-        f"position {why.position}{length}; {out}",
+        f"position {why.position}{length}{out}",
         position=why.position,
     )
 
@@ -216,6 +220,20 @@ def encode_lists(
     column: Any, alphabet: Alphabet, *, where: Callable[[int], str] = lambda row: f"record {row + 1}"
 ) -> tuple[Codes, NDArray[np.int64]]:
     """The codes of all symbols, one list after the other, −1 for a symbol that is unknown; and the lengths."""
+    known = _code_by_text(alphabet)
+    texts, indices, lengths = symbols_of_lists(column, where=where)
+    codes = np.array([known.get(text, -1) for text in texts], dtype=np.int32)
+    return codes[indices] if len(codes) else _NO_CODES, lengths
+
+
+def symbols_of_lists(
+    column: Any, *, where: Callable[[int], str] = lambda row: f"record {row + 1}"
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """The symbols that occur, as text; which of them stands in each place of the lists, one after the other; lengths.
+
+    >>> symbols_of_lists(pa.array([["b", "a", "b"], []]))
+    (['b', 'a'], array([0, 1, 0]), array([3, 0]))
+    """
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
     values = column.flatten()
     if pa.types.is_nested(values.type):
@@ -232,17 +250,13 @@ def encode_lists(
             f"{where(row)}: expected a symbol in every place of a sequence, found none at position {position}",
             position=position,
         )
-    known = _code_by_text(alphabet)
     try:
         texts = [str(value) for value in encoded.dictionary.to_pylist()]
     except (pa.ArrowException, ValueError, LookupError, ArithmeticError):  # a date that Python does not have …
         raise ParameterError(
             "sequence", expected="symbols that can be written as text", found=f"others in a column of {column.type}"
         ) from None
-    codes = np.array([known.get(text, -1) for text in texts], dtype=np.int32)
-    if not len(codes):
-        return np.empty(0, dtype=np.int32), lengths
-    return codes[encoded.indices.to_numpy(zero_copy_only=False)], lengths
+    return texts, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False), lengths
 
 
 def decode_lists(codes: Codes, lengths: NDArray[np.int64], alphabet: Alphabet, kind: pa.DataType) -> Any:

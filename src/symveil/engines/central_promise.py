@@ -11,8 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from symveil.central.contributions import GRID
-from symveil.central.noise import Neighbours, Query
+from symveil.central.noise import Neighbours, Query, read_delta, read_neighbours
 from symveil.engines.protocol import Price
+from symveil.errors import ParameterError
 from symveil.io.manifest import CENTRAL_FORMAT, Manifest, alphabet_digest, model_digest
 from symveil.languages.any_length import AnyLength
 from symveil.ledger.amounts import charged_units, shown_units
@@ -20,6 +21,7 @@ from symveil.ledger.composition import pure_loss
 from symveil.ledger.units import EVERYTHING, PERSON
 from symveil.numerics.rationals import at_least, spelled
 from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.parameters import read_epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,42 +35,63 @@ class CentralRelease:
     epsilon, neighbours
         What each person loses at most, and between which files.
     language
-        The public alphabet, or the model whose words are legal.
+        The public alphabet, or the model whose words are legal; None where there is neither, for a δ.
     parameters
         Everything else that was asked for, as JSON.
     model_file
         The plain name of the model's file; None where there is none.
+    delta
+        Above 0 where cells are not public: another promise.
     """
 
     kind: str
     epsilon: Fraction
     neighbours: Neighbours
-    language: AnyLength
+    language: AnyLength | None
     parameters: dict[str, Any]
     model_file: str | None = None
+    delta: Fraction = Fraction(0)
 
     def price(self) -> Price:
         """ε for each person, once."""
+        if self.delta:
+            raise ParameterError(
+                "ledger",
+                expected="a release without delta: budgets of a ledger are charged with epsilon alone",
+                found=f"delta {spelled(self.delta)}",
+            )
         unit = EVERYTHING if self.neighbours == "replace" else PERSON
         return Price(charge=charged_units(self.epsilon), loss=pure_loss(self.epsilon), unit=unit)
 
     def asked(self, **others: object) -> dict[str, Any]:
         """The public parameters: what makes two runs the same command."""
-        model = self.language.model
         return {
             "release": self.kind,
             "epsilon": spelled(self.epsilon),
+            **({"delta": spelled(self.delta)} if self.delta else {}),
             "neighbours": self.neighbours,
             "grid": GRID,
-            "alphabet": alphabet_digest(self.language.alphabet),
-            "model": None if model is None else model_digest(model),
+            **self._digests(),
             **self.parameters,
             **others,
         }
 
+    def _digests(self) -> dict[str, str | None]:
+        """Of what is public: the alphabet, and the model where there is one."""
+        if self.language is None:
+            return {"alphabet": None, "model": None}
+        model = self.language.model
+        return {
+            "alphabet": alphabet_digest(self.language.alphabet),
+            "model": None if model is None else model_digest(model),
+        }
+
     def promised(self, queries: Sequence[Query]) -> dict[str, Any]:
         """What follows from the queries: said in the manifest, computed again by the check."""
-        guarantee = Guarantee.of_loss(sum((query.epsilon for query in queries), Fraction(0)), "certified")
+        epsilon, delta = (
+            sum((getattr(query, name) for query in queries), Fraction(0)) for name in ("epsilon", "delta")
+        )
+        guarantee = Guarantee.of_loss(epsilon, "certified", delta=delta)
         return {"guarantee": guarantee.document(), "queries": [query.document() for query in queries]}
 
     def manifest(
@@ -76,7 +99,8 @@ class CentralRelease:
         charged: bool,
     ) -> Manifest:  # fmt: skip
         """The manifest beside the output."""
-        model, alphabet = self.language.model, self.language.alphabet
+        model = None if self.language is None else self.language.model
+        listed = None if self.language is None or model is not None else self.language.alphabet.symbols
         return Manifest(
             {
                 "format": CENTRAL_FORMAT,
@@ -87,17 +111,29 @@ class CentralRelease:
                 "neighbours": self.neighbours,
                 "epsilon": at_least(self.epsilon),
                 "epsilon_exact": spelled(self.epsilon),
+                **({"delta": at_least(self.delta), "delta_exact": spelled(self.delta)} if self.delta else {}),
                 "how": "certified",
                 **self.promised(queries),
                 "parameters": self.parameters,
-                "alphabet": [str(symbol) for symbol in alphabet.symbols] if model is None else None,
+                "alphabet": None if listed is None else [str(symbol) for symbol in listed],
                 "model": None if model is None else {"kind": model.kind, "file": self.model_file},
-                "digests": {
-                    "alphabet": alphabet_digest(alphabet),
-                    "model": None if model is None else model_digest(model),
-                    "output": digest,
-                },
+                "digests": {**self._digests(), "output": digest},
                 "output": output,
                 "charged": shown_units(charged_units(self.epsilon)) if charged else None,
             }
         )
+
+
+def queries_of(document: dict[str, Any]) -> tuple[Query, ...]:
+    """The queries that a manifest tells: what decides the noise, and not what it says follows from that."""
+    neighbours = read_neighbours(document["neighbours"])
+    return tuple(
+        Query(
+            name=str(each["query"]),
+            epsilon=read_epsilon(each["epsilon"]),
+            bound=int(each["bound"]),
+            neighbours=neighbours,
+            delta=read_delta(each["delta"]) if "delta" in each else Fraction(0),
+        )
+        for each in document["queries"]
+    )

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from symveil.engines.batch import OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
+from symveil.engines.batch import LEFT_OUT, OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
 from symveil.engines.job import Ask, Job, Written
-from symveil.errors import FileError, ParameterError, SymveilError, only_our_errors
+from symveil.errors import FileError, ParameterError, SymveilError, WordError, only_our_errors
 from symveil.files.atomic import AsideFile, digest_of
 from symveil.io.formulas import Apostrophes
 from symveil.io.reading import suffix, wrong_suffix
@@ -27,6 +27,7 @@ from symveil.io.sequences.duplicates import SeenNames
 from symveil.io.sequences.records import ID, NUMBER, PLACE, SYMBOLS, as_text
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
+from symveil.io.symbols import reading_advice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numerics.progress import Progress, named
 
@@ -109,6 +110,8 @@ class LocalJob(Job[ReleasePlan]):
             "form": file.form,
             "columns": file.names(),
         }
+        if file.times is not None:
+            self.facts["times"] = file.times.document()
         self._apostrophes: Apostrophes = "read" if spreadsheet_safe else "none"
         if spreadsheet_safe:
             self.facts["spreadsheet_safe"] = True
@@ -127,6 +130,7 @@ class LocalJob(Job[ReleasePlan]):
             released_type=self._file.released_type(self._mechanism.alphabet) if hides_lengths else None,
             on_unknown=self._on_unknown,
             unit=f"{self._file.file}: {self.unit}",
+            advice="; ".join(filter(None, (LEFT_OUT, reading_advice(self._mechanism.alphabet, self._file.separator)))),
         )
 
     def fingerprint(self) -> bytes:
@@ -193,6 +197,15 @@ class LocalJob(Job[ReleasePlan]):
         steps.end()
         ids.check()
         return written.result(self._aside.finish())
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """A case that is refused because a cell is empty: the cell's own line says more than the case's first."""
+        try:
+            yield
+        except WordError:
+            self._file.check_filled()
+            raise
 
     def publish(self) -> None:
         """Rename the file."""

@@ -69,9 +69,10 @@ class Protocol:
         """The release, charged to a ledger where there is one."""
         if ledger is None:
             return self.without_ledger()
+        wanted = price()
         database = Database(str(ledger))
         try:
-            return self.with_ledger(database, price(), over_budget)
+            return self.with_ledger(database, wanted, over_budget)
         finally:
             database.close()
 

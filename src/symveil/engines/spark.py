@@ -34,7 +34,7 @@ def release_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None
     The columns are those of `frame`; `plan.sequence` holds lists, or text that is split at `separator`.
     """
     plain, own = _plainly_named(frame, plan)
-    private = plain.mapInArrow(partial(_in_task, _released, plan=own, separator=separator), plain.schema)
+    private = plain.mapInArrow(partial(in_task, _released, plan=own, separator=separator), plain.schema)
     return private.toDF(*frame.columns)
 
 
@@ -44,7 +44,7 @@ def check_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None) 
     Of several faults that of the smallest id is told, wherever its row is.
     """
     plain, own = _plainly_named(frame, plan)
-    faults = plain.mapInArrow(partial(_in_task, _faults, plan=own, separator=separator), "id string, fault string")
+    faults = plain.mapInArrow(partial(in_task, _faults, plan=own, separator=separator), "id string, fault string")
     first = faults.orderBy("id").limit(1).collect()
     if first:
         raise ParameterError("spark", expected="every task to end well", found=first[0][1])
@@ -64,10 +64,10 @@ def digest_of_frame(frame: Any) -> bytes:
     Rows are dealt into 256 buckets by the first byte of their digest, so that no node has to see all digests.
     """
     plain = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
-    dealt = plain.mapInArrow(partial(_in_task, _digested), "bucket int, digest binary").repartition("bucket")
+    dealt = plain.mapInArrow(partial(in_task, _digested), "bucket int, digest binary").repartition("bucket")
     buckets = (
         dealt.sortWithinPartitions("digest")
-        .mapInArrow(partial(_in_task, _summed), "bucket int, rows long, digest binary")
+        .mapInArrow(partial(in_task, _summed), "bucket int, rows long, digest binary")
         .collect()
     )
     whole = hashlib.sha256(json.dumps(frame.dtypes).encode())
@@ -88,7 +88,7 @@ def _plainly_named(frame: Any, plan: ReleasePlan) -> tuple[Any, ReleasePlan]:
     return frame.toDF(*names.values()), replace(plan, sequence=names[plan.sequence], identifier=identifier)
 
 
-def _in_task(
+def in_task(
     function: Callable[..., Iterator[pa.RecordBatch]], batches: Iterable[pa.RecordBatch], **named: Any
 ) -> Iterator[pa.RecordBatch]:
     """What a task does. Its errors end in the logs of executors and of the driver: they are told without a value."""

@@ -9,19 +9,12 @@ from typing import Any
 
 import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DateType,
-    NumericType,
-    StringType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.types import ArrayType
 
 from symveil.engines.batch import OnUnknown, ReleasePlan
 from symveil.engines.job import Ask, Job, Written
 from symveil.engines.spark import check_frame, digest_of_frame, laid_out, release_frame, rows_digest
+from symveil.engines.spark_records import PERSON, SparkRecords, quoted
 from symveil.engines.spark_session import (
     SPARK_ERRORS,
     TABLE,
@@ -32,16 +25,12 @@ from symveil.engines.spark_session import (
     session,
 )
 from symveil.errors import FileError
-from symveil.io.sequences.columns import ColumnOptions, WideColumns, choose_columns, secret_lengths_in_long_form
+from symveil.io.sequences.columns import ColumnOptions, secret_lengths_in_long_form
 from symveil.io.symbols import check_separable
 from symveil.mechanisms.mechanism import Mechanism
 
 _NAMES_AT_ONCE = 50_000
-_PERSON, _ROWS = "symveil_person", "symveil_rows"
-_SORTABLE = (NumericType, DateType, TimestampType, TimestampNTZType)
-"""The types of columns that put events in order."""
-_NAMES = (StringType, BooleanType, *_SORTABLE)
-"""The types of columns that can name a record or a person."""
+_ROWS = "symveil_rows"
 
 
 class SparkJob(Job[ReleasePlan]):
@@ -63,19 +52,21 @@ class SparkJob(Job[ReleasePlan]):
         self._session = session(master)
         self._source, self._target = str(source), str(target)
         self._mechanism, self._on_unknown = mechanism, on_unknown
-        self._separator = columns.separator
-        self._input = frame_at(self._session, self._source)
-        self._without_order = self._input.limit(0)
-        lists = [field.name for field in self._input.schema.fields if isinstance(field.dataType, ArrayType)]
-        self._columns = choose_columns(source, columns, self._input.columns, lists)
-        self._long = not isinstance(self._columns, WideColumns)
-        if isinstance(self._columns, WideColumns):
-            self._read_rows(self._columns, lists)
+        rows = SparkRecords.at(self._session, source, columns)
+        if rows.identifier is None:
+            raise FileError(self._source, expected="a column of ids (--id) with --engine spark", found="none")
+        self._rows, self._records, self._input = rows, rows.frame, rows.input
+        self._separator, self._long = rows.separator, rows.order is not None
+        self._id, self._sequence, self._order = rows.identifier, rows.sequence, rows.order
+        if self._long:
+            if mechanism.metric == "levenshtein":
+                raise secret_lengths_in_long_form()
+            names = {"case": self._id, "symbol": self._sequence, "order": str(self._order)}
+        else:
+            if not rows.has_lists:
+                check_separable(mechanism.alphabet, " " if self._separator is None else self._separator)
             names = {"sequence": self._sequence, "id": self._id}
             names |= {} if self._separator is None else {"separator": self._separator}
-        else:
-            self._read_events(self._columns.case, self._columns.symbol, self._columns.order)
-            names = {"case": self._id, "symbol": self._sequence, "order": self._order}
         if self._target == self._source:
             raise FileError(self._target, expected="another place than the input", found="the same")
         kind = TableOutput if self._target.startswith(TABLE) else FolderOutput
@@ -86,60 +77,6 @@ class SparkJob(Job[ReleasePlan]):
             "form": "long" if self._long else "wide",
             "columns": names,
         }
-
-    # --- reading -------------------------------------------------------------------------------
-
-    def _read_rows(self, columns: WideColumns, lists: list[str]) -> None:
-        """A sequence in each row."""
-        self._require_names(columns.identifier, columns.person)
-        if columns.identifier is None:
-            raise FileError(self._source, expected="a column of ids (--id) with --engine spark", found="none")
-        self._id, self._sequence = columns.identifier, columns.sequence
-        if columns.sequence not in lists:
-            check_separable(self._mechanism.alphabet, self._separator or " ")
-        person = F.col(_quoted(columns.person or self._id)).cast("string").alias(_PERSON)
-        self._records = self._input.select(*map(_quoted, columns.written(self._input.columns)), person)
-
-    def _read_events(self, case: str, symbol: str, order_name: str | None) -> None:
-        """An event in each row: grouped by case, and sorted."""
-        columns = self._columns
-        self._require_names(case, columns.person)
-        if self._mechanism.metric == "levenshtein":
-            raise secret_lengths_in_long_form()
-        if order_name is None or columns.keep:
-            raise FileError(
-                self._source,
-                expected="--order and no --keep for events on Spark, where rows have no order of their own",
-                found="--keep" if columns.keep else "no --order",
-            )
-        self._id, self._sequence, self._order = case, symbol, order_name
-        kind = self._input.schema[order_name].dataType
-        name, order = str(kind.typeName()), F.col(_quoted(order_name))
-        if not isinstance(kind, _SORTABLE):
-            # text would be sorted by its letters, "10" before "9"
-            raise FileError(
-                self._source, expected="numbers, dates or timestamps in the order column on Spark",
-                found=f"a column of {name}; convert it first",
-            )  # fmt: skip
-        missing = order.isNull() | F.isnan(order) if name in ("float", "double") else order.isNull()
-        self._without_order = self._input.where(missing)
-        person = F.col(_quoted(columns.person or case)).cast("string")
-        # a case of several persons, or partly of nobody's, is nobody's: it is refused with those that have none
-        one_person = (F.count(person) == F.count("*")) & (F.min(person) == F.max(person))
-        event = F.struct(order.alias("o"), F.col(_quoted(symbol)).alias("s"))
-        self._records = (
-            self._input.groupBy(_quoted(case))
-            .agg(F.sort_array(F.collect_list(event)).alias("e"), F.when(one_person, F.min(person)).alias(_PERSON))
-            .select(_quoted(case), F.col("e.s").alias(symbol), _PERSON)
-        )
-
-    def _require_names(self, *names: str | None) -> None:
-        for name in names:
-            if name is not None and not isinstance(self._input.schema[name].dataType, _NAMES):
-                raise FileError(
-                    self._source, expected="text, numbers or dates as ids and persons",
-                    found=f"a column of {self._input.schema[name].dataType.typeName()}",
-                )  # fmt: skip
 
     # --- before anybody is charged -------------------------------------------------------------
 
@@ -169,13 +106,9 @@ class SparkJob(Job[ReleasePlan]):
             self._solve_once()
             names: list[str] = []
             counts: list[int] = []
-            for row in self._records.groupBy(_PERSON).count().toLocalIterator():
+            for row in self._records.groupBy(PERSON).count().toLocalIterator():
                 if not row[0]:
-                    raise FileError(
-                        self._source,
-                        expected="one person in every case" if self._long else "a person in every row",
-                        found="none or several in some case" if self._long else "none in some row",
-                    )
+                    raise self._rows.nobody()
                 names.append(row[0])
                 counts.append(row[1])
                 if len(names) == _NAMES_AT_ONCE:
@@ -185,30 +118,28 @@ class SparkJob(Job[ReleasePlan]):
 
     def _refuse_first(self, plan: ReleasePlan) -> None:
         """Refuse what would be refused while drawing. Which task meets it first does not show."""
-        name = F.col(_quoted(self._id))
+        name = F.col(quoted(self._id))
         if self._records.where(name.isNull() | (name.cast("string") == "")).limit(1).collect():
             raise FileError(self._source, expected="an id in every row", found="none in some row")
-        if self._without_order.limit(1).collect():
-            raise FileError(self._source, expected="a place in the order for every event", found="none for some")
-        check_frame(self._records.drop(_PERSON), plan, separator=self._separator)
+        self._rows.refuse_without_order()
+        check_frame(self._records.drop(PERSON), plan, separator=self._separator)
 
     def _solve_once(self) -> None:
         """Laws that a solver finds are found here, once, and travel with the plan: tasks would find others."""
         if not self._mechanism.may_solve or self.lengths is not None:
             return
-        sequence = F.col(_quoted(self._sequence))
+        sequence = F.col(quoted(self._sequence))
         if not isinstance(self._records.schema[self._sequence].dataType, ArrayType):
-            pieces = F.split(sequence, _literal(self._separator or " "), -1)
-            blank = F.length(sequence) == 0
-            # as `split_column` reads them: without a separator, runs of blanks separate
-            sequence = F.filter(pieces, lambda each: each != "") if self._separator is None else F.when(~blank, pieces)
-        sizes = self._records.select(F.coalesce(F.size(sequence), F.lit(0)).alias("n")).distinct().collect()
+            size = self._size(sequence)
+        else:
+            size = F.size(sequence)
+        sizes = self._records.select(F.coalesce(size, F.lit(0)).alias("n")).distinct().collect()
         self.lengths = np.array(sorted({max(int(row[0]), 0) for row in sizes}), dtype=np.int64)
         for part in (self._mechanism.parts(self.lengths) or {}).values():
             part.law_document()
 
     def _refuse_repeated(self) -> None:
-        counted = self._records.groupBy(_quoted(self._id)).agg(F.count("*").alias(_ROWS))
+        counted = self._records.groupBy(quoted(self._id)).agg(F.count("*").alias(_ROWS))
         if counted.where(F.col(_ROWS) > 1).limit(1).collect():
             raise FileError(self._source, expected="each id once", found="one again")
 
@@ -243,31 +174,39 @@ class SparkJob(Job[ReleasePlan]):
         )
 
     def _of_persons(self, names: list[str], *, how: str) -> Any:
-        persons = self._session.createDataFrame([(name,) for name in names], f"{_PERSON} string")
-        return self._records.join(persons, on=_PERSON, how=how)
+        persons = self._session.createDataFrame([(name,) for name in names], f"{PERSON} string")
+        return self._records.join(persons, on=PERSON, how=how)
 
     def _released(self, plan: ReleasePlan, left_out: list[str]) -> Any:
         """The private rows, lazily."""
         self._refuse_repeated()
         records = self._of_persons(left_out, how="left_anti") if left_out else self._records
-        private = release_frame(records.drop(_PERSON), plan, separator=self._separator)
-        private = laid_out(private, _quoted(self._id), self._input.count())
+        private = release_frame(records.drop(PERSON), plan, separator=self._separator)
+        private = laid_out(private, quoted(self._id), self._input.count())
         if not self._long:
             return private
-        case, symbol = _quoted(self._id), _quoted(self._sequence)
+        case, symbol = quoted(self._id), quoted(self._sequence)
         return private.select(case, F.posexplode(symbol).alias("p", "s")).select(
-            case, (F.col("p") + 1).cast("long").alias(self._order), F.col("s").alias(self._sequence)
+            case, (F.col("p") + 1).cast("long").alias(str(self._order)), F.col("s").alias(self._sequence)
         )
 
     def _sizes(self, frame: Any) -> Any:
         """How long each released sequence is, as the column `n`."""
         if self._long:
-            return frame.groupBy(_quoted(self._id)).agg(F.count("*").alias("n"))
-        sequence = F.col(_quoted(self._sequence))
+            return frame.groupBy(quoted(self._id)).agg(F.count("*").alias("n"))
+        sequence = F.col(quoted(self._sequence))
         if isinstance(frame.schema[self._sequence].dataType, ArrayType):
             return frame.select(F.size(sequence).alias("n"))
-        pieces = F.size(F.split(sequence, _literal(self._separator or " "), -1))
-        return frame.select(F.when(F.length(sequence) == 0, 0).otherwise(pieces).alias("n"))
+        return frame.select(self._size(sequence).alias("n"))
+
+    def _size(self, text: Any) -> Any:
+        """How many symbols a text has, as `split_column` reads it: without a separator, runs of blanks separate."""
+        if self._separator == "":
+            return F.length(text)
+        pieces = F.split(text, _literal(self._separator or " "), -1)
+        if self._separator is None:
+            return F.size(F.filter(pieces, lambda each: each != ""))
+        return F.when(F.length(text) == 0, 0).otherwise(F.size(pieces))
 
     def publish(self) -> None:
         """Rename the folder or the table."""
@@ -277,7 +216,7 @@ class SparkJob(Job[ReleasePlan]):
         """As many records, and none in the output that the input does not have."""
         name = self._target if self._target.startswith(TABLE) else str(Path(self._target).absolute())
         made = frame_at(self._session, name)
-        own, known = (frame.select(F.col(_quoted(self._id)).alias(_ROWS)) for frame in (made, self._records))
+        own, known = (frame.select(F.col(quoted(self._id)).alias(_ROWS)) for frame in (made, self._records))
         strangers = own.join(known, on=_ROWS, how="left_anti")
         return self._records.count() == counts["sequences"] and not strangers.limit(1).collect()
 
@@ -288,10 +227,6 @@ class SparkJob(Job[ReleasePlan]):
     def explained(self) -> AbstractContextManager[None]:
         """What Spark says is wrong, as one line."""
         return plain_errors()
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _literal(separator: str) -> str:

@@ -65,6 +65,8 @@ def projected(values: Floats, *, axes: int | None = None) -> Floats:
     """
     if axes is None:
         axes = values.ndim
+    if not values.size:  # a table without a cell
+        return values.copy()
     shape = values.shape[: values.ndim - axes]
     rows = values.reshape(int(np.prod(shape, dtype=np.int64)), -1)
     totals = np.maximum(rows.sum(axis=1), 0.0)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from symveil.errors import FileError, either, reason
+from symveil.errors import FileError, ParameterError, either, reason
 from symveil.files.opening import open_regular
 
 _GZIP = b"\x1f\x8b"
@@ -172,6 +173,21 @@ def not_utf8(path: Path, *, what: str, most_times: int | None) -> FileError:
     return FileError(str(path), expected=f"a {what} in UTF-8", found="other bytes")
 
 
+def path_of(value: object, *, name: str = "path") -> Path:
+    """A path that was given as text or as a path; a table in its place is sent where tables are taken.
+
+    >>> path_of("trips.csv").name
+    'trips.csv'
+    """
+    if isinstance(value, str | os.PathLike):
+        return Path(value)
+    table = " (privatize takes tables; a table becomes a file by its to_csv or write_csv)"
+    has_columns = hasattr(value, "columns") or hasattr(value, "column_names")
+    raise ParameterError(
+        name, expected="the name of a file", found=f"a {type(value).__name__}{table if has_columns else ''}"
+    )
+
+
 def csv_rows(
     path: Path,
     *,
@@ -179,15 +195,16 @@ def csv_rows(
     most_times: int | None = None,
     opened: Callable[[BinaryIO], None] | None = None,
     longest_cell: int = _LONGEST_CELL,
+    delimiter: str | None = None,
 ) -> Generator[tuple[int, list[str]]]:
     """The rows of a CSV file, header first, each with the number of its line; blank lines are left out.
 
-    Cells are separated by commas, in a `.tsv` file by tabs. A row with another number of cells
+    Cells are separated by commas, in a `.tsv` file by tabs, or by `delimiter`. A row with another number of cells
     than the header is refused. Messages never show a cell: it may be a secret.
     """
     empty = True
     with closing(read_lines(path, what=what, most_times=most_times, opened=opened)) as lines:
-        for row in rows_of(lines, path, longest_cell=longest_cell):
+        for row in rows_of(lines, delimiter or csv_delimiter(path), path, longest_cell=longest_cell):
             empty = False
             yield row
     if empty:
@@ -195,7 +212,13 @@ def csv_rows(
 
 
 def rows_of(
-    lines: Iterable[str], path: Path, *, longest_cell: int = _LONGEST_CELL, width: int = 0, before: int = 0
+    lines: Iterable[str],
+    delimiter: str,
+    path: Path,
+    *,
+    longest_cell: int = _LONGEST_CELL,
+    width: int = 0,
+    before: int = 0,
 ) -> Generator[tuple[int, list[str]]]:
     """The rows in these lines of a CSV file, after `before` others; `width` is the header's, if it is among those.
 
@@ -203,7 +226,7 @@ def rows_of(
     """
     line, blank = before + 1, 0
     csv.field_size_limit(longest_cell)
-    reader = csv.reader(lines, delimiter=csv_delimiter(path), strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         for row in reader:
             if row:

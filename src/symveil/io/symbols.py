@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from symveil.errors import AlphabetError, FileError, WordError
+from symveil.errors import AlphabetError, FileError
 from symveil.io.reading import read_text
 from symveil.models.alphabet import Alphabet
 
@@ -47,10 +47,8 @@ def split_word(text: str, separator: str | None) -> list[str]:
     >>> split_word("abc", None), split_word("main st|park rd", "|"), split_word("", "|")
     (['a', 'b', 'c'], ['main st', 'park rd'], [])
     """
-    if separator is None:
+    if not separator:
         return list(text)
-    if separator == "":
-        raise WordError("separator: expected at least one character, found none")
     return text.split(separator) if text else []
 
 
@@ -59,12 +57,34 @@ def join_word(symbols: Iterable[object], separator: str | None) -> str:
     return (separator or "").join(map(str, symbols))
 
 
-def check_separable(alphabet: Alphabet, separator: str | None) -> None:
-    """Refuse an alphabet whose words could not be read back from lines of output."""
+def reading_advice(alphabet: Alphabet, separator: str | None) -> str:
+    """How a file could be meant that is read with this separator: None where its sequences are no text.
+
+    >>> reading_advice(Alphabet.from_symbols("ACGT"), " ")
+    'sequences without blanks, such as AC, need --separator ""'
+    >>> reading_advice(Alphabet(("home", "work")), ">")
+    'blanks beside the separator belong to the symbols: --separator " > " if there are any'
+    """
+    if separator == " " and alphabet.spells_text:
+        return f'sequences without blanks, such as {"".join(map(str, alphabet.symbols[:2]))}, need --separator ""'
+    if separator and separator.strip() == separator:
+        return f'blanks beside the separator belong to the symbols: --separator " {separator} " if there are any'
+    return ""
+
+
+def check_separable(
+    alphabet: Alphabet, separator: str | None, *, instead: str = "lists in JSON Lines or Parquet"
+) -> None:
+    """Refuse an alphabet whose words could not be read back from text; `instead` is where they could."""
     for position, symbol in enumerate(alphabet.symbols, start=1):
         text = str(symbol)
+        if separator == "" and len(text) != 1:
+            raise AlphabetError(
+                f"alphabet: expected symbols of one character where the separator is empty, found another at position "
+                f"{position}; use another --separator, or {instead}"
+            )
         if "\n" in text or "\r" in text or (separator and separator in text):
             raise AlphabetError(
                 f"alphabet: expected symbols without line breaks and without the separator, found one at position "
-                f"{position}; use another --separator, or --json"
+                f"{position}; use another --separator, or {instead}"
             )

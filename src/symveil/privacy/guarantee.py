@@ -31,6 +31,8 @@ class Guarantee:
         "exact", "certified" or "classic".
     loss
         The proved loss before it was rounded; None where it is infinite.
+    delta
+        Above 0 it is another promise, (ε, δ): what is said of ε may fail with a probability of at most δ.
 
     >>> Guarantee(epsilon=5.0, how="exact")
     Guarantee(epsilon=5.0, how='exact')
@@ -43,30 +45,37 @@ class Guarantee:
     how: How
     loss: Fraction | None = field(default=None, repr=False, compare=False)
     """The proved loss before it was rounded; None where it is infinite."""
+    delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         if self.loss is None and math.isfinite(self.epsilon):
             object.__setattr__(self, "loss", exact(self.epsilon))
 
+    def __repr__(self) -> str:
+        delta = f", delta={at_least(self.delta)!r}" if self.delta else ""
+        return f"Guarantee(epsilon={self.epsilon!r}{delta}, how={self.how!r})"
+
     @classmethod
-    def of_loss(cls, loss: Fraction | arb, how: How) -> Self:
+    def of_loss(cls, loss: Fraction | arb, how: How, *, delta: Fraction = Fraction(0)) -> Self:
         """The guarantee of a loss known as a rational or as a ball, rounded against the claim."""
         rational = loss if isinstance(loss, Fraction) else max(upper_bound(loss), Fraction(0))
-        return cls(epsilon=at_least(rational), how=how, loss=rational)
+        return cls(epsilon=at_least(rational), how=how, loss=rational, delta=delta)
 
     def within(self, epsilon: Fraction) -> bool:
-        """Whether the loss is at most `epsilon`, exact against exact.
+        """Whether the loss is at most `epsilon`, exact against exact; with a δ it is no such promise.
 
         Parameters
         ----------
         epsilon
             The budget, as an exact rational.
         """
-        return self.loss is not None and self.loss <= epsilon
+        return self.loss is not None and self.loss <= epsilon and not self.delta
 
     def _repr_html_(self) -> str:
-        return f"<p>ε = {self.epsilon:.6g} <small>({self.how})</small></p>"
+        delta = f", δ = {at_least(self.delta):.6g}" if self.delta else ""
+        return f"<p>ε = {self.epsilon:.6g}{delta} <small>({self.how})</small></p>"
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
-        return {"epsilon": self.epsilon, "how": self.how}
+        delta = {"delta": at_least(self.delta)} if self.delta else {}
+        return {"epsilon": self.epsilon, **delta, "how": self.how}

@@ -13,7 +13,7 @@ import numpy as np
 from symveil import __version__
 from symveil.central.noise import Query
 from symveil.drawing.road_map import Road
-from symveil.engines.central_job import Answer, CentralJob
+from symveil.engines.central_job import Answer, CentralJob, CentralWords, FileWords, FoundSymbols, PublicOrFound
 from symveil.engines.central_promise import CentralRelease
 from symveil.engines.protocol import Finished, Protocol
 from symveil.engines.settings import Settings, WorkedOut, made_by, spelled_columns
@@ -28,6 +28,7 @@ from symveil.io.sequences.sequence_files import open_sequences
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import Model
 from symveil.models.alphabet import Alphabet, Symbol
+from symveil.workflows.parameters import Engine, check_ledger_apart, no_pyspark, read_engine
 
 
 def public_language(
@@ -73,16 +74,26 @@ def release_centrally(
     form: str,
     ledger: str | Path | None,
     release_id: str | None,
+    found: FoundSymbols | None = None,
+    engine: Engine = "local",
+    master: str | None = None,
     longest: int = LONGEST,
     gzip_ratio: int = MOST_TIMES,
 ) -> Finished:
     """A file through a central release, by the protocol: charged, written aside, put in its place.
 
-    Persons over budget are left out: an error would tell that one of them is in the file.
+    Persons over budget are left out: an error would tell that one of them is in the file. `found` holds the symbols
+    of a file whose alphabet is not public.
     """
+    check_ledger_apart(ledger, source, target)
     facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": form}
-    file = open_sequences(source, columns, longest=longest, most_times=gzip_ratio)
-    job = CentralJob(file, target, release.language, answer, facts=facts)
+    language = release.language or found or FoundSymbols()
+    words: CentralWords
+    if read_engine(engine, master) == "spark":
+        words = spark_words(source, columns, language, master)
+    else:
+        words = FileWords(open_sequences(source, columns, longest=longest, most_times=gzip_ratio), language)
+    job = CentralJob(words, target, answer, facts=facts)
     protocol = Protocol(
         job=job,
         target=target,
@@ -91,9 +102,18 @@ def release_centrally(
         ).text(),
         settings=Settings(
             asked=release.asked(columns=spelled_columns(columns)),
-            made_by=made_by(version=__version__, engine="local", facts=job.facts),
+            made_by=made_by(version=__version__, engine=engine, facts=job.facts),
         ),
         worked_out=lambda _job: WorkedOut("discrete-laplace", None),
         release_id=release_id,
     )
     return protocol.run(ledger, release.price, "drop")
+
+
+def spark_words(source: Path, columns: ColumnOptions, language: PublicOrFound, master: str | None) -> CentralWords:
+    """The words of a cluster."""
+    try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
+        from symveil.engines.spark_words import SparkWords  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise no_pyspark() from None
+    return SparkWords(source, columns, language, master=master)

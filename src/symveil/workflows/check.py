@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.noise import Query, read_neighbours
+from symveil.central.noise import read_delta, read_neighbours
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.engines.batch import encode_lists
-from symveil.engines.central_promise import CentralRelease
+from symveil.engines.central_promise import CentralRelease, queries_of
 from symveil.engines.promise import Release, promised
 from symveil.errors import FileError, SymveilError, reason
 from symveil.files.atomic import digest_of, digest_of_folder
@@ -137,38 +137,55 @@ def _central(file: Path, document: dict[str, Any], output: str | Path | None, mo
         loaded = _same_model(load_word_model, document["digests"]["model"], place, checks)
         if loaded is None:
             return checks
-        language = runs_of_any_length(loaded)
+        language: AnyLength | None = runs_of_any_length(loaded)
     else:
-        language = words_of_any_length(document["alphabet"])
-    checks.append(_compared("alphabet", alphabet_digest(language.alphabet) == document["digests"]["alphabet"]))
+        language = None if document["alphabet"] is None else words_of_any_length(document["alphabet"])
+    digest = None if language is None else alphabet_digest(language.alphabet)
+    checks.append(_compared("alphabet", digest == document["digests"]["alphabet"]))
     checks.append(_queries(document, language))
+    if document["release"] == "synthesize" and checks[0].holds and language is not None:
+        checks.append(_synthetic(path, document, language))
     return checks
 
 
-def _queries(document: dict[str, Any], language: AnyLength) -> Check:
+def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Check:
+    """Synthetic words: as many as were declared, of the public lengths, and every one legal."""
+    shortest, longest = document["parameters"]["lengths"]
+    words = outside = 0
+    for file in open_released(path, document):
+        for batch in file.records():
+            codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
+            refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)
+            words, outside = words + len(lengths), outside + int(np.count_nonzero(refused))
+    said = f"{words} words, {outside} that the graph or the lengths do not allow"
+    return Check("words", outside == 0 and words == document["parameters"]["count"], said)
+
+
+def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
+    delta = read_delta(document["delta_exact"]) if "delta_exact" in document else Fraction(0)
+    if (language is None) != (delta > 0):
+        return Check("guarantee", False, "a public alphabet or model, or a delta, and not both, is what a table needs")
     release = CentralRelease(
         kind=document["release"],
         epsilon=read_epsilon(document["epsilon_exact"]),
         neighbours=read_neighbours(document["neighbours"]),
         language=language,
         parameters=document["parameters"],
+        delta=delta,
     )
-    queries = [
-        Query(
-            name=each["query"],
-            epsilon=read_epsilon(each["epsilon"]),
-            bound=int(each["bound"]),
-            neighbours=release.neighbours,
-        )
-        for each in document["queries"]
-    ]
+    queries = queries_of(document)
     promise = release.promised(queries) | {"epsilon": at_least(release.epsilon), "unit": "person", "how": "certified"}
+    if delta:
+        promise["delta"] = at_least(delta)
     for key, value in promise.items():
         if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
             return Check("guarantee", False, f"another {key} than what is computed again")
     if sum((query.epsilon for query in queries), Fraction(0)) > release.epsilon:
         return Check("guarantee", False, f"the queries lose more than epsilon, {spelled(release.epsilon)}")
-    return Check("guarantee", True, f"at most {promise['epsilon']} for each person, computed again")
+    if sum((query.delta for query in queries), Fraction(0)) != delta or (delta and not queries[-1].delta):
+        return Check("guarantee", False, f"the queries have another delta than {spelled(delta)}")
+    within = f", but for a chance of {promise['delta']}" if delta else ""
+    return Check("guarantee", True, f"at most {promise['epsilon']} for each person{within}, computed again")
 
 
 def _bytes(path: Path, document: dict[str, Any]) -> Check:

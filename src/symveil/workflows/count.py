@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Unpack
 
 from symveil.central.cells import Cells, cells_of
 from symveil.central.contributions import Read
 from symveil.central.counts import Bound, PrivateCounts, private_counts, read_bound
-from symveil.central.noise import Neighbours, read_neighbours
-from symveil.engines.central_job import CentralWords
+from symveil.central.noise import Neighbours, read_delta, read_neighbours
+from symveil.central.unlisted_cells import counted_plainly, selected_counts
+from symveil.engines.central_job import FileWords, FoundSymbols
 from symveil.engines.central_promise import CentralRelease
 from symveil.engines.protocol import new_release_id
 from symveil.errors import ParameterError, either
-from symveil.estimation.statistics import read_statistic
+from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.io.estimates import SUFFIXES, table_bytes
 from symveil.io.models.coordinates import read_coordinates
+from symveil.io.reading import path_of
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
-from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import Number
 from symveil.privacy.parameters import read_epsilon, require_spellable
 from symveil.randomness import RecordKey, new_release_key
 from symveil.workflows.central_files import public_language, release_centrally, symbol_zones, zones_digest
-from symveil.workflows.parameters import ColumnParameters, check_names, described, shows_fields
+from symveil.workflows.parameters import ColumnParameters, Engine, check_names, described, shows_fields
 
 _ANY_LENGTH = 1 << 40
 """Longer than any sequence: words of every length count."""
@@ -50,6 +52,9 @@ class CountOptions:
         "add-remove": files with and without all records of a person; "replace": with other records in their place.
     confidence
         How often intervals cover.
+    delta
+        Instead of an alphabet or a model: count whatever symbols there are, and show the rows that are frequent enough.
+        That is another promise, (ε, δ): with a chance of up to δ a row may be shown that tells of one person.
     """
 
     bound: Bound = "auto"
@@ -58,8 +63,11 @@ class CountOptions:
     max_length: int | None = None
     neighbours: Neighbours = "add-remove"
     confidence: float = 0.95
+    delta: Number | None = None
 
     def __post_init__(self) -> None:
+        if self.delta is not None:
+            object.__setattr__(self, "delta", read_delta(self.delta))
         object.__setattr__(self, "bound", read_bound(self.bound))
         read_neighbours(self.neighbours)
         if isinstance(self.confidence, bool) or not 0 < self.confidence < 1:
@@ -77,6 +85,7 @@ class CountParameters(ColumnParameters, total=False):
     max_length: int | None
     neighbours: Neighbours
     confidence: float
+    delta: Number | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,11 +135,13 @@ def count(
     epsilon
         What each person loses at most, whatever their number of records.
     alphabet, model
-        One of them: the public symbols, or the model whose words count. Other words add nothing, silently.
+        One of them: the public symbols, or the model whose words count. Other words add nothing, silently. With delta,
+        neither.
     columns
-        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person.
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
+        delimiter, date_format.
     counting
-        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence.
+        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence, delta.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -141,9 +152,9 @@ def count(
     (True, 9)
     """
     asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
-    file = open_sequences(Path(path), asked.columns)
-    words = CentralWords(file, asked.language)
-    numbers = words.persons()
+    file = open_sequences(path_of(path), asked.columns)
+    words = FileWords(file, asked.release.language or asked.found)
+    numbers = {name: number for number, name in enumerate(words.persons())}
     keys = RecordKey(new_release_key(), new_release_id())
     return asked.answered(lambda: words.read(numbers), len(numbers), keys)
 
@@ -161,6 +172,8 @@ def count_file(
     counting: CountOptions | None = None,
     ledger: str | Path | None = None,
     release_id: str | None = None,
+    engine: Engine = "local",
+    master: str | None = None,
     **named: Unpack[CountParameters],
 ) -> CountedFile:
     """Count a file privately into a table with a manifest, by the protocol of a release.
@@ -170,15 +183,18 @@ def count_file(
     path, statistic, epsilon, alphabet, model
         As in `count`.
     columns
-        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person.
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
+        delimiter, date_format.
     counting
-        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence.
+        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence, delta.
     out
         The table, as .csv, .parquet or .json.
     ledger
         Where budgets are kept. Each person is charged ε once; those with less are left out, silently.
     release_id
         The release's name; the same name is never charged twice.
+    engine, master
+        "local", or "spark" with the address of the cluster, for a Parquet folder or table:NAME; the table is the same.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -189,7 +205,7 @@ def count_file(
     ('count', 1.0, True)
     """
     asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
-    source, target = Path(path), Path(out)
+    source, target = path_of(path), path_of(out, name="out")
     if target.suffix.lower() not in SUFFIXES:
         raise ParameterError("out", expected=f"a file name ending in {either(SUFFIXES)}", found=repr(target.name))
     made: list[PrivateCounts] = []
@@ -208,6 +224,9 @@ def count_file(
         form="table",
         ledger=ledger,
         release_id=release_id,
+        found=asked.found,
+        engine=engine,
+        master=master,
     )
     return CountedFile(
         counts=made[0] if made else None,
@@ -225,8 +244,10 @@ class _Counting:
     release: CentralRelease
     columns: ColumnOptions
     options: CountOptions
-    cells: Cells
+    cells: Cells | Statistic
+    """The public cells; with a δ, what is counted in whatever cells there are."""
     names: tuple[str, ...]
+    found: FoundSymbols = field(default_factory=FoundSymbols, repr=False)
 
     @classmethod
     def of(
@@ -243,8 +264,10 @@ class _Counting:
         columns = described(ColumnOptions, columns, loose, name="columns")
         options = described(CountOptions, options, loose, name="counting")
         budget = require_spellable(read_epsilon(epsilon), "epsilon")
-        language, model_file = public_language(alphabet, model)
         asked = read_statistic(statistic)
+        if options.delta is not None:
+            return cls._unlisted(asked, budget, (alphabet, model), columns, options)
+        language, model_file = public_language(alphabet, model)
         if asked.kind == "lengths" and options.max_length is None:
             raise ParameterError(
                 "max_length", expected="the largest length that counts, a public number, for lengths", found="none"
@@ -279,11 +302,53 @@ class _Counting:
         )
         return cls(release=release, columns=columns, options=options, cells=cells, names=names)
 
-    @property
-    def language(self) -> AnyLength:
-        return self.release.language
+    @classmethod
+    def _unlisted(
+        cls,
+        statistic: Statistic,
+        epsilon: Fraction,
+        public: tuple[object, object],
+        columns: ColumnOptions,
+        options: CountOptions,
+    ) -> _Counting:
+        """A count over whatever cells there are."""
+        for name, value in zip(
+            ("alphabet", "model", "zones", "places"), (*public, options.zones, options.places), strict=True
+        ):
+            if value is not None:
+                raise ParameterError(
+                    "delta", expected=f"no {name} with it: what is public needs no delta", found=f"both a {name} and it"
+                )
+        release = CentralRelease(
+            kind="count",
+            epsilon=epsilon,
+            delta=read_delta(options.delta),
+            neighbours=options.neighbours,
+            language=None,
+            parameters={
+                "statistic": counted_plainly(statistic).name,
+                "bound": options.bound,
+                "max_length": options.max_length,
+                "confidence": options.confidence,
+            },
+        )
+        return cls(release=release, columns=columns, options=options, cells=statistic, names=())
 
     def answered(self, read: Read, persons: int, keys: RecordKey) -> PrivateCounts:
+        if isinstance(self.cells, Statistic):
+            return selected_counts(
+                self.cells,
+                read,
+                persons,
+                name=self.found.name,
+                longest=self.options.max_length or _ANY_LENGTH,
+                epsilon=self.release.epsilon,
+                delta=self.release.delta,
+                bound=self.options.bound,
+                confidence=self.options.confidence,
+                keys=keys,
+                neighbours=self.options.neighbours,
+            )
         return private_counts(
             self.cells,
             read,

@@ -122,12 +122,16 @@ def _in_one_column(enforcement: Enforcement, source: Path, out: Path, options: C
         raise ParameterError(
             "out", expected="the format of the log where --keep or --case names its columns", found=repr(out.name)
         )
-    between = options.separator or " "
+    between = " " if options.separator is None else options.separator
     as_lists = out.suffix.lower() == ".jsonl"
     if not as_lists:
         _require_separable(enforcement, between)
     named = read_sequences(
-        source, sequence=options.sequence, separator=options.separator, identifier=options.identifier
+        source,
+        sequence=options.sequence,
+        separator=options.separator,
+        identifier=options.identifier,
+        delimiter=options.delimiter,
     )
     with closing(named) as rows:
         shown = _released(enforcement, source, list(rows))
@@ -143,7 +147,7 @@ def _in_one_column(enforcement: Enforcement, source: Path, out: Path, options: C
 
 
 def _require_separable(enforcement: Enforcement, separator: str) -> None:
-    if any(separator in event for event in enforcement.system.observable):
+    if any((separator in event) if separator else len(event) != 1 for event in enforcement.system.observable):
         raise ParameterError(
             "separator", expected="one that occurs in no event, or an --out that ends in .jsonl", found=repr(separator)
         )

@@ -1,40 +1,44 @@
-"""Learn a law of words from a whole file, with one ε per person; draw synthetic words from it, for nothing more."""
+"""Learn a law of words from a whole file, with one ε per person."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from symveil.central.contributions import Read
-from symveil.central.learned import SHARES, LearnedLaw, learn_law
+from symveil.central.learned import SHARES, learn_law
+from symveil.central.learned_log import LOG_SHARES, learn_log
 from symveil.central.map_classes import map_classes
 from symveil.central.noise import Neighbours, Query, read_neighbours
+from symveil.central.rules import Rules
 from symveil.central.support import Support
-from symveil.central.word_law import Trellis, no_parameters
 from symveil.engines.central_promise import CentralRelease
-from symveil.errors import FileError, ParameterError, either
-from symveil.files.atomic import write_files
+from symveil.errors import ParameterError, either
+from symveil.estimation.batches import Batch
+from symveil.io.manifest import model_digest
 from symveil.io.models.coordinates import read_coordinates
-from symveil.io.models.law_json import law_text, read_law
-from symveil.io.reading import MOST_TIMES
+from symveil.io.models.law_json import law_text
+from symveil.io.reading import MOST_TIMES, path_of
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import LONGEST
-from symveil.languages.graph import Model
+from symveil.languages.any_length import AnyLength
+from symveil.languages.graph import Model, WordGraph
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import read_epsilon, require_spellable
-from symveil.randomness import BitSource, RecordKey, system_bits
+from symveil.randomness import RecordKey
 from symveil.workflows.central_files import public_language, release_centrally, symbol_zones, zones_digest
+from symveil.workflows.declared_rules import declared_rules, require_legal_words
+from symveil.workflows.parameters import Engine
 
-SYNTHETIC_SUFFIXES = (".csv", ".jsonl")
+LawKind = Literal["auto", "trips", "log"]
+"""Which law is learned: of trips, or of the cases of an event log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +88,17 @@ def learn(
     model: Model | str | Path | None = None,
     places: str | Path | None = None,
     zones: str | Path | None = None,
+    kind: LawKind = "auto",
+    no_repeats: bool = False,
+    constraint: Model | str | Path | None = None,
     neighbours: Neighbours = "add-remove",
     columns: ColumnOptions | None = None,
     ledger: str | Path | None = None,
     release_id: str | None = None,
     longest: int = LONGEST,
     gzip_ratio: int = MOST_TIMES,
+    engine: Engine = "local",
+    master: str | None = None,
 ) -> LearnedPrivately:
     """Learn a law of words on a public support, with one ε per person.
 
@@ -102,12 +111,20 @@ def learn(
     lengths
         Between which lengths words are: public numbers. Other words add nothing.
     alphabet, model
-        One of them: the public symbols, or the model (or its file) whose moves are the possible ones.
+        One of them: the public symbols, or the model (or its file) whose words are the possible ones.
     places
         Where symbols lie. Turns and distances between zones then tell moves and trips apart from the start.
     zones
         A grid such as 6 or 6x4 over the places, or a file with the zone of each symbol; without places and zones
         each symbol is its own.
+    kind
+        "trips": moves, first and last symbols, zones of both, lengths. "log": lengths, activities that a case has at
+        most once, moves at the beginning of a case and later; longer words count as far as the longest length goes.
+        "auto": "log" where there is neither a chain nor a map.
+    no_repeats
+        Whether words have every symbol at most once. Others are illegal: they add nothing and are never drawn.
+    constraint
+        A model (or its file) that every word must also be a word of: an automaton for "no consultation before an exam".
     neighbours
         "add-remove" or "replace".
     columns
@@ -116,15 +133,16 @@ def learn(
         As in `count_file`.
     longest, gzip_ratio
         What is too large to be meant: longer sequences, and gzip files that unpack to so many times their size.
+    engine, master
+        As in `count_file`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     source, model = Path(folder, "trips.csv"), Path(folder, "model.json")
     ...     _ = source.write_text("id,links\\n" + "".join(f"{i},a b a\\n" for i in range(300)))
     ...     learned = learn(source, model, epsilon=1, lengths=(2, 4), alphabet="ab")
-    ...     drawn = synthesize(model, Path(folder, "synthetic.csv"), count=20)
-    >>> learned.guarantee, drawn.released
-    (Guarantee(epsilon=1.0, how='certified'), 20)
+    >>> learned.guarantee, learned.manifest["release"]
+    (Guarantee(epsilon=1.0, how='certified'), 'learn')
     """
     target, reading = Path(out), columns or ColumnOptions()
     if target.suffix.lower() != ".json":
@@ -133,49 +151,62 @@ def learn(
     language, graph_file = public_language(alphabet, model, what="learn")
     symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
     roads = {} if places is None else read_coordinates(places)
+    own_kind = _law_kind(kind, language, mapped=zones is not None or places is not None)
     zone, names = np.arange(len(symbols)), symbols
-    if zones is not None or roads:
+    if own_kind == "log":
+        zone, names = np.zeros(len(symbols), dtype=np.int64), ("all",)
+    elif zones is not None or roads:
         zone, names = symbol_zones(symbols, zones, roads)
     missing = sum(symbol not in roads for symbol in symbols) if roads else 0
     if missing:
         raise ParameterError("places", expected="a place for every symbol", found=f"none for {missing} of them")
     if not (isinstance(lengths, tuple) and [type(each) for each in lengths] == [int, int]):
         raise ParameterError("lengths", expected="a shortest and a longest length, whole numbers", found=lengths)
-    support = Support.of(symbols=len(symbols), graph=language.graph, zone=zone, shortest=lengths[0], longest=lengths[1])
-    Trellis.of(support, no_parameters(support))  # refuses a support without any word, before anybody is charged
+    support = Support.of(
+        symbols=len(symbols), graph=language.graph, zone=zone, shortest=lengths[0], longest=lengths[1],
+        phases=2 if own_kind == "log" else 1,
+    )  # fmt: skip
+    rules = declared_rules(symbols, no_repeats=no_repeats, constraint=constraint)
+    graph = language.graph
+    if language.model is not None and graph is not None and not _pairs_decide(graph):
+        rules = rules.and_those(Rules(constraints=(language.model,)))
+    require_legal_words(support, rules, symbols)  # before anybody is charged
     release = CentralRelease(
         kind="learn",
         epsilon=budget,
         neighbours=read_neighbours(neighbours),
         language=language,
         parameters={
+            "law": own_kind,
             "lengths": list(lengths),
             "zones": zones_digest(names, zone),
             "places": bool(roads),
-            "shares": {name: spelled(share) for name, share in SHARES.items()},
+            "shares": {name: spelled(share) for name, share in (SHARES if own_kind == "trips" else LOG_SHARES).items()},
+            "no_repeats": no_repeats,
+            "constraints": [model_digest(each) for each in rules.constraints],
         },
         model_file=graph_file,
     )
     asked: list[Query] = []
 
     def answer(read: Read, persons: int, keys: RecordKey) -> bytes:
-        law, queries = learn_law(
-            support,
-            read,
-            persons,
-            symbols=symbols,
-            zone_names=names,
-            classes=map_classes(support, roads, symbols),
-            epsilon=budget,
-            neighbours=release.neighbours,
-            keys=keys,
+        def legal() -> Iterable[Batch]:
+            return (batch.only(rules.legal(batch, symbols)) for batch in read())
+
+        if own_kind == "log":
+            learn_it = partial(learn_log, support, legal, persons)
+        else:
+            classes = map_classes(support, roads, symbols)
+            learn_it = partial(learn_law, support, legal, persons, zone_names=names, classes=classes)
+        learned, queries = learn_it(
+            symbols=symbols, rules=rules, epsilon=budget, neighbours=release.neighbours, keys=keys
         )
         asked[:] = queries
-        return law_text(law).encode()
+        return law_text(learned).encode()
 
     finished = release_centrally(
-        release, Path(path), target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
-        release_id=release_id, longest=longest, gzip_ratio=gzip_ratio,
+        release, path_of(path), target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
+        release_id=release_id, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
     )  # fmt: skip
     return LearnedPrivately(
         out=target,
@@ -185,80 +216,18 @@ def learn(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Synthesized:
-    """Synthetic words in a file.
-
-    Parameters
-    ----------
-    out
-        The file.
-    released
-        How many words it has.
-    """
-
-    out: Path
-    released: int
-
-    def document(self) -> dict[str, object]:
-        """The JSON form."""
-        return {"out": str(self.out), "released": self.released}
+def _law_kind(kind: LawKind, language: AnyLength, *, mapped: bool) -> LawKind:
+    """Which law is learned: that of an event log where there is neither a chain nor a map, or as it was asked."""
+    if kind not in get_args(LawKind):
+        raise ParameterError("kind", expected=either(get_args(LawKind)), found=kind)
+    if kind == "log" and mapped:
+        raise ParameterError("kind", expected="trips with places or zones", found=kind)
+    if kind != "auto":
+        return kind
+    graph = language.graph
+    return "trips" if mapped or (graph is not None and graph.state_is_symbol) else "log"
 
 
-def synthesize(
-    model: str | Path, out: str | Path, *, count: int, separator: str = " ", bits: BitSource | None = None
-) -> Synthesized:
-    """Draw words from a model that was learned privately: every one is legal, and none costs anything.
-
-    Parameters
-    ----------
-    model
-        The model file that `learn` wrote.
-    out
-        The file to write: .csv with the columns id and sequence, or .jsonl with lists.
-    count
-        How many words: a number that is declared, not counted in secret data.
-    separator
-        What stands between symbols in a CSV file.
-    bits
-        Where random bits come from; by default the operating system's.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     source, model = Path(folder, "trips.csv"), Path(folder, "model.json")
-    ...     _ = source.write_text("id,links\\n1,a b\\n2,b a\\n")
-    ...     _ = learn(source, model, epsilon=1, lengths=(2, 2), alphabet="ab")
-    ...     _ = synthesize(model, Path(folder, "synthetic.csv"), count=3)
-    ...     len(Path(folder, "synthetic.csv").read_text().splitlines())
-    4
-    """
-    target = Path(out)
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ParameterError("count", expected="a whole number, 1 or more", found=count)
-    if target.suffix.lower() not in SYNTHETIC_SUFFIXES:
-        raise ParameterError(
-            "out", expected=f"a file name ending in {either(SYNTHETIC_SUFFIXES)}", found=repr(target.name)
-        )
-    source = Path(model)
-    if target.exists() and source.exists() and target.samefile(source):
-        raise FileError(str(target), expected="another file than the model", found="the same")
-    law = read_law(source)
-    if target.suffix.lower() == ".csv" and any(separator in symbol for symbol in law.symbols):
-        raise ParameterError("separator", expected="one that occurs in no symbol, or .jsonl", found=repr(separator))
-    write_files({target: _written(law, count, target, separator, system_bits() if bits is None else bits)})
-    return Synthesized(out=target, released=count)
-
-
-def _written(law: LearnedLaw, count: int, target: Path, separator: str, bits: BitSource) -> bytes:
-    codes, lengths = law.draw(count, bits)
-    names = np.array(law.symbols, dtype=object)[codes]
-    words = np.split(names, np.cumsum(lengths)[:-1])
-    text = io.StringIO()
-    if target.suffix.lower() == ".jsonl":
-        for number, word in enumerate(words, start=1):
-            text.write(json.dumps({"id": number, "sequence": word.tolist()}, ensure_ascii=False) + "\n")
-    else:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["id", "sequence"])
-        writer.writerows([number, separator.join(word.tolist())] for number, word in enumerate(words, start=1))
-    return text.getvalue().encode()
+def _pairs_decide(graph: WordGraph) -> bool:
+    """Whether all words over a graph's pairs of symbols are its words: it is a chain that begins anywhere."""
+    return graph.state_is_symbol and graph.start == len(graph.alphabet)

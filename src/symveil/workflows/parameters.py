@@ -15,7 +15,9 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
+from symveil.io.manifest import manifest_path
 from symveil.io.reading import MOST_TIMES
+from symveil.io.sequences.artificial_times import ArtificialTimes
 from symveil.io.sequences.records import LONGEST, check_sizes
 from symveil.languages.cost_table import CostTable
 from symveil.ledger.charging import OverBudget
@@ -55,6 +57,10 @@ class RunOptions:
         Refuse gzip files that unpack to more times their size.
     spreadsheet_safe
         Put an apostrophe before cells of a CSV file that a spreadsheet would take for formulas.
+    start, time_step
+        Artificial times of events, in the place of true ones: that of each first event, and from each to the next (such
+        as "1h"). An XES log has some also where neither is given; a table with an event in each row has its order
+        column rewritten to 1, 2, 3 … then.
     """
 
     on_unknown: OnUnknown = "error"
@@ -67,19 +73,30 @@ class RunOptions:
     longest: int = LONGEST
     gzip_ratio: int = MOST_TIMES
     spreadsheet_safe: bool = False
+    start: str | None = None
+    time_step: str | None = None
 
     def __post_init__(self) -> None:
         if self.over_budget not in get_args(OverBudget):
             raise ParameterError("over_budget", expected="error or drop", found=self.over_budget)
-        if self.engine not in get_args(Engine):
-            raise ParameterError("engine", expected="local or spark", found=self.engine)
-        if self.engine != "spark" and self.master is not None:
-            raise ParameterError("master", expected="engine spark with it", found=self.engine)
+        read_engine(self.engine, self.master)
         check_sizes(longest=self.longest, gzip_ratio=self.gzip_ratio)
         for name in ("unsafe_report_true_error", "spreadsheet_safe"):
             if getattr(self, name) and self.engine == "spark":
                 raise ParameterError(name, expected="the local engine", found="spark")
+        if self.engine == "spark" and self.has_times:
+            raise ParameterError("start", expected="the local engine", found="spark")
+        self.times()
         self._check_release_id()
+
+    @property
+    def has_times(self) -> bool:
+        """Whether artificial times were asked for."""
+        return self.start is not None or self.time_step is not None
+
+    def times(self) -> ArtificialTimes | None:
+        """The artificial times that were asked for."""
+        return ArtificialTimes.read(self.start, self.time_step, longest=self.longest) if self.has_times else None
 
     def _check_release_id(self) -> None:
         """A release id becomes part of a file's name."""
@@ -116,8 +133,8 @@ class ChoiceParameters(TypedDict, total=False):
     costs: CostTable | None
 
 
-class ColumnParameters(TypedDict, total=False):
-    """The fields of `ColumnOptions` that say how a file is read."""
+class ReadingParameters(TypedDict, total=False):
+    """The fields of `ColumnOptions` that say how a table is read."""
 
     sequence: str | None
     separator: str | None
@@ -125,7 +142,20 @@ class ColumnParameters(TypedDict, total=False):
     case: str | None
     order: str | None
     symbol: str | None
+    date_format: str | None
+
+
+class ColumnParameters(ReadingParameters, total=False):
+    """The fields of `ColumnOptions` that say how a file is read."""
+
     person: str | None
+    delimiter: str | None
+
+
+class TableParameters(ChoiceParameters, ReadingParameters, total=False):
+    """The fields of `MechanismChoice`, and of `ColumnOptions` as far as a table in memory has them."""
+
+    keep: Iterable[str]
 
 
 class FileParameters(ChoiceParameters, ColumnParameters, total=False):
@@ -142,6 +172,33 @@ class FileParameters(ChoiceParameters, ColumnParameters, total=False):
     longest: int
     gzip_ratio: int
     spreadsheet_safe: bool
+    start: str | None
+    time_step: str | None
+
+
+def read_engine(engine: str, master: str | None) -> Engine:
+    """The engine that was asked for; a cluster's address goes with Spark only."""
+    if engine not in get_args(Engine):
+        raise ParameterError("engine", expected="local or spark", found=engine)
+    if engine != "spark" and master is not None:
+        raise ParameterError("master", expected="engine spark with it", found=engine)
+    return "spark" if engine == "spark" else "local"
+
+
+def no_pyspark() -> ParameterError:
+    """What is said where Spark is asked for and not installed."""
+    return ParameterError(
+        "engine", expected="pyspark to be installed for spark (pip install symveil[spark])", found="none"
+    )
+
+
+def check_ledger_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
+    """A ledger in the output's place would be replaced by it, and every charge with it."""
+    if ledger is None or "://" in str(ledger):
+        return
+    for other in (source, target, manifest_path(target)):
+        if Path(ledger).resolve() == other.resolve():
+            raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
 
 
 def described(kind: type[Described], given: Described | None, named: dict[str, Any], *, name: str) -> Described:

@@ -15,8 +15,8 @@ from symveil.engines.protocol import Protocol
 from symveil.engines.settings import Settings, made_by, spelled_columns, worked_out
 from symveil.errors import ParameterError
 from symveil.io.formulas import Apostrophes
-from symveil.io.manifest import manifest_path
 from symveil.io.models.model_files import load_word_model
+from symveil.io.reading import path_of
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.symbols import check_separable
@@ -30,8 +30,10 @@ from symveil.workflows.parameters import (
     FileParameters,
     RunOptions,
     check_choice_names,
+    check_ledger_apart,
     described,
     described_choice,
+    no_pyspark,
     shows_fields,
 )
 
@@ -91,10 +93,11 @@ def privatize_file(
         Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
         utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs.
     columns
-        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person, keep.
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
+        delimiter, date_format, keep.
     run
         How it is released; or by name: on_unknown, ledger, over_budget, release_id, engine, master,
-        unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe.
+        unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe, start, time_step.
     progress
         Called with how much of a pass over the file is done, and of how much; with `what` (charging, releasing) and
         `records` (how many were read), if it takes them by name.
@@ -122,7 +125,14 @@ def privatize_file(
     if run.unsafe_report_true_error and choice.metric == "levenshtein":
         raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
     return release_file(
-        release, Path(path), Path(out), columns=columns, run=run, model_file=model_file, notes=notes, progress=progress
+        release,
+        path_of(path),
+        path_of(out, name="out"),
+        columns=columns,
+        run=run,
+        model_file=model_file,
+        notes=notes,
+        progress=progress,
     )
 
 
@@ -139,7 +149,7 @@ def release_file(
 ) -> FileRelease:
     """A file through the mechanism of a release, by the protocol: charged, written aside, put in its place."""
     choice, notes = release.choice, list(notes or ())
-    _check_apart(run.ledger, source, target)
+    check_ledger_apart(run.ledger, source, target)
     job = _job(source, target, release, columns, run, progress or silent)
     protocol = Protocol(
         job=job,
@@ -155,6 +165,7 @@ def release_file(
                 over_budget=run.over_budget,
                 # only where it is asked for: the parameters of other releases stay what they were
                 **({"spreadsheet_safe": True} if run.spreadsheet_safe else {}),
+                **({"times": [run.start, run.time_step]} if run.has_times else {}),
             ),
             made_by=made_by(version=__version__, engine=run.engine, facts=job.facts),
         ),
@@ -191,12 +202,17 @@ def _job(
         try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
             from symveil.engines.spark_job import SparkJob  # noqa: PLC0415
         except ModuleNotFoundError:
-            raise ParameterError(
-                "engine", expected="pyspark to be installed for spark (pip install symveil[spark])", found="none"
-            ) from None
+            raise no_pyspark() from None
         return SparkJob(source, target, columns, release.mechanism, on_unknown=run.on_unknown, master=run.master)
     apostrophes: Apostrophes = "written" if run.spreadsheet_safe else "none"
-    file = open_sequences(source, columns, longest=run.longest, most_times=run.gzip_ratio, apostrophes=apostrophes)
+    file = open_sequences(
+        source,
+        columns,
+        longest=run.longest,
+        most_times=run.gzip_ratio,
+        apostrophes=apostrophes,
+        times=run.times(),
+    )
     if file.separator is not None:
         check_separable(release.alphabet, file.separator)
     return LocalJob(
@@ -208,12 +224,3 @@ def _job(
         progress=progress,
         spreadsheet_safe=run.spreadsheet_safe,
     )
-
-
-def _check_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
-    """A ledger in the output's place would be replaced by it, and every charge with it."""
-    if ledger is None or "://" in str(ledger):
-        return
-    for other in (source, target, manifest_path(target)):
-        if Path(ledger).absolute() == other.absolute():
-            raise ParameterError("ledger", expected="a file of its own", found="the input or the output")

@@ -49,9 +49,10 @@ def test_the_budget_is_spent_and_not_exceeded() -> None:
     assert tried > 60
 
 
-@pytest.mark.parametrize(("with_prior", "public_start"), [(False, False), (True, True)])
-def test_a_large_chain_is_certified(with_prior: bool, public_start: bool) -> None:
-    language = runs(_ring(14), 10, public_start=public_start)
+@pytest.mark.parametrize(("states", "length", "conditions"), [(12, 8, False), (8, 10, True)])
+def test_a_large_chain_is_certified(states: int, length: int, conditions: bool) -> None:
+    with_prior = public_start = conditions
+    language = runs(_ring(states), length, public_start=public_start)
     found = certified_rate(language, epsilon=Fraction(6), adjacency=2, with_prior=with_prior)
     assert found.how == "certified"
     assert found.rate > Fraction(6, 4)
@@ -126,7 +127,7 @@ def test_words_with_nothing_to_compare_lose_nothing(length: int) -> None:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**6), Fraction(10**6), Fraction(10**9)])
 def test_extreme_budgets(epsilon: Fraction) -> None:
     for length in (4, 12):
-        found = certified_rate(runs(_ring(), length), epsilon=epsilon, adjacency=2)
+        found = certified_rate(runs(_ring(7), length), epsilon=epsilon, adjacency=2)
         assert epsilon / 4 <= found.rate <= epsilon
         assert found.loss <= epsilon
 
@@ -142,7 +143,7 @@ def test_rates_are_short_decimals() -> None:
 
 
 def _ask() -> CertifiedRate:
-    return certified_rate(runs(_ring(), 12), epsilon=Fraction(5), adjacency=1)
+    return certified_rate(runs(_ring(8), 12), epsilon=Fraction(5), adjacency=1)
 
 
 def _refuse(*_: object) -> None:
@@ -158,7 +159,7 @@ def test_an_answer_is_kept_in_memory_and_on_disk(own_cache: Path, monkeypatch: p
     forget()
     assert _ask() == answer
     with pytest.raises(AssertionError):
-        certified_rate(runs(_ring(), 12), epsilon=Fraction(4), adjacency=1)
+        certified_rate(runs(_ring(8), 12), epsilon=Fraction(4), adjacency=1)
 
 
 @pytest.mark.parametrize(
@@ -173,6 +174,7 @@ def test_an_answer_is_kept_in_memory_and_on_disk(own_cache: Path, monkeypatch: p
         b"\xff\xfe",
         b"{}" + b" " * 100_000,
     ],
+    ids=lambda damage: f"{damage[:12]!r} of {len(damage)}",
 )
 def test_a_damaged_file_is_ignored(own_cache: Path, damage: bytes) -> None:
     answer = _ask()

@@ -5,6 +5,7 @@ Messages give positions of columns, never names: a file without a header has a s
 
 from __future__ import annotations
 
+import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -12,6 +13,10 @@ from pathlib import Path
 from typing import Self
 
 from symveil.errors import FileError, ParameterError
+
+_NO_COLUMNS = ("separator", "delimiter", "date_format", "person_option")
+_MOST_LISTED = 30
+_OTHER_DELIMITERS = {";": ("semicolons", '";"'), "\t": ("tabs", "tab")}
 
 PROCESS_MINING = {"case": "case:concept:name", "symbol": "concept:name", "order": "time:timestamp"}
 """The names that event logs use (XES, and tables made from it)."""
@@ -24,7 +29,8 @@ class ColumnOptions:
     Parameters
     ----------
     sequence, separator
-        One sequence in a row: its column, and what stands between symbols where it is text.
+        One sequence in a row: its column, and what stands between symbols where it is text; "" where every character
+        is a symbol.
     identifier
         The column that names a record.
     case, order, symbol
@@ -33,6 +39,10 @@ class ColumnOptions:
         The column of the person that a record belongs to.
     keep
         Public columns that pass as they are.
+    delimiter
+        What stands between the cells of a CSV file; a comma by default, in a `.tsv` file a tab.
+    date_format
+        How the dates of the order column are written where that is not ISO 8601, as `strptime` has it: %d.%m.%Y %H:%M.
     person_option
         What messages call `person`.
 
@@ -48,12 +58,16 @@ class ColumnOptions:
     symbol: str | None = None
     person: str | None = None
     keep: tuple[str, ...] = ()
+    delimiter: str | None = None
+    date_format: str | None = None
     person_option: str = "person"
     """The option by which `person` was named, for messages: estimates call it a cluster."""
 
     def __post_init__(self) -> None:
-        if self.separator == "":
-            raise ParameterError("separator", expected="at least one character", found="none")
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
+            raise ParameterError(
+                "delimiter", expected="one character, no quote and no line end", found=repr(self.delimiter)
+            )
         long = next((name for name in ("case", "order", "symbol") if getattr(self, name) is not None), None)
         wide = next((name for name in ("sequence", "separator", "identifier") if getattr(self, name) is not None), None)
         if long and wide:
@@ -157,6 +171,18 @@ def choose_columns(
     return LongColumns(case=case, symbol=symbol, order=order, person=options.person, keep=options.keep)
 
 
+def check_delimiter(file: Path, options: ColumnOptions, names: Sequence[str]) -> None:
+    """Refuse a CSV file whose header is one cell with other delimiters in it, unless the user names that column."""
+    if len(names) == 1 and options.delimiter is None and options.sequence != names[0]:
+        for sign, (called, typed) in _OTHER_DELIMITERS.items():
+            if sign in names[0]:
+                raise FileError(
+                    str(file),
+                    expected="commas between the cells of the header",
+                    found=f"{called} and no comma; name them with --delimiter {typed}",
+                )
+
+
 def secret_lengths_in_long_form() -> ParameterError:
     """The refusal of a table with an event in each row where lengths are secret: no row, no case, no secret."""
     return ParameterError(
@@ -216,7 +242,7 @@ def _only(file: Path, role: str, names: Sequence[str]) -> str:
 
 def _check_names(file: Path, options: ColumnOptions, names: Sequence[str]) -> None:
     for name in fields(options):
-        if name.name in ("separator", "person_option"):
+        if name.name in _NO_COLUMNS:
             continue
         option = options.person_option if name.name == "person" else name.name
         value = getattr(options, name.name)
@@ -225,8 +251,26 @@ def _check_names(file: Path, options: ColumnOptions, names: Sequence[str]) -> No
                 raise FileError(
                     str(file),
                     expected=f"one column {wanted!r} ({_option(option)})",
-                    found=f"{names.count(wanted) or 'none'} in {len(names)} columns",
+                    found=f"{names.count(wanted) or 'none'} in {len(names)} columns"
+                    + _what_there_is(options, wanted, names),
                 )
+
+
+def _what_there_is(options: ColumnOptions, wanted: str, names: Sequence[str]) -> str:
+    """The names of the columns where they are known to be names.
+
+    The first line of a CSV file that has no header holds somebody's cells. It is taken for a header where another
+    option names one of its cells; else only a cell is shown that the user has almost typed.
+    """
+    asked = [getattr(options, each.name) for each in fields(options) if each.name not in _NO_COLUMNS]
+    typed = {name for value in asked for name in (value if isinstance(value, tuple) else (value,)) if name is not None}
+    if typed.intersection(names):
+        listed = ", ".join(names[:_MOST_LISTED])
+        return f": {listed}{' …' if len(names) > _MOST_LISTED else ''}"
+    close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.8)
+    if close:
+        return f"; is it {close[0]!r}?"
+    return ""
 
 
 def _option(field: str) -> str:

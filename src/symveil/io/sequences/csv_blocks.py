@@ -46,11 +46,17 @@ class CsvBlocks:
     """A CSV file with this header, block by block."""
 
     def __init__(
-        self, path: Path, header: Sequence[str], *, most_times: int, opened: Callable[[BinaryIO], None]
+        self,
+        path: Path,
+        header: Sequence[str],
+        *,
+        most_times: int,
+        opened: Callable[[BinaryIO], None],
+        delimiter: str | None = None,
     ) -> None:
         self._path, self._header = path, list(header)
         self._most_times, self._opened = most_times, opened
-        self._delimiter = csv_delimiter(path)
+        self._delimiter = delimiter or csv_delimiter(path)
         self._line = 0  # how many lines have been passed
 
     def read(self, indices: list[int]) -> Generator[Block | Row]:
@@ -147,7 +153,12 @@ class CsvBlocks:
 
     def _rows(self, lines: Iterator[str]) -> Iterator[Row]:
         return rows_of(
-            lines, self._path, longest_cell=LONGEST_SEQUENCE_CELL, width=len(self._header), before=self._line
+            lines,
+            self._delimiter,
+            self._path,
+            longest_cell=LONGEST_SEQUENCE_CELL,
+            width=len(self._header),
+            before=self._line,
         )
 
     def _from_the_start(self) -> Iterator[Row]:
@@ -157,6 +168,7 @@ class CsvBlocks:
             most_times=self._most_times,
             opened=self._opened,
             longest_cell=LONGEST_SEQUENCE_CELL,
+            delimiter=self._delimiter,
         )
         next(rows)
         yield from rows

@@ -66,11 +66,12 @@ class Grouping:
     columns: LongColumns
     longest: int = LONGEST
     plain: Callable[[str], str] = str
+    date_format: str | None = None
     in_memory: int = _IN_MEMORY
 
     def records(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The cases of these rows, as records."""
-        order = EventOrder(self.file, self.unit, plain=self.plain)
+        order = EventOrder(self.file, self.unit, plain=self.plain, date_format=self.date_format)
         held: list[pa.RecordBatch] = []
         size = 0
         source = made_in_order(rows, lambda batch: self._prepared(batch, order), rows_cut)

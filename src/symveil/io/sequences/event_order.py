@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +18,50 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from symveil.errors import FileError
+from symveil.errors import FileError, ParameterError
 
 Key = tuple[int, float]
 """A number as its floor and the rest: large whole numbers stay exact."""
 
 _LARGEST = Decimal(2) ** 62
-_EXPECTED = "numbers or ISO 8601 timestamps in the order column, one kind throughout"
+_EXPECTED = (
+    "numbers or ISO 8601 timestamps in the order column, one kind throughout; dates that are written otherwise need "
+    "--date-format, such as '%d.%m.%Y %H:%M'"
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class EventOrder:
     """Turns the cells of one order column into keys, batch by batch, in one way for the whole file."""
 
-    def __init__(self, file: Path, unit: str, *, plain: Callable[[str], str] = str) -> None:
+    def __init__(
+        self, file: Path, unit: str, *, plain: Callable[[str], str] = str, date_format: str | None = None
+    ) -> None:
         self._file, self._unit, self._plain = file, unit, plain
-        self._read: Callable[[str], Key] | None = None
+        if date_format is not None:
+            _check_format(date_format)
+        self._format = date_format
+        self._read: Callable[[str], Key] | None = None if date_format is None else partial(_formatted, date_format)
 
     def keys(self, column: Any, places: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The keys of a column's cells, to be sorted by both arrays."""
         if column.null_count:
             raise self._refused(places, pc.index(column.is_null(), value=True).as_py())
+        kind = column.type
+        written = self._format is not None and not (pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+        if not written and (typed := self._typed_keys(column, places)) is not None:
+            return typed
+        try:
+            text = column.cast(pa.string())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, records, bytes that are no text
+            raise FileError(str(self._file), expected=_EXPECTED, found=f"a column of type {kind}") from None
+        if self._read in (None, _number) and (whole := _whole_numbers(text)) is not None:
+            self._read = _number
+            return whole, np.zeros(len(whole))
+        return self._text_keys(text.dictionary_encode(), places)
+
+    def _typed_keys(self, column: Any, places: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """The keys of cells that are numbers or instants; None: they are text, or nothing that has an order."""
         kind = column.type
         if pa.types.is_uint64(kind):
             too_large = pc.index(pc.greater(column, pa.scalar(2**63 - 1, kind)), value=True).as_py()
@@ -55,14 +79,7 @@ class EventOrder:
                 raise self._refused(places, int(np.argmin(np.abs(values) < 2.0**62)))
             floor = np.floor(values)
             return floor.astype(np.int64), values - floor
-        try:
-            text = column.cast(pa.string())
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, records, bytes that are no text
-            raise FileError(str(self._file), expected=_EXPECTED, found=f"a column of type {kind}") from None
-        if self._read in (None, _number) and (whole := _whole_numbers(text)) is not None:
-            self._read = _number
-            return whole, np.zeros(len(whole))
-        return self._text_keys(text.dictionary_encode(), places)
+        return None
 
     def _text_keys(self, encoded: Any, places: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         codes = encoded.indices.to_numpy()
@@ -89,7 +106,7 @@ class EventOrder:
     def _refused(self, places: Any, row: int) -> FileError:
         return FileError(
             f"{self._file}: {self._unit} {places[row].as_py()}",
-            expected=_EXPECTED,
+            expected=_EXPECTED if self._format is None else f"a date as --date-format {self._format!r} says",
             found="another value",
         )
 
@@ -118,6 +135,21 @@ def _instant(text: str) -> Key:
         raise ValueError
     difference = moment - _EPOCH
     return (difference.days * 86_400 + difference.seconds) * 1_000_000 + difference.microseconds, 0.0
+
+
+def _check_format(spelling: str) -> None:
+    try:
+        datetime.strptime("", spelling)
+    except ValueError as error:
+        if "%" in spelling and "does not match" in str(error):
+            return
+    raise ParameterError("date_format", expected="a format such as %d.%m.%Y %H:%M", found=repr(spelling))
+
+
+def _formatted(spelling: str, text: str) -> Key:
+    """A date in a format that the user gave; without an offset it is one of UTC, which changes no order."""
+    moment = datetime.strptime(text, spelling)
+    return _instant((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).isoformat())
 
 
 def _local_instant(text: str) -> Key:

@@ -208,15 +208,21 @@ def as_text(column: Any) -> Any:
 
 
 def split_column(texts: Any, separator: str | None) -> Any:
-    """Each text as a list of symbols: at runs of blanks where no separator is given. "" is the empty sequence.
+    """Each text as a list of symbols: at runs of blanks where no separator is given, at every character where it is "".
+
+    The text "" is the empty sequence.
 
     >>> split_column(pa.array(["a  b a", "", "b"]), None).to_pylist()
     [['a', 'b', 'a'], [], ['b']]
     >>> split_column(pa.array(["a b|c", ""]), "|").to_pylist()
     [['a b', 'c'], []]
+    >>> split_column(pa.array(["añb", "", "c"]), "").to_pylist()
+    [['a', 'ñ', 'b'], [], ['c']]
     """
     if pa.types.is_dictionary(texts.type):
         texts = texts.dictionary_decode()
+    if separator == "":
+        return _characters(texts.cast(pa.string()))
     pieces = pc.split_pattern(texts.cast(pa.string()), pattern=" " if separator is None else separator)
     values, lengths = pieces.flatten(), pc.list_value_length(pieces).to_numpy(zero_copy_only=False).astype(np.int64)
     if separator is None:
@@ -232,6 +238,19 @@ def split_column(texts: Any, separator: str | None) -> Any:
     counts = np.bincount(row_of[mask], minlength=len(lengths))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values.filter(filled))
+
+
+def _characters(texts: Any) -> Any:
+    """Each text as the list of its characters: the same bytes, cut where UTF-8 has a character begin."""
+    whole = pa.concat_arrays([pc.fill_null(texts, "")])  # a slice would begin somewhere in the bytes
+    _, places, content = whole.buffers()
+    ends = np.frombuffer(places, dtype=np.int32)[: len(whole) + 1] if len(whole) else np.zeros(1, dtype=np.int32)
+    text = np.frombuffer(content, dtype=np.uint8)[: ends[-1]] if content is not None else np.zeros(0, dtype=np.uint8)
+    begins = np.flatnonzero((text & 0xC0) != 0x80).astype(np.int32)
+    cuts = np.append(begins, ends[-1]).astype(np.int32)
+    symbols = pa.StringArray.from_buffers(len(begins), pa.py_buffer(cuts), pa.py_buffer(np.ascontiguousarray(text)))
+    offsets = pa.array(np.searchsorted(begins, ends).astype(np.int32))
+    return pa.ListArray.from_arrays(offsets, symbols, mask=texts.is_null() if texts.null_count else None)
 
 
 def first_empty_symbol(lists: Any) -> int | None:

@@ -25,6 +25,8 @@ class RowSource(ABC):
 
     unit: str
     """What messages call a place in it: line or row."""
+    has_dates: ClassVar[bool] = False
+    """Whether the format has a type for times; else they are text."""
     passing: ClassVar[dict[bytes, bytes] | None] = None
     """What marks a field whose cells pass as they are."""
 

@@ -28,15 +28,28 @@ class CsvRows(RowSource):
 
     unit = "line"
 
-    def __init__(self, file: Path, *, most_times: int = MOST_TIMES, apostrophes: Apostrophes = "none") -> None:
+    def __init__(
+        self,
+        file: Path,
+        *,
+        most_times: int = MOST_TIMES,
+        apostrophes: Apostrophes = "none",
+        delimiter: str | None = None,
+    ) -> None:
         super().__init__(file, most_times=most_times)
-        self._apostrophes = apostrophes
+        self._apostrophes, self._delimiter = apostrophes, delimiter or csv_delimiter(file)
 
     @computed_once
     def names(self) -> list[str]:
         """The header."""
         with closing(
-            csv_rows(self.file, what=WHAT, most_times=self._most_times, longest_cell=LONGEST_SEQUENCE_CELL)
+            csv_rows(
+                self.file,
+                what=WHAT,
+                most_times=self._most_times,
+                longest_cell=LONGEST_SEQUENCE_CELL,
+                delimiter=self._delimiter,
+            )
         ) as rows:
             header = next(rows)[1]
         return [unguarded(name) for name in header] if self._apostrophes == "read" else header
@@ -49,7 +62,9 @@ class CsvRows(RowSource):
 
     def _batches(self, columns: Sequence[str]) -> Generator[pa.RecordBatch]:
         indices = [self.names.index(name) for name in columns]
-        blocks = CsvBlocks(self.file, self.names, most_times=self._most_times, opened=self._opened)
+        blocks = CsvBlocks(
+            self.file, self.names, most_times=self._most_times, opened=self._opened, delimiter=self._delimiter
+        )
         with closing(blocks.read(indices)) as parts:
             for plain, run in groupby(parts, key=lambda each: isinstance(each, Block)):
                 if plain:
@@ -62,7 +77,7 @@ class CsvRows(RowSource):
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """A CSV writer with the same delimiter."""
-        return _CsvWriter(out, schema.names, csv_delimiter(self.file), guard=self._apostrophes == "written")
+        return _CsvWriter(out, schema.names, self._delimiter, guard=self._apostrophes == "written")
 
 
 def _unguarded_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -92,7 +107,7 @@ class _CsvWriter(RowWriter):
     def __init__(self, out: BinaryIO, names: Sequence[str], delimiter: str, *, guard: bool) -> None:
         self._text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
         self._delimiter, self._guard = delimiter, guard
-        self._special = re.compile(f'["\r\n{delimiter}]')
+        self._special = re.compile(f'["\r\n{re.escape(delimiter)}]')
         self._write_rows([[guarded(name) for name in names] if guard else names])
 
     def write(self, batch: pa.RecordBatch) -> None:

@@ -31,6 +31,7 @@ class ParquetRows(RowSource):
     """A Parquet file; a gzipped one is unpacked to a file without a name first."""
 
     unit = "row"
+    has_dates = True
 
     def __init__(self, file: Path, *, most_times: int = MOST_TIMES, longest: int = LONGEST) -> None:
         super().__init__(file, most_times=most_times)

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from symveil.io.sequences.artificial_times import ArtificialTimes
 from symveil.io.sequences.layout import EvenBytes
 from symveil.io.sequences.records import ID, PERSON, PLACE, as_text
 from symveil.io.sequences.rows import RowWriter
@@ -25,6 +26,10 @@ class SequenceFile(ABC):
 
     file: Path
     unit: str
+    written: list[str]
+    """The columns that are written, where it has any."""
+    times: ArtificialTimes | None = None
+    """What is written in the place of the true times; None: no times are written."""
 
     @property
     @abstractmethod
@@ -55,6 +60,9 @@ class SequenceFile(ABC):
 
     def check_lengths_may_change(self) -> None:  # noqa: B027 - most forms can: a row is a record, however long
         """Refuse a form that cannot hold released sequences of other lengths, empty ones among them."""
+
+    def check_filled(self) -> None:  # noqa: B027 - where a row is a sequence, it is refused as one
+        """Refuse the first event without a symbol, by its own place; for messages, where a sequence was refused."""
 
     def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
         """The type in which sequences are released where lengths are secret; None: that in which they come."""

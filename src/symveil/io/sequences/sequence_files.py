@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -11,14 +11,18 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError
 from symveil.io.formulas import Apostrophes
 from symveil.io.reading import MOST_TIMES, suffix, wrong_suffix
+from symveil.io.sequences.artificial_times import ArtificialTimes
 from symveil.io.sequences.columns import (
+    PROCESS_MINING,
     ColumnOptions,
     LongColumns,
     WideColumns,
+    check_delimiter,
     choose_columns,
     secret_lengths_in_long_form,
 )
@@ -70,10 +74,13 @@ def open_sequences(
     most_times: int = MOST_TIMES,
     apostrophes: Apostrophes = "none",
     only_sequences: bool = False,
+    times: ArtificialTimes | None = None,
 ) -> SequenceFile:
     """The sequences in a file: CSV, JSON Lines, Parquet or XES by its name, each also gzipped.
 
     With `only_sequences` for reading alone: ids are not looked at, and whole numbers in JSON may stand beside text.
+    With `times` events are written with these in the place of their own; in XES, which is read by tools that ask for
+    times, there are some also without being asked for.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -87,32 +94,57 @@ def open_sequences(
     kind = FORMATS.get(suffix(file))
     if kind is None:
         raise wrong_suffix(file, tuple(FORMATS))
+    if kind != "CSV" and options.delimiter is not None:
+        raise ParameterError("delimiter", expected="CSV, whose cells are separated by something, with it", found=kind)
     if kind != "CSV" and apostrophes != "none":
         raise ParameterError("spreadsheet_safe", expected="CSV, which spreadsheets open, with it", found=kind)
     if kind == "XES":
-        return XesFile(file, options, longest=longest, most_times=most_times)
+        return XesFile(file, options, longest=longest, most_times=most_times, times=times)
     source: RowSource
     if kind == "CSV":
-        source = CsvRows(file, most_times=most_times, apostrophes=apostrophes)
+        source = CsvRows(file, most_times=most_times, apostrophes=apostrophes, delimiter=options.delimiter)
+        check_delimiter(file, options, source.names)
     elif kind == "JSON Lines":
         source = JsonRows(file, most_times=most_times, as_text=only_sequences)
     else:
         source = ParquetRows(file, most_times=most_times, longest=longest)
-    columns = choose_columns(file, options, source.names, source.lists, only_sequences=only_sequences)
+    return sequences_in(source, options, longest=longest, times=times, only_sequences=only_sequences)
+
+
+def sequences_in(
+    source: RowSource,
+    options: ColumnOptions,
+    *,
+    longest: int = LONGEST,
+    times: ArtificialTimes | None = None,
+    only_sequences: bool = False,
+) -> SequenceFile:
+    """The sequences in a table, whatever it is read from."""
+    columns = choose_columns(source.file, options, source.names, source.lists, only_sequences=only_sequences)
     if isinstance(columns, WideColumns):
-        return _WideFile(source, columns, options.separator, longest)
-    return _LongFile(source, columns, longest)
+        if times is not None:
+            raise ParameterError(
+                "start", expected="one event in each row (--case, --symbol) with times", found="one sequence in each"
+            )
+        return _WideFile(source, columns, options, longest)
+    return _LongFile(source, columns, options, longest, times)
 
 
 class _TableFile(SequenceFile):
     """A table: rows are read by a source and arranged by a subclass."""
 
     def __init__(
-        self, source: RowSource, columns: WideColumns | LongColumns, longest: int, made_here: set[str]
+        self,
+        source: RowSource,
+        columns: WideColumns | LongColumns,
+        options: ColumnOptions,
+        longest: int,
+        made_here: set[str],
     ) -> None:
         self._source, self.file, self.unit = source, source.file, source.unit
+        self._delimiter = {} if options.delimiter is None else {"delimiter": options.delimiter}
         self._longest = longest
-        self._written = columns.written(source.names)
+        self.written = columns.written(source.names)
         self._made_here = made_here
         """The columns that do not pass as they are."""
 
@@ -124,7 +156,7 @@ class _TableFile(SequenceFile):
 
     def row_writer(self, out: BinaryIO, rows: pa.RecordBatch | None) -> RowWriter:
         # the columns of a file without records are text, since nothing better is known
-        schema = pa.schema([pa.field(name, pa.string()) for name in self._written]) if rows is None else rows.schema
+        schema = pa.schema([pa.field(name, pa.string()) for name in self.written]) if rows is None else rows.schema
         return RowBlocks(self._source.writer(out, schema), schema)
 
     def _fields(self, arrays: dict[str, Any]) -> pa.RecordBatch:
@@ -136,7 +168,7 @@ class _TableFile(SequenceFile):
                 arrays[name] = array.cast(kind)  # the same text in the type that it came in
         fields = [
             pa.field(name, arrays[name].type, metadata=None if name in self._made_here else passing)
-            for name in self._written
+            for name in self.written
         ]
         return pa.RecordBatch.from_arrays([arrays[field.name] for field in fields], schema=pa.schema(fields))
 
@@ -144,9 +176,9 @@ class _TableFile(SequenceFile):
 class _WideFile(_TableFile):
     form = "wide"
 
-    def __init__(self, source: RowSource, columns: WideColumns, separator: str | None, longest: int) -> None:
-        super().__init__(source, columns, longest, made_here={columns.sequence})
-        self._columns, self._separator = columns, separator
+    def __init__(self, source: RowSource, columns: WideColumns, options: ColumnOptions, longest: int) -> None:
+        super().__init__(source, columns, options, longest, made_here={columns.sequence})
+        self._columns, self._separator = columns, options.separator
         self._as_text = columns.sequence not in source.lists
 
     @property
@@ -159,7 +191,7 @@ class _WideFile(_TableFile):
             names["id"] = self._columns.identifier
         if self._as_text and self._separator is not None:
             names["separator"] = self._separator
-        return names
+        return names | self._delimiter
 
     @property
     def separator(self) -> str | None:
@@ -223,21 +255,58 @@ class _LongFile(_TableFile):
 
     has_ids = True
 
-    def __init__(self, source: RowSource, columns: LongColumns, longest: int) -> None:
-        self._columns = columns
+    def __init__(
+        self,
+        source: RowSource,
+        columns: LongColumns,
+        options: ColumnOptions,
+        longest: int,
+        times: ArtificialTimes | None = None,
+    ) -> None:
+        self._columns, self.times, self._date_format = columns, times, options.date_format
         self._order = {} if columns.order is None or columns.order in columns.keep else {"order": columns.order}
-        super().__init__(source, columns, longest, made_here={columns.symbol, *self._order.values()})
+        if times is not None and columns.order in columns.keep:
+            raise ParameterError("start", expected="no --keep of the times that it replaces", found="both")
+        if times is not None and columns.order is None:
+            self._order = {"order": self._own_name(source.names)}
+        super().__init__(source, columns, options, longest, made_here={columns.symbol, *self._order.values()})
+        if times is not None and columns.order is None:
+            self.written.append(self._order["order"])
+
+    def _own_name(self, names: Sequence[str]) -> str:
+        """What the times are called in a table that has no order column: as event logs call them."""
+        if PROCESS_MINING["order"] in names:  # it would have been the order, were it not the case or the symbol
+            raise ParameterError("start", expected="--order with the column that times replace", found="none")
+        return PROCESS_MINING["order"]
 
     def names(self) -> dict[str, str]:
-        return {"case": self._columns.case, "symbol": self._columns.symbol, **self._order}
+        return {"case": self._columns.case, "symbol": self._columns.symbol, **self._order, **self._delimiter}
 
     def records(self) -> Iterator[pa.RecordBatch]:
         columns = self._columns
         grouping = Grouping(
-            file=self.file, unit=self.unit, columns=columns, longest=self._longest, plain=self._source.plain
-        )  # fmt: skip
+            file=self.file,
+            unit=self.unit,
+            columns=columns,
+            longest=self._longest,
+            plain=self._source.plain,
+            date_format=self._date_format,
+        )
         with closing(self._source.batches(columns.read(), columns.symbol)) as rows:
             yield from grouping.records(rows)
+
+    def check_filled(self) -> None:
+        columns = self._columns
+        with closing(self._source.batches(columns.read(), columns.symbol)) as batches:
+            for rows in batches:
+                require_named(
+                    rows.column(columns.symbol),
+                    rows.column(PLACE),
+                    file=self.file,
+                    unit=self.unit,
+                    what="a symbol",
+                    plain=self._source.plain,
+                )
 
     def check_lengths_may_change(self) -> None:
         raise secret_lengths_in_long_form()
@@ -251,8 +320,17 @@ class _LongFile(_TableFile):
             columns.case: batch.column(ID).take(pa.array(case_of)),
             columns.symbol: symbols.flatten(),
         }
-        if columns.order is not None:
+        order = columns.order if self.times is None else self._order["order"]
+        if order is not None:
             within = np.arange(len(case_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-            arrays[columns.order] = pa.array(within, type=pa.int64())
+            arrays[order] = pa.array(within, type=pa.int64()) if self.times is None else self._times(within)
         arrays |= {name: batch.column(keep_column(index)).flatten() for index, name in enumerate(columns.keep)}
         return self._fields(arrays)
+
+    def _times(self, positions: NDArray[np.int64]) -> Any:
+        """Artificial times, as dates where the format has a type for them."""
+        assert self.times is not None  # noqa: S101 - who calls has some
+        if self._source.has_dates:
+            return self.times.column(positions)
+        texts = pa.array(self.times.texts(int(positions.max(initial=0))), type=pa.string())
+        return texts.take(pa.array(positions - 1))

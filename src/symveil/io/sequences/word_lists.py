@@ -30,6 +30,8 @@ def read_sequences(
     case: str | None = None,
     order: str | None = None,
     symbol: str | None = None,
+    delimiter: str | None = None,
+    date_format: str | None = None,
     longest: int = LONGEST,
     gzip_ratio: int = MOST_TIMES,
 ) -> Generator[tuple[str, ...]]:
@@ -43,11 +45,13 @@ def read_sequences(
         Wide form, a sequence in each row: their column. By default the only list column, or the only column that
         is not the record's id.
     separator
-        Wide form: where text is split; runs of blanks by default.
+        Wide form: where text is split; runs of blanks by default. "" splits at every character.
     identifier
         Wide form: the column of ids, which is not read. By default a column called `id` or `…_id` is one.
     case, order, symbol
         Long form, an event in each row: the columns of the case, of the events' order, and of the symbols.
+    delimiter, date_format
+        What separates the cells of a CSV file, and how the dates of the order column are written, as `strptime` has it.
     longest
         Refuse longer sequences.
     gzip_ratio
@@ -62,7 +66,14 @@ def read_sequences(
     """
     check_sizes(longest=longest, gzip_ratio=gzip_ratio)
     columns = ColumnOptions(
-        sequence=sequence, separator=separator, identifier=identifier, case=case, order=order, symbol=symbol
+        sequence=sequence,
+        separator=separator,
+        identifier=identifier,
+        case=case,
+        order=order,
+        symbol=symbol,
+        delimiter=delimiter,
+        date_format=date_format,
     )
     return _tuples(open_sequences(path, columns, longest=longest, most_times=gzip_ratio, only_sequences=True))
 

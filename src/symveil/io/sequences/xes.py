@@ -1,9 +1,9 @@
-"""XES event logs, read and written by a small reader of our own on expat.
+"""XES event logs, read by a small reader of our own on expat.
 
 A trace is a case and its events are a sequence: the attribute `concept:name` of an event is its
-symbol, that of the trace is the case. Attributes of traces are named with `case:` in front, as in
-tables made from XES. Other attributes pass only when they are kept. Nothing outside the file is ever
-read: a document type or an entity declaration, with which bombs are built, is refused.
+symbol, that of the trace is the case; a trace without one is called by its number. Attributes of traces are
+named with `case:` in front, as in tables made from XES. Other attributes pass only when they are kept. Nothing
+outside the file is ever read: a document type or an entity declaration, with which bombs are built, is refused.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pyarrow as pa
 
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.io.reading import MOST_TIMES, open_bytes, share_read
+from symveil.io.sequences.artificial_times import ArtificialTimes
 from symveil.io.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
 from symveil.io.sequences.event_order import EventOrder
 from symveil.io.sequences.records import (
@@ -36,6 +36,7 @@ from symveil.io.sequences.records import (
 )
 from symveil.io.sequences.rows import RowWriter
 from symveil.io.sequences.sequence_file import SequenceFile
+from symveil.io.sequences.xes_writer import CASE_PREFIX, XesWriter
 
 _CHUNK = 1 << 18
 _DEEPEST = 100
@@ -44,7 +45,7 @@ _LONGEST_TOKEN = 8 << 20
 _RECORDS_AT_ONCE = 16_384
 _EVENTS_AT_ONCE = 1 << 19
 _VALUES = ("string", "date", "int", "float", "boolean", "id")
-_CASE = "case:"
+_CASE = CASE_PREFIX
 
 
 @dataclass
@@ -61,7 +62,13 @@ class XesFile(SequenceFile):
     has_ids = True
 
     def __init__(
-        self, file: Path, options: ColumnOptions, *, longest: int = LONGEST, most_times: int = MOST_TIMES
+        self,
+        file: Path,
+        options: ColumnOptions,
+        *,
+        longest: int = LONGEST,
+        most_times: int = MOST_TIMES,
+        times: ArtificialTimes | None = None,
     ) -> None:
         if options.sequence is not None or options.identifier is not None or options.separator is not None:
             raise ParameterError("sequence", expected="--case, --order and --symbol with XES", found="--sequence")
@@ -75,6 +82,11 @@ class XesFile(SequenceFile):
         )
         if not self.columns.case.startswith(_CASE):
             raise ParameterError("case", expected=f"an attribute of the trace, {_CASE}…", found=self.columns.case)
+        if times is not None and PROCESS_MINING["order"] in (*self.columns.keep, self.columns.symbol):
+            raise ParameterError("start", expected="no --keep of the times that it replaces", found="both")
+        # a time in each event, because tools that read logs ask for one; with --keep the true ones pass
+        own = PROCESS_MINING["order"] not in (*self.columns.keep, self.columns.symbol)
+        self.times = (times or ArtificialTimes.read()) if own else None
         self._longest, self._most_times = longest, most_times
         self._raw: BinaryIO | None = None
         self.kinds: dict[str, str] = {}
@@ -120,7 +132,7 @@ class XesFile(SequenceFile):
     def row_writer(self, out: BinaryIO, rows: pa.RecordBatch | None) -> RowWriter:
         """Traces are written as they are; what kinds of values there are is known once the log was read."""
         del rows
-        return _XesWriter(out, self)
+        return XesWriter(out, self.columns, self.kinds, self.kind_of_symbols, self.times)
 
     def _refuse_unseen(self) -> None:
         """An attribute to keep that no trace and no event has is a slip of the pen; known only at the end."""
@@ -140,10 +152,14 @@ class XesFile(SequenceFile):
                 trace.events = [trace.events[place] for place in np.lexsort((rest, floor)).tolist()]
         arrays: dict[str, Any] = {
             PLACE: pa.array([number for number, _ in traces], type=pa.int64()),
-            ID: [self._named(trace.values, columns.case.removeprefix(_CASE), n, "a name") for n, trace in traces],
+            ID: [self._name(trace, number) for number, trace in traces],
         }
         if columns.person is not None:
             arrays[PERSON] = [self._person(trace, number) for number, trace in traces]
+        elif any(self._is_numbered(trace) for _, trace in traces):
+            # a number is nobody's name: in another log it is another person's
+            pairs = zip(traces, arrays[ID], strict=True)
+            arrays[PERSON] = [f"{self.unit} {n}" if self._is_numbered(trace) else name for (n, trace), name in pairs]
         symbols = [
             [self._required(event, columns.symbol, number, "a symbol") for event in trace.events]
             for number, trace in traces
@@ -160,6 +176,15 @@ class XesFile(SequenceFile):
             [pa.array(array, type=pa.string()) if isinstance(array, list) else array for array in arrays.values()],
             names=list(arrays),
         )
+
+    def _is_numbered(self, trace: _Trace) -> bool:
+        """Whether a trace has no name. An attribute that was asked for must be there."""
+        return self.columns.case == PROCESS_MINING["case"] and self.columns.case.removeprefix(_CASE) not in trace.values
+
+    def _name(self, trace: _Trace, number: int) -> str:
+        if self._is_numbered(trace):
+            return str(number)
+        return self._named(trace.values, self.columns.case.removeprefix(_CASE), number, "a name")
 
     def _person(self, trace: _Trace, number: int) -> str:
         name = self.columns.person or ""
@@ -306,53 +331,3 @@ class _Handler:
         return FileError(
             f"{self._reader.file}: line {self._parser.CurrentLineNumber}", expected=expected, found=found
         )  # fmt: skip
-
-
-class _XesWriter(RowWriter):
-    """Writes records as the traces of a log."""
-
-    def __init__(self, out: BinaryIO, reader: XesFile) -> None:
-        self._out = out
-        self._columns, self._kinds = reader.columns, reader.kinds
-        self._kind_of_symbols = reader.kind_of_symbols
-        self._put(
-            '<?xml version="1.0" encoding="UTF-8"?>\n<log xes.version="1.0" xmlns="http://www.xes-standard.org/">\n'
-        )
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Some more traces."""
-        case = self._columns.case.removeprefix(_CASE)
-        keeps = [(name, batch.column(keep_column(index)).to_pylist()) for index, name in enumerate(self._columns.keep)]
-        for row, (name, symbols) in enumerate(
-            zip(batch.column(ID).to_pylist(), batch.column(SYMBOLS).to_pylist(), strict=True)
-        ):
-            lines = ["<trace>\n", self._line(self._columns.case, case, name)]
-            for key, values in keeps:
-                if key.startswith(_CASE) and values[row] is not None:
-                    lines.append(self._line(key, key.removeprefix(_CASE), values[row]))
-            for place, symbol in enumerate(symbols):
-                lines += ["<event>", _element(self._kind_of_symbols, self._columns.symbol, symbol)]
-                for key, values in keeps:
-                    if not key.startswith(_CASE) and values[row][place] is not None:
-                        lines.append(self._line(key, key, values[row][place]))
-                lines.append("</event>\n")
-            self._put("".join([*lines, "</trace>\n"]))
-
-    def close(self) -> None:
-        """The end of the log."""
-        self._put("</log>\n")
-
-    def _line(self, name: str, key: str, value: str) -> str:
-        return _element(self._kinds.get(name, "string"), key, value)
-
-    def _put(self, text: str) -> None:
-        self._out.write(text.encode())
-
-
-def _element(kind: str, key: str, value: str) -> str:
-    return f"<{kind} key={quoteattr(key)} value={_attribute(value)}/>"
-
-
-def _attribute(value: str) -> str:
-    """A value between quotes; XML would turn line breaks and tabs into blanks."""
-    return quoteattr(str(value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

@@ -1,0 +1,145 @@
+"""The law of an event log learned with one ε per person: lengths, activities that cases repeat, moves by position."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.central.contributions import GRID, PersonCounts, Read, Table, contributed_each
+from symveil.central.counts import CLEAR
+from symveil.central.fit import NoisyTable
+from symveil.central.learned import LearnedLaw
+from symveil.central.log_cells import LogLengths, LogMoves, LogRepeats
+from symveil.central.log_fit import fitted_log, lower_quartile, smoothed
+from symveil.central.noise import Neighbours, Query
+from symveil.central.rules import RuledLaw, Rules
+from symveil.central.support import Support
+from symveil.central.word_law import Floats, no_parameters
+from symveil.estimation.intervals import projected
+from symveil.randomness import BitSource, RecordKey
+
+LOG_SHARES = {"lengths": Fraction(15, 100), "repeats": Fraction(10, 100), "moves": Fraction(75, 100)}
+"""What each table gets of ε."""
+MOST_REPEATS = 4
+"""The bound of the table of repeats: a person with more pairs of a case and a repeated activity is scaled down."""
+RARELY = 0.1
+"""An activity that fewer than this share of all cases repeat is one that a case has at most once."""
+FEWEST_CASES = 50.0
+"""The least number of cases that a table of lengths is taken to speak of, for that rule."""
+PROBES, FEWEST_PROBES = 20_000, 2000
+"""Draws by which it is found out how many words of each length obey the rules; the fewer, the more activities."""
+_PROBED_SYMBOLS = 2_000_000
+LEAST_OBEYED = 0.01
+"""Lengths of which fewer words obey the rules are given up."""
+_NO_SHARE = 1e-300
+
+
+def learn_log(
+    support: Support,
+    read: Read,
+    persons: int,
+    *,
+    symbols: Sequence[str],
+    rules: Rules,
+    epsilon: Fraction,
+    neighbours: Neighbours,
+    keys: RecordKey,
+) -> tuple[LearnedLaw, tuple[Query, ...]]:
+    """A law of cases learned from a whole log, and the queries that it cost.
+
+    Three tables are bought, one after the other: the lengths of cases; for each activity, the cases that repeat it; and
+    starts, moves and ends, those of the first q positions apart from later ones, where q is the lower quartile of the
+    released lengths. What follows reads released numbers only.
+
+    Parameters
+    ----------
+    support
+        The moves and the lengths.
+    read
+        Reads all legal words; their groups are persons, numbered from 0.
+    persons
+        How many persons there are.
+    symbols
+        The names of activities.
+    rules
+        Declared ones, which words obey beside those that are learned.
+    epsilon, neighbours
+        What each person loses at most, and between which files.
+    keys
+        Where noise comes from.
+    """
+
+    def query(name: str, bound: int) -> Query:
+        share = epsilon * LOG_SHARES[name]
+        return Query(name=f"law of a log: {name}", epsilon=share, bound=bound, neighbours=neighbours)
+
+    def answers(asked: Query, sums: Sequence[int]) -> Floats:
+        return np.array([value / GRID for value in asked.answered(sums, keys)])
+
+    tables: list[Table] = [LogLengths(support), LogRepeats(support), LogMoves(support)]
+    counted = PersonCounts.of_each(tables, read(), persons)
+    asked = [query("lengths", 1), query("repeats", MOST_REPEATS)]
+    weights = [own.weights(each.bound) for own, each in zip(counted, asked, strict=False)]
+    sums = contributed_each(tables[:2], read(), weights)
+    lengths = answers(asked[0], sums[0])
+    there = RuledLaw.of(support, no_parameters(support), rules, symbols).trellis().log_lengths > -np.inf
+    deviation = math.sqrt(2) * float(asked[0].scale / GRID)
+    shares = _shares(NoisyTable(values=lengths, deviation=deviation), there[support.shortest - 1 :])
+    repeats = answers(asked[1], sums[1])
+    quartile = min(lower_quartile(shares, support.shortest), max(support.longest, 2))
+    asked.append(query("moves", quartile))
+    parted = replace(support, split=quartile)
+    moves = answers(asked[2], contributed_each([LogMoves(parted)], read(), [counted[2].weights(quartile)])[0])
+    noise = float(asked[2].scale / GRID)
+    table = NoisyTable(values=moves, deviation=math.sqrt(2) * noise)
+    parameters = fitted_log(parted, shares, table, clear=CLEAR * noise)
+    most = RARELY * max(FEWEST_CASES, float(lengths.sum()))
+    once = [int(code) for code in np.argsort(repeats, kind="stable") if repeats[code] < most]
+    law = LearnedLaw(support=parted, parameters=parameters, symbols=tuple(symbols), zone_names=("all",), rules=rules)
+    bits = keys.streams(keys.names([b"law of a log: words that obey the rules"])).of_row(0)
+    return _obeyed(law, shares, once, bits), tuple(asked)
+
+
+def _shares(lengths: NoisyTable, there: NDArray[np.bool_]) -> Floats:
+    """The share of each length that words have: smoothed, without negative ones; all alike where nothing is left."""
+    table = np.where(there, projected(smoothed(lengths)), 0.0)
+    table = table if table.sum() > 0 else there.astype(np.float64)
+    return np.asarray(table / table.sum())
+
+
+def _obeyed(law: LearnedLaw, shares: Floats, once: Sequence[int], bits: BitSource) -> LearnedLaw:
+    """The law with the rule that some activities occur at most once, and with the same shares of lengths under it.
+
+    The share of words that obey all rules is measured for each length, and the length is weighed by its inverse. A
+    length of which hardly a word obeys them is given up. If that takes half of all words, the rule is withdrawn from
+    the activity that is repeated most, the last in `once`.
+    """
+    learned = list(once)
+    while True:
+        ruled = law.under(Rules(once=tuple(learned)))
+        if not ruled.rules:
+            return ruled
+        own = RuledLaw.of(ruled.support, ruled.parameters, ruled.rules, ruled.symbols)
+        trellis = own.trellis(shares=(shares + (shares > 0) / max(int((shares > 0).sum()), 1)) / 2)
+        probes = min(PROBES, max(FEWEST_PROBES, _PROBED_SYMBOLS // own.support.symbols))
+        _, lengths, obeyed = own.attempted(trellis, probes, bits)
+        drawn, good = (
+            np.bincount(each - law.support.shortest, minlength=len(shares)) for each in (lengths, lengths[obeyed])
+        )
+        kept = good >= np.maximum(1, LEAST_OBEYED * drawn)
+        if shares[kept].sum() >= 0.5 or not learned:
+            break
+        learned.pop()
+    if not kept.any():
+        return ruled  # declared rules that hardly any word obeys: drawing finds one, or refuses
+    rates = np.where(kept, good / np.maximum(drawn, 1), 1.0)
+    with np.errstate(invalid="ignore"):
+        weights = np.log(np.where(kept, np.maximum(shares, _NO_SHARE), _NO_SHARE)) - np.log(rates)
+        weights -= trellis.log_lengths[law.support.shortest - 1 :]
+    known = np.where(np.isfinite(weights), weights, ruled.parameters["lengths"])
+    return replace(ruled, parameters=ruled.parameters | {"lengths": known})

@@ -1,0 +1,240 @@
+"""Private counts over cells that nobody has listed: an alphabet that is not public, for a promise with a δ.
+
+A cell that occurs in one person's records only would tell of them by being a row. So a row is shown only where its
+noisy sum reaches a threshold (`noise.Query.threshold`), and a person counts in at most L different cells. Cells that
+nobody has are never shown, and nothing is drawn for them: the noise of a cell is that of its name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.central.cells import STATISTICS
+from symveil.central.contributions import GRID, PersonCounts, Read
+from symveil.central.counts import Bound, PrivateCounts, bounded_queries
+from symveil.central.noise import Neighbours
+from symveil.errors import ParameterError
+from symveil.estimation.batches import Batch, Indices, windows
+from symveil.estimation.statistics import Statistic
+from symveil.randomness import RecordKey
+
+_KEPT = b"kept\0"
+"""In front of what orders a person's cells; no query has this name."""
+
+Name = Callable[[int], str]
+"""The name of a symbol, by its code."""
+
+
+@dataclass(frozen=True, eq=False)
+class PersonCells:
+    """How often each person has each cell that they have.
+
+    Parameters
+    ----------
+    persons
+        The number of a person, for each row.
+    cells
+        The codes of a cell, a row for each.
+    times
+        How often.
+    """
+
+    persons: Indices
+    cells: NDArray[np.int64]
+    times: Indices
+
+    @classmethod
+    def of(cls, statistic: Statistic, batches: Iterable[Batch], *, longest: int) -> PersonCells:
+        """Look through all words once; longer ones do not count.
+
+        >>> from symveil.estimation.statistics import read_statistic
+        >>> words = Batch(np.array([0, 1, 0], dtype=np.int32), np.array([2, 1]), np.array([5, 5]))
+        >>> found = PersonCells.of(read_statistic("visits"), [words], longest=9)
+        >>> found.persons.tolist(), found.cells.tolist(), found.times.tolist()
+        ([5, 5], [[0], [1]], [2, 1])
+        """
+        order = max(statistic.order, 1)
+        parts = [_different(np.empty((0, order + 1), dtype=np.int64), np.empty(0, dtype=np.int64))]
+        for batch in batches:
+            words, columns = _counted(statistic, batch)
+            counts = batch.lengths[words] <= longest
+            rows = np.stack([batch.groups[words], *columns], axis=1)[counts].astype(np.int64)
+            parts.append(_different(rows, np.ones(len(rows), dtype=np.int64)))
+        rows, times = _different(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        return cls(rows[:, 0], rows[:, 1:], times)
+
+    def counted(self, persons: int) -> PersonCounts:
+        """How many counted things each person has."""
+        return PersonCounts(_summed(self.persons, self.times, persons))
+
+    def limited(self, bound: int, keys: RecordKey, name: Name) -> PersonCells:
+        """At most so many cells of each person: those that come first in an order that the key draws for each of them.
+
+        All orders are alike for each person, whatever others have, so two files can be compared order by order: the
+        draw costs no privacy.
+        """
+        own = np.bincount(self.persons)[self.persons] if len(self.persons) else self.persons
+        many = np.flatnonzero(own > bound)
+        if not len(many):
+            return self
+        names = keys.names([
+            _KEPT + f"{person}\0".encode() + _cell_name(codes, name)
+            for person, codes in zip(self.persons[many].tolist(), self.cells[many].tolist(), strict=True)
+        ])  # fmt: skip
+        order = many[np.lexsort((names[:, 2], names[:, 1], names[:, 0], self.persons[many]))]
+        persons = self.persons[order]
+        rank = np.arange(len(order)) - np.searchsorted(persons, persons)
+        kept = own <= bound
+        kept[order[rank < bound]] = True
+        return PersonCells(self.persons[kept], self.cells[kept], self.times[kept])
+
+    def sums(self, bound: int, persons: int) -> tuple[NDArray[np.int64], list[int]]:
+        """The different cells, and what persons add to each: ⌊M·min(1, L/k)⌋ for each of their k counted things."""
+        added = self.counted(persons).weights(bound)[self.persons]
+        cells, which = _numbered(self.cells)
+        above = _summed(which, (added >> 32) * self.times, len(cells))
+        below = np.zeros(len(cells), dtype=object)  # Python's whole numbers: no file is too large for them
+        parts = np.flatnonzero(added & (GRID - 1))
+        np.add.at(below, which[parts], (added[parts] & (GRID - 1)).astype(object) * self.times[parts])
+        return cells, [(int(high) << 32) + int(rest) for high, rest in zip(above, below, strict=True)]
+
+
+def selected_counts(
+    statistic: Statistic,
+    read: Read,
+    persons: int,
+    *,
+    name: Name,
+    longest: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    bound: Bound,
+    confidence: float,
+    keys: RecordKey,
+    neighbours: Neighbours = "add-remove",
+) -> PrivateCounts:
+    """Count with (ε, δ) per person, over whatever cells there are.
+
+    Parameters
+    ----------
+    statistic
+        What is counted.
+    read
+        Reads all words; their groups are persons, numbered from 0.
+    persons
+        How many persons there are: a secret.
+    name
+        The name of a symbol by its code, once all words were read. Only names of rows that are shown are released.
+    longest
+        The longest word that counts.
+    epsilon, delta
+        For each person.
+    bound
+        What one person adds at most, and in how many different cells.
+    confidence
+        How often intervals cover.
+    keys
+        Where noise comes from: the same keys draw the same noise.
+    neighbours
+        Which files are to look alike.
+
+    >>> from symveil.estimation.statistics import read_statistic
+    >>> words = Batch(np.array([0, 1, 1] * 500 + [2], dtype=np.int32), np.array([3] * 500 + [1]), np.arange(501))
+    >>> table = selected_counts(
+    ...     read_statistic("visits"), lambda: [words], 501, name="abc".__getitem__, longest=9, epsilon=Fraction(1),
+    ...     delta=Fraction(1, 10**6), bound=3, confidence=0.95, keys=RecordKey(bytes(32), "example"),
+    ... )
+    >>> table, table.symbols
+    (PrivateCounts('visits', 2 rows, epsilon 1, delta 1e-06 per person), ('a', 'b'))
+    """
+    found = PersonCells.of(statistic, read(), longest=longest)
+    queries, share = bounded_queries(
+        statistic.name,
+        found.counted(persons),
+        None,
+        epsilon=epsilon,
+        bound=bound,
+        keys=keys,
+        neighbours=neighbours,
+        delta=delta,
+    )
+    query = queries[-1]
+    own_name: Name = str if statistic.kind == "lengths" else name
+    cells, sums = found.limited(query.bound, keys, own_name).sums(query.bound, persons)
+    answers = query.answered_by_name([_cell_name(row, own_name) for row in cells.tolist()], sums, keys)
+    least = query.threshold
+    shown = [place for place, answer in enumerate(answers) if answer >= least]
+    codes, symbols = cells[shown], tuple[str, ...]()
+    if statistic.kind != "lengths":
+        codes, symbols = _renamed(codes, name)
+    order = np.lexsort(codes.T[::-1])  # by names: rows with the same count must not be in an order of the file's
+    return PrivateCounts.of(
+        statistic,
+        codes[order],
+        [answers[shown[place]] for place in order.tolist()],
+        queries,
+        names=symbols,
+        epsilon=epsilon,
+        clipped_share=share,
+        confidence=confidence,
+    )
+
+
+def counted_plainly(statistic: Statistic) -> Statistic:
+    """The statistic, where it can be counted over whatever cells there are."""
+    if statistic.kind in ("positions", "presence"):
+        raise ParameterError("statistic", expected=f"one of {', '.join(STATISTICS)}", found=statistic.name)
+    return statistic
+
+
+def _counted(statistic: Statistic, batch: Batch) -> tuple[Indices, tuple[NDArray[np.integer], ...]]:
+    """Everything in a batch that counts: the word it is in, and its codes."""
+    if statistic.kind == "lengths":
+        return np.arange(len(batch.lengths)), (batch.lengths,)
+    found = windows(statistic, batch)
+    return found.word, found.symbols
+
+
+def _different(rows: NDArray[np.int64], times: Indices) -> tuple[NDArray[np.int64], Indices]:
+    """Each row once, in order, and how often it is there."""
+    rows, which = _numbered(rows)
+    return rows, _summed(which, times, len(rows))
+
+
+def _numbered(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Indices]:
+    """Each row once, in order, and the number of each row among them."""
+    if not len(rows):
+        return rows, np.empty(0, dtype=np.int64)
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
+    new = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    which = np.empty(len(rows), dtype=np.int64)
+    which[order] = np.cumsum(new) - 1
+    return ordered[new], which
+
+
+def _summed(which: Indices, values: Indices, size: int) -> Indices:
+    total = np.zeros(size, dtype=np.int64)
+    np.add.at(total, which, values)
+    return total
+
+
+def _cell_name(codes: Iterable[int], name: Name) -> bytes:
+    """A name that no other cell has, the same in every file that has the cell."""
+    return json.dumps([name(code) for code in codes]).encode()
+
+
+def _renamed(codes: NDArray[np.int64], name: Name) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The cells that are shown with codes of their own, by the order of names: other symbols do not show in them."""
+    occurring, places = np.unique(codes, return_inverse=True)
+    names = [name(code) for code in occurring.tolist()]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[order] = np.arange(len(names))
+    return rank[places.reshape(codes.shape)], tuple(names[place] for place in order)
