@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from symveil.languages.levenshtein_automaton import LevenshteinAutomaton, levenshtein_automaton
     from symveil.languages.observation import delayed_estimate, observer
     from symveil.languages.open import runs_up_to, words_up_to
+    from symveil.languages.program import draw, emit, hide, unroll
     from symveil.languages.runs import RunLanguage, runs
+    from symveil.languages.silent import without_silent
     from symveil.mechanisms.choice import MechanismChoice
     from symveil.mechanisms.edit_channel import EditChannel
     from symveil.mechanisms.exponential import Exponential
@@ -123,12 +125,15 @@ __all__ = [
     "count",
     "count_file",
     "delayed_estimate",
+    "draw",
+    "emit",
     "enforce_opacity",
     "estimate",
     "estimate_statistic",
     "from_networkx",
     "grant_budget",
     "hamming_automaton",
+    "hide",
     "learn",
     "learn_chain",
     "ledger_status",
@@ -154,9 +159,11 @@ __all__ = [
     "sensitive_strings",
     "smallest_epsilon",
     "synthesize",
+    "unroll",
     "verify_opacity",
     "verify_privacy",
     "violation_probability",
+    "without_silent",
     "words",
     "words_up_to",
 ]
