@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from symveil.errors import SymveilError
     from symveil.estimation.estimate import Estimate
     from symveil.io.cost_files import read_costs, read_places
+    from symveil.io.models.channel_tables import read_channel
     from symveil.io.models.coordinates import read_coordinates
     from symveil.io.models.model_files import load_model, save_model
     from symveil.io.models.networkx_graphs import from_networkx
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
     from symveil.models.alphabet import Alphabet
     from symveil.models.automaton import Automaton, TransitionSystem
+    from symveil.models.channel import Channel
     from symveil.models.labelled_chain import LabelledChain
     from symveil.models.markov_chain import MarkovChain
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Alphabet",
     "Automaton",
+    "Channel",
     "ChannelParameters",
     "ColumnOptions",
     "CostTable",
@@ -141,6 +144,7 @@ __all__ = [
     "privatize",
     "privatize_file",
     "protection",
+    "read_channel",
     "read_coordinates",
     "read_costs",
     "read_places",

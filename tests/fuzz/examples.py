@@ -113,6 +113,11 @@ TABLES = (
     b"from,symbol,to\ns,go,t\nt,back,s\n",
     b'from_link,to_link,length\n"a, b",c,12\nc,"a, b",3\n',
 )
+CHANNELS = (
+    b"input,output,probability\na,x,0.25\na,y,3/4\nb,x,1\n",
+    b"input,output,probability,related\n1,x,1,2\n2,y,1e0,\n",
+)
+RELATED = (b"input,related,distance\na,b,1\nb,a,0.5\n", b"input,related\na,b\n")
 COSTS = (b"one,two,cost\na,b,2\nb,c,1.5\n", b"a,b,1/3\na,c,2e1\nb,b,0\n")
 PLACES = (b"symbol,x,y\na,0,0\nb,300,-400\n", b"a,1/3,2.5\nb,1e2,0\n")
 CSV = (

@@ -30,6 +30,7 @@ from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.enforcement import Enforcement
 from symveil.errors import SymveilError
 from symveil.io.cost_files import read_costs, read_places
+from symveil.io.models.channel_tables import is_channel_table, read_channel
 from symveil.io.models.model_files import load_labelled_chain, load_model
 from symveil.io.models.model_json import model_text, parse_model
 from symveil.io.sequences.columns import ColumnOptions
@@ -73,6 +74,21 @@ def _model(name: str):
         return model
 
     return parse
+
+
+def _channel(content: bytes, folder: Path) -> object:
+    put(folder / "channel.csv", content)
+    is_channel_table(folder / "channel.csv")
+    notes: list[str] = []
+    channel = read_channel(folder / "channel.csv", notes=notes)
+    assert all(len(note.splitlines()) == 1 for note in notes), notes
+    return channel
+
+
+def _related(content: bytes, folder: Path) -> object:
+    (folder / "channel.csv").write_bytes(b"input,output,probability\na,x,1\nb,x,1\n")
+    put(folder / "related.csv", content)
+    return read_channel(folder / "channel.csv", related=folder / "related.csv")
 
 
 def _made_model(random: Random) -> bytes:
@@ -460,6 +476,8 @@ TARGETS = {
     "drn-gen-wmod": Target(_of_other_tools, (*examples.DRN, *examples.GEN, *examples.WMOD)),
     "graphml": Target(_model("m.graphml"), examples.GRAPHML),
     "dot": Target(_model("m.dot"), examples.DOT),
+    "channel-csv": Target(_channel, examples.CHANNELS),
+    "related-csv": Target(_related, examples.RELATED),
     "table-csv": Target(_model("m.csv"), examples.TABLES),
     "costs": Target(_costs(read_costs), examples.COSTS),
     "places": Target(_costs(lambda file: read_places(file, metres_per_unit=100)), examples.PLACES),

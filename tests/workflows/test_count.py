@@ -188,6 +188,15 @@ def test_nothing_is_told_of_rare_rows(tmp_path: Path, capsys) -> None:
     assert "delta 1e-6" in printed.out and "another promise than without delta" in printed.err
 
 
+@pytest.mark.parametrize("name", ["in.csv", "out.csv", "out.csv.manifest.json"])
+def test_a_ledger_in_the_place_of_a_file_stays(tmp_path: Path, name) -> None:
+    """The output would replace the ledger, and every charge with it."""
+    source = write(tmp_path / "in.csv", ROWS)
+    with pytest.raises(sv.SymveilError, match="ledger: expected a file of its own, found the input or the output"):
+        counted(source, tmp_path / "out.csv", ledger=tmp_path / name)
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_a_ledger_holds_one_kind_of_charges(tmp_path: Path) -> None:
     source, ledger = write(tmp_path / "in.csv", ROWS), tmp_path / "ledger.db"
     sv.grant_budget(ledger, epsilon=5, everyone=True)

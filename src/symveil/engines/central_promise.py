@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from symveil.central.contributions import GRID
-from symveil.central.noise import Neighbours, Query
+from symveil.central.noise import Neighbours, Query, read_delta, read_neighbours
 from symveil.engines.protocol import Price
 from symveil.errors import ParameterError
 from symveil.io.manifest import CENTRAL_FORMAT, Manifest, alphabet_digest, model_digest
@@ -21,6 +21,7 @@ from symveil.ledger.composition import pure_loss
 from symveil.ledger.units import EVERYTHING, PERSON
 from symveil.numerics.rationals import at_least, spelled
 from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.parameters import read_epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,3 +122,18 @@ class CentralRelease:
                 "charged": shown_units(charged_units(self.epsilon)) if charged else None,
             }
         )
+
+
+def queries_of(document: dict[str, Any]) -> tuple[Query, ...]:
+    """The queries that a manifest tells: what decides the noise, and not what it says follows from that."""
+    neighbours = read_neighbours(document["neighbours"])
+    return tuple(
+        Query(
+            name=str(each["query"]),
+            epsilon=read_epsilon(each["epsilon"]),
+            bound=int(each["bound"]),
+            neighbours=neighbours,
+            delta=read_delta(each["delta"]) if "delta" in each else Fraction(0),
+        )
+        for each in document["queries"]
+    )

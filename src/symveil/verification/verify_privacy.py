@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from symveil.errors import ModelError, ParameterError
+from symveil.models.channel import Channel, Related, related_pairs
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numerics.conversions import exp_enclosure, float_at_least, float_at_most, fraction, rational
 from symveil.numerics.progress import Progress, part
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.parameters import read_epsilon
 from symveil.privacy.release_chain import ReleaseChain
+from symveil.verification.channels import verify_channel
 from symveil.verification.distances.bisimulation import Lumping, lumped
 from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracket, Bracketing
 from symveil.verification.distances.distances import Distances, Exactness, skewed_distances
@@ -23,16 +26,20 @@ from symveil.verification.distances.upper_bounds import lifting_bound
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, Witness
 
 LARGEST_ALPHA = 10**12
+Subject = LabelledChain | ReleaseChain | Channel | Iterable[Any]
+"""What is verified: a chain, a mechanism's chain, a channel, or a table that `Channel.of` takes."""
+
 MOST_PAIRS_FOR_BD = 60_000
 MOST_PAIRS_FOR_LD = 300_000  # where δ is known without it
 
 
 def verify_privacy(
-    chain: LabelledChain | ReleaseChain,
+    chain: Subject,
     *,
     alpha: Number | None = None,
     epsilon: Number | None = None,
     pairs: Iterable[Pair] | None = None,
+    related: Related | None = None,
     delta: Number | None = None,
     width: Number | None = None,
     nodes: int = DEFAULT_NODES,
@@ -50,12 +57,15 @@ def verify_privacy(
     chain
         A labelled chain, or a mechanism's `release_chain`. Then the bounds are proved for the mechanism's true law,
         from which the rational chain differs by a tiny known factor e^κ: P(E|w) − αP(E|v) is at most
-        e^κ (P'(E|w) − αe^(−2κ) P'(E|v)), and at least the same with the signs of κ turned.
+        e^κ (P'(E|w) − αe^(−2κ) P'(E|v)), and at least the same with the signs of κ turned. Or a channel: a `Channel`,
+        or any table that `Channel.of` takes (a matrix, a data frame, mappings); its answers are exact.
     alpha, epsilon
-        One of them: α, or ε = ln α.
+        One of them: α, or ε = ln α. For a channel, none of them: then the smallest one for `delta`, or for δ = 0.
     pairs
         Ordered pairs of states: (s, t) asks how much likelier an event can be from s. By default the related states, in
         both directions.
+    related
+        For a table: which inputs are related, as `Channel.of` takes it; all of them by default.
     delta
         The question: whether δ is at most this.
     width, nodes, horizon
@@ -81,9 +91,16 @@ def verify_privacy(
     >>> verdict = verify_privacy(answers, alpha="6/5", delta="4/15")
     >>> verdict.holds, verdict.delta.upper
     (True, Fraction(4, 15))
+    >>> table = [["3/4", "1/4"], ["1/4", "3/4"]]                    # randomised response as a channel
+    >>> verify_privacy(table).alpha, verify_privacy(table, alpha=2).delta.upper
+    (Fraction(3, 1), Fraction(1, 4))
     """
-    below, above, read = read_alpha(alpha, epsilon)
     asked = None if delta is None else read_share(delta, name="delta")
+    channel = as_channel(chain, related)
+    if channel is not None:
+        bounds = None if alpha is None and epsilon is None else read_alpha(alpha, epsilon)
+        return verify_channel(channel, bounds=bounds, asked=asked, pairs=pairs, progress=progress)
+    below, above, read = read_alpha(alpha, epsilon)
     goal = DEFAULT_WIDTH if width is None else read_share(width, name="width")
     _require_count(nodes, name="nodes")
     if horizon is not None:
@@ -92,8 +109,7 @@ def verify_privacy(
     if isinstance(chain, ReleaseChain):
         slack, chain = chain.log_error, chain.chain
         below, above = _widened(below, above, slack)
-    if not isinstance(chain, LabelledChain):
-        raise ParameterError("chain", expected="a labelled chain", found=type(chain).__name__)
+    assert isinstance(chain, LabelledChain)  # noqa: S101 - what is neither was refused
     wanted = chain.pairs(pairs)
     if not wanted:
         raise ModelError("pairs", expected="at least one pair of states, or related states in the chain", found="none")
@@ -102,10 +118,8 @@ def verify_privacy(
     lumping = Lumping.of(table)
     numbers = [(work.number[home[source]], work.number[home[target]]) for source, target in wanted]
     closed = [None if horizon is not None else read_to_the_end(lumping, *pair, nodes=nodes) for pair in numbers]
-    if ld is None:
-        ld = len(table.same_label_pairs) <= MOST_PAIRS_FOR_LD
-    if symmetric is None:
-        symmetric = len(table.same_label_pairs) <= MOST_PAIRS_FOR_BD
+    ld = _is_wanted(ld, table, at_most=MOST_PAIRS_FOR_LD)
+    symmetric = _is_wanted(symmetric, table, at_most=MOST_PAIRS_FOR_BD)
     skewed = both = rules = None
     if ld or support_only or None in closed:
         # an α that only encloses e^ε has no exact distance worth writing down
@@ -143,12 +157,32 @@ def verify_privacy(
                 ld=None if support_only else one_step,
                 bd=two_way,
                 support_only=one_step if support_only else None,
-                witness=None if words is None else _witness(lumping, s, t, words),
+                # a mechanism's chain is not its law to the last digit
+                witness=None if words is None or slack else _witness(lumping, s, t, words),
             )
         )
     return PrivacyVerdict(
         alpha_below=below, alpha_above=above, epsilon=read, pairs=tuple(verdicts), asked=asked, lumped=on_lumped
     )
+
+
+def _is_wanted(asked: bool | None, table: ChainTable, *, at_most: int) -> bool:
+    return len(table.same_label_pairs) <= at_most if asked is None else asked
+
+
+def as_channel(model: object, related: Related | None) -> Channel | None:
+    """The channel that a table is, with these related inputs; None where it is a chain."""
+    if isinstance(model, LabelledChain | ReleaseChain):
+        if related is not None:
+            raise ParameterError(
+                "related", expected="a channel with it; pairs of a chain are given as pairs", found="a chain"
+            )
+        return None
+    if isinstance(model, str) or not (isinstance(model, Channel) or hasattr(model, "__iter__")):
+        raise ParameterError("chain", expected="a labelled chain", found=type(model).__name__)
+    if isinstance(model, Channel):
+        return model if related is None else replace(model, related=related_pairs(model.inputs, related))
+    return Channel.of(model, related="all" if related is None else related)
 
 
 def read_to_the_end(lumping: Lumping, source: int, target: int, *, nodes: int) -> FiniteWords | None:

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.noise import Query, read_delta, read_neighbours
+from symveil.central.noise import read_delta, read_neighbours
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.engines.batch import encode_lists
-from symveil.engines.central_promise import CentralRelease
+from symveil.engines.central_promise import CentralRelease, queries_of
 from symveil.engines.promise import Release, promised
 from symveil.errors import FileError, SymveilError, reason
 from symveil.files.atomic import digest_of, digest_of_folder
@@ -143,7 +143,22 @@ def _central(file: Path, document: dict[str, Any], output: str | Path | None, mo
     digest = None if language is None else alphabet_digest(language.alphabet)
     checks.append(_compared("alphabet", digest == document["digests"]["alphabet"]))
     checks.append(_queries(document, language))
+    if document["release"] == "synthesize" and checks[0].holds and language is not None:
+        checks.append(_synthetic(path, document, language))
     return checks
+
+
+def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Check:
+    """Synthetic words: as many as were declared, of the public lengths, and every one legal."""
+    shortest, longest = document["parameters"]["lengths"]
+    words = outside = 0
+    for file in open_released(path, document):
+        for batch in file.records():
+            codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
+            refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)
+            words, outside = words + len(lengths), outside + int(np.count_nonzero(refused))
+    said = f"{words} words, {outside} that the graph or the lengths do not allow"
+    return Check("words", outside == 0 and words == document["parameters"]["count"], said)
 
 
 def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
@@ -158,16 +173,7 @@ def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
         parameters=document["parameters"],
         delta=delta,
     )
-    queries = [
-        Query(
-            name=each["query"],
-            epsilon=read_epsilon(each["epsilon"]),
-            bound=int(each["bound"]),
-            neighbours=release.neighbours,
-            delta=read_delta(each["delta"]) if "delta" in each else Fraction(0),
-        )
-        for each in document["queries"]
-    ]
+    queries = queries_of(document)
     promise = release.promised(queries) | {"epsilon": at_least(release.epsilon), "unit": "person", "how": "certified"}
     if delta:
         promise["delta"] = at_least(delta)

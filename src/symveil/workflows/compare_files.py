@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, SymveilError, WordError
 from symveil.files.atomic import released_files
-from symveil.io.manifest import manifest_path, read_manifest
+from symveil.io.manifest import CENTRAL_FORMAT, manifest_path, read_any_manifest
 from symveil.io.reading import suffix
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.frames import is_frame, opened_frame
@@ -64,6 +64,13 @@ def read_pair(
     symbols = tuple(sorted({*one.code, *other.code, *known}))
     number = {symbol: index for index, symbol in enumerate(symbols)}
     return symbols, (one.words(number), other.words(number))
+
+
+def read_words(source: Source, columns: ColumnOptions, *, name: str) -> tuple[tuple[str, ...], CodedWords]:
+    """The symbols of one file, in the order of their text, and its words."""
+    gathered = _gathered(source, columns, name=name, may_differ=name != "true")
+    symbols = tuple(sorted(gathered.code))
+    return symbols, gathered.words({symbol: index for index, symbol in enumerate(symbols)})
 
 
 def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: bool = False) -> _Gathered:
@@ -119,7 +126,12 @@ def _told(place: Path) -> tuple[ColumnOptions, bool] | None:
     manifest = manifest_path(place)
     if not manifest.is_file():
         return None
-    output = read_manifest(manifest).document["output"]
+    told = read_any_manifest(manifest).document
+    output = told["output"]
+    if told["format"] == CENTRAL_FORMAT and told["release"] != "synthesize":
+        raise FileError(
+            str(place), expected="a file of sequences, or a table that symveil count wrote", found="a model or a table"
+        )
     try:
         return ColumnOptions.from_names(output["columns"]), output.get("spreadsheet_safe") is True
     except (LookupError, TypeError, AttributeError):

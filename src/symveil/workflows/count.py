@@ -12,7 +12,7 @@ from symveil.central.cells import Cells, cells_of
 from symveil.central.contributions import Read
 from symveil.central.counts import Bound, PrivateCounts, private_counts, read_bound
 from symveil.central.noise import Neighbours, read_delta, read_neighbours
-from symveil.central.unlisted_cells import counted_with_delta, selected_counts
+from symveil.central.unlisted_cells import counted_plainly, selected_counts
 from symveil.engines.central_job import FileWords, FoundSymbols
 from symveil.engines.central_promise import CentralRelease
 from symveil.engines.protocol import new_release_id
@@ -326,7 +326,7 @@ class _Counting:
             neighbours=options.neighbours,
             language=None,
             parameters={
-                "statistic": counted_with_delta(statistic).name,
+                "statistic": counted_plainly(statistic).name,
                 "bound": options.bound,
                 "max_length": options.max_length,
                 "confidence": options.confidence,

@@ -23,6 +23,7 @@ from symveil.io.sequences.xes_writer import XesWriter
 from symveil.languages.graph import Model
 from symveil.randomness import BitSource, system_bits
 from symveil.workflows.declared_rules import declared_rules, require_legal_words
+from symveil.workflows.synthetic_manifest import synthetic_manifest
 
 _NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 
@@ -107,7 +108,9 @@ def synthesize(
     codes, lengths = law.under(rules).draw(count, system_bits() if bits is None else bits)
     names = np.array(law.symbols, dtype=object)[codes]
     words = [word.tolist() for word in np.split(names, np.cumsum(lengths)[:-1])]
-    write_files({target: _WRITERS[target.suffix.lower()](words, separator)})
+    content = _WRITERS[target.suffix.lower()](words, separator)
+    told = synthetic_manifest(source, target, content, count=count, separator=separator)
+    write_files({target: content, **told})
     return Synthesized(out=target, released=count)
 
 
