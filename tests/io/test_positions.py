@@ -201,7 +201,9 @@ def test_a_file_of_positions_by_zones(tmp_path: Path, name: str, text: str) -> N
         "rider,time,lng,lat\nann,1,8.1,47.5\nann,2,8.2,47.6\nann,3,8.7,47.5\nben,1,8.6,47.1\n"
     )
     zones = sv.position_symbols(zones=tmp_path / name)
-    made = sv.symbols_file(tmp_path / "gps.csv", tmp_path / "out.csv", zones, case="rider", order="time", once=True)
+    made = sv.symbols_file(
+        tmp_path / "gps.csv", tmp_path / "out.csv", positions=zones, case="rider", order="time", once=True
+    )
     assert (tmp_path / "out.csv").read_text() == "rider,time,symbol\nann,1,west\nann,3,east\nben,1,east\n"
     assert (made.rows, made.without_symbol, made.alphabet) == (3, 0, ("west", "east"))
     private = sv.privatize_file(
@@ -222,11 +224,11 @@ def test_parquet_and_positions_without_a_symbol(tmp_path: Path) -> None:
     grid = sv.position_symbols(grid="2x1", box="8,47,9,48")
     call = {"case": "who", "alphabet_out": tmp_path / "symbols.txt"}
     with pytest.raises(SymveilError, match="row 2: expected a position with a symbol, found none there"):
-        sv.symbols_file(tmp_path / "gps.parquet", tmp_path / "o.csv", grid, **call)
+        sv.symbols_file(tmp_path / "gps.parquet", tmp_path / "o.csv", positions=grid, **call)
     assert not (tmp_path / "o.csv").exists()
-    made = sv.symbols_file(tmp_path / "gps.parquet", tmp_path / "o.csv", grid, outside="drop", **call)
+    made = sv.symbols_file(tmp_path / "gps.parquet", tmp_path / "o.csv", positions=grid, outside="drop", **call)
     assert ((tmp_path / "o.csv").read_text(), made.without_symbol) == ('who,symbol\n7,"0,0"\n8,"1,0"\n', 1)
-    sv.symbols_file(tmp_path / "gps.parquet", tmp_path / "o.csv", grid, outside="outside", **call)
+    sv.symbols_file(tmp_path / "gps.parquet", tmp_path / "o.csv", positions=grid, outside="outside", **call)
     assert (tmp_path / "o.csv").read_text() == 'who,symbol\n7,"0,0"\n7,outside\n8,"1,0"\n'
     assert (tmp_path / "symbols.txt").read_text() == "0,0\n1,0\noutside\n"
 
@@ -244,7 +246,7 @@ def test_rows_that_are_no_positions(tmp_path: Path, rows: str, message: str) -> 
     (tmp_path / "gps.csv").write_text(f"rider,lon,lat\n{rows}")
     grid = sv.position_symbols(grid="2", box="8,47,9,48")
     with pytest.raises(SymveilError, match=message) as error:
-        sv.symbols_file(tmp_path / "gps.csv", tmp_path / "o.csv", grid, case="rider")
+        sv.symbols_file(tmp_path / "gps.csv", tmp_path / "o.csv", positions=grid, case="rider")
     assert "north" not in str(error.value) and "147" not in str(error.value).replace(str(tmp_path), "")
 
 

@@ -58,7 +58,7 @@ def symbols_command(
     except ValueError:
         raise ParameterError("tolerance", expected="a number of metres above 0", found=repr(tolerance)) from None
     positions = position_symbols(grid=grid, box=box, zones=zones, links=links, tolerance=metres)
-    made = symbols_file(source, out, positions, **options)  # type: ignore[arg-type]  # named as they are
+    made = symbols_file(source, out, positions=positions, **options)  # type: ignore[arg-type]  # named as they are
     if as_json:
         print_json(made.document())
     else:

@@ -81,6 +81,9 @@ def position_symbols(
         CSV with `link_id` and `wkt` or `u_lon`, `u_lat`, `v_lon`, `v_lat`; or GraphML as OSMnx writes it.
     tolerance
         With links: in metres, how far away a position may be.
+
+    >>> position_symbols(grid="2x1", box="8,47,9,48").alphabet
+    ('0,0', '1,0')
     """
     given = [name for name, value in (("grid", grid), ("zones", zones), ("links", links)) if value is not None]
     if len(given) != 1:
@@ -113,8 +116,8 @@ def _box(text: str) -> tuple[float, float, float, float]:
 def symbols_file(
     path: str | Path,
     out: str | Path,
-    positions: PositionSymbols,
     *,
+    positions: PositionSymbols,
     case: str,
     order: str | None = None,
     longitude: str | None = None,
@@ -145,6 +148,17 @@ def symbols_file(
         Rows of a case that follow each other with the same symbol become one, the first.
     alphabet_out
         Also write all symbols there are, one a line, for `--alphabet @FILE`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gps = Path(folder, "gps.csv")
+    ...     _ = gps.write_text("rider,lon,lat\\nann,8.1,47.2\\nann,8.9,47.7\\n")
+    ...     grid = position_symbols(grid="2", box="8,47,9,48")
+    ...     made = symbols_file(gps, Path(folder, "cells.csv"), positions=grid, case="rider")
+    ...     print(Path(folder, "cells.csv").read_text(), end="")
+    rider,symbol
+    ann,"0,0"
+    ann,"1,1"
     """
     file, target = Path(path), Path(out)
     if outside not in get_args(Outside):

@@ -68,7 +68,7 @@ class RoadModel:
         write_text(Path(places), self.places_text())
 
 
-def road_model(graph: Any) -> RoadModel:
+def road_model(network: Any) -> RoadModel:
     """The links of a road network as a Markov chain with places.
 
     A link is an edge, called `u-v`, or `u-v-key` where several lead from u to v. After a link comes any that begins
@@ -77,7 +77,7 @@ def road_model(graph: Any) -> RoadModel:
 
     Parameters
     ----------
-    graph
+    network
         A GraphML file as OSMnx writes it, or a directed networkx graph whose nodes have `x` and `y` in degrees; edges
         may have a `geometry`, as WKT or with `coords`.
 
@@ -91,11 +91,12 @@ def road_model(graph: Any) -> RoadModel:
     >>> roads.lines["2-3"].tolist()
     [[8.51, 47.3], [8.51, 47.31]]
     """
-    if isinstance(graph, str | Path):
-        graph = _read(Path(graph))
+    graph = _read(Path(network)) if isinstance(network, str | Path) else network
     networkx = sys.modules.get("networkx")
     if networkx is None or not isinstance(graph, networkx.Graph):
-        raise ParameterError("graph", expected="a GraphML file or a networkx graph", found=f"a {type(graph).__name__}")
+        raise ParameterError(
+            "network", expected="a GraphML file or a networkx graph", found=f"a {type(graph).__name__}"
+        )
     if not graph.is_directed():
         raise ParameterError(
             "graph", expected="a directed graph: each way of a road is a link", found="an undirected one"
