@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from symveil.io.models.coordinates import read_coordinates
     from symveil.io.models.model_files import load_model, save_model
     from symveil.io.models.networkx_graphs import from_networkx
+    from symveil.io.models.road_graphs import road_model
     from symveil.io.sequences.columns import ColumnOptions
     from symveil.io.sequences.word_lists import read_sequences
     from symveil.languages.cost_table import CostTable
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from symveil.workflows.privatize_file import privatize_file
     from symveil.workflows.public_alphabet import alphabet_of
     from symveil.workflows.public_averages import average_over_model
+    from symveil.workflows.symbols import position_symbols, symbols_file
     from symveil.workflows.synthesize import synthesize
     from symveil.workflows.verify import privacy_curve
 
@@ -142,6 +144,7 @@ __all__ = [
     "lower_bound",
     "observer",
     "person_status",
+    "position_symbols",
     "privacy_curve",
     "privatize",
     "privatize_file",
@@ -152,12 +155,14 @@ __all__ = [
     "read_places",
     "read_sequences",
     "road_map_svg",
+    "road_model",
     "runs",
     "runs_up_to",
     "save_model",
     "select_mechanism",
     "sensitive_strings",
     "smallest_epsilon",
+    "symbols_file",
     "synthesize",
     "unroll",
     "verify_opacity",
