@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from symveil.errors import LedgerError, OverBudgetError
 from symveil.ledger.amounts import shown_units
-from symveil.ledger.composition import Budget, within_budget
+from symveil.ledger.composition import Budget, delta_of, spent_deltas, within_budget
 from symveil.ledger.lifecycle import LedgerRelease, now, release_where, stamp_of
 from symveil.ledger.store import Database, charges, persons, read_setting, releases, shown, unit_column
 from symveil.ledger.units import LEAST, Unit, read_unit
+from symveil.numerics.rationals import exact, spelled
 
 OverBudget = Literal["error", "drop"]
 
@@ -47,6 +49,22 @@ def check_unit(database: Database, unit: Unit) -> None:
     """Refuse now what `charge` would refuse: a unit that budgets of this ledger are not for."""
     with database.reading() as connection:
         _check_unit(database, connection, unit)
+
+
+def check_delta(database: Database, loss: str) -> None:
+    """Refuse now what nobody's budget could pay for: a δ above that of this ledger's budgets."""
+    with database.reading() as connection:
+        _check_delta(database, connection, loss)
+
+
+def _check_delta(database: Database, connection: sa.Connection, loss: str) -> None:
+    wanted, allowed = delta_of([(loss, 1)]), exact(read_setting(connection, "delta", "0"))
+    if wanted > allowed:
+        raise LedgerError(
+            f"{shown(database.url)}: expected budgets with a delta of {spelled(wanted)} or more for a release that has "
+            f"one, found {spelled(allowed)}; grant it: symveil ledger grant --everyone --epsilon E --delta "
+            f"{spelled(wanted)}"
+        )
 
 
 def _check_unit(database: Database, connection: sa.Connection, unit: Unit) -> None:
@@ -113,6 +131,7 @@ class Charging:
             if known is not None:
                 return known, self._left_out_before(known)
             _check_unit(self._database, connection, request.unit)
+            _check_delta(self._database, connection, request.loss)
             connection.exec_driver_sql(
                 f"INSERT INTO {persons.name} (name) SELECT name FROM {_DUE} WHERE true ON CONFLICT (name) DO NOTHING"  # noqa: S608
             )
@@ -143,13 +162,24 @@ class Charging:
             ),
             {"charge": request.charge, "allowance": allowance, "most": _LARGEST_SUM // max(request.charge, 1)},
         ).all()
+        without = self._without_delta(request)
         if not rows or delta == 0:
-            return [row.name for row in rows]
+            return list(dict.fromkeys([*(row.name for row in rows), *without]))
         budgets = [
             Budget(person=row.number, epsilon_units=row.granted + allowance, sequences=row.sequences) for row in rows
         ]
         covered = within_budget(self._connection, budgets, loss=request.loss, delta=delta)
-        return [row.name for row in rows if row.number not in covered]
+        return list(dict.fromkeys([*(row.name for row in rows if row.number not in covered), *without]))
+
+    def _without_delta(self, request: Request) -> list[str]:
+        """Those of whose δ too little is left, where the release has one."""
+        own = delta_of([(request.loss, 1)])
+        if not own:
+            return []
+        allowed = exact(read_setting(self._connection, "delta", "0"))
+        spent = spent_deltas(self._connection)
+        due = self._connection.execute(sa.text(f"SELECT name, sequences FROM {_DUE}")).all()  # noqa: S608 - our own name
+        return [row.name for row in due if spent.get(row.name, Fraction(0)) + own * int(row.sequences) > allowed]
 
     def _delete(self, names: list[str]) -> None:
         for start in range(0, len(names), _NAMES_AT_ONCE):
