@@ -98,6 +98,7 @@ def _granted(connection: sa.Connection, names: list[str], units: int, unit: Unit
     if "" in names:
         raise ParameterError("person", expected="a name", found="an empty one")
     rows = [{"name": name} for name in names]
+    allowance = _allowance(connection)
     connection.execute(
         sa.text(f"INSERT INTO {persons.name} (name) VALUES (:name) ON CONFLICT (name) DO NOTHING"), rows  # noqa: S608
     )  # fmt: skip
@@ -108,7 +109,8 @@ def _granted(connection: sa.Connection, names: list[str], units: int, unit: Unit
             .values(granted=persons.c.granted + units)
             .returning(persons.c.number, persons.c.granted)
         ).one()
-        if not 0 <= granted <= LARGEST * UNIT:
+        # what everybody has can be taken back from one person, too: the budget is the sum of both
+        if not (granted + allowance >= 0 and granted <= LARGEST * UNIT):
             raise _out_of_range()
         _write_grant(connection, number, units, unit)
     return len(names)

@@ -86,6 +86,15 @@ def pending_for(database: Database, out: str) -> list[LedgerRelease]:
         return [_release(row) for row in connection.execute(query.order_by(releases.c.number)).all()]
 
 
+def done_for(database: Database, out: str, digest: str) -> list[LedgerRelease]:
+    """The finished releases that were made for this output, as it is: with this digest."""
+    with database.reading() as connection:
+        query = sa.select(*columns(releases, connection)).where(
+            releases.c.out == out, releases.c.state == "done", releases.c.digest == digest
+        )
+        return [_release(row) for row in connection.execute(query.order_by(releases.c.number)).all()]
+
+
 def record_digest(
     database: Database, release: LedgerRelease, *, digest: str, manifest: str, drawn: str | None = None
 ) -> str:

@@ -10,16 +10,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+
 from symveil.drawing.plots import Curve, draw_curves
 from symveil.drawing.road_map import road_map_svg
 from symveil.examples.road_network import network_coordinates, town, town_trips
 from symveil.files.atomic import write_text
 from symveil.io.models.model_files import save_model
 from symveil.io.page import figure, page, table
+from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.runs import RunLanguage, runs
+from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
+from symveil.mechanisms.selection import choose_mechanism
+from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Word, decode
 from symveil.numerics.progress import Progress, named
 from symveil.numerics.rationals import shown_at_least
@@ -101,7 +107,7 @@ def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
                 epsilon=epsilon,
                 loss=promise["epsilon"],
                 how=promise["how"],
-                expected_error=_mean_error(Exponential(typical, epsilon=epsilon)),
+                expected_error=_mean_error(_of_typical_trips(chain, epsilon)),
                 checked=check_manifest(release.manifest_file).holds,
                 release=release,
             )
@@ -112,6 +118,14 @@ def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
     write_text(report, _report(originals, rows, typical, out))
     drawing(steps, steps)
     return Demo(trips=len(originals), streets=len(chain.states), rows=tuple(rows), report=report)
+
+
+def _of_typical_trips(chain: MarkovChain, epsilon: int) -> Mechanism:
+    """The mechanism that trips of the typical length in a file are released by."""
+    every = choose_mechanism(MechanismChoice(epsilon=Fraction(epsilon)), runs_of_any_length(chain))
+    parts = every.parts(np.array([_TYPICAL_LENGTH]))
+    assert parts is not None  # noqa: S101 - lengths were given
+    return parts[str(_TYPICAL_LENGTH)]
 
 
 def _as_csv(sequences: dict[str, tuple[str, ...]]) -> str:

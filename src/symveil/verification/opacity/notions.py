@@ -83,7 +83,7 @@ def read_question(k: int | float | str | None, notion: str) -> Question:
     for known in NOTIONS:
         if notion == known:
             return Question(known, None if known == "initial" else _read_k(k))
-    if notion in OTHER_NAMES:
+    if isinstance(notion, str) and notion in OTHER_NAMES:
         return Question(OTHER_NAMES[notion][0], _read_k(k), notion)
     raise ParameterError("notion", expected=f"one of {', '.join((*NOTIONS, *OTHER_NAMES))}", found=notion)
 
