@@ -70,8 +70,10 @@ if TYPE_CHECKING:
     from symveil.verification.smallest_epsilon import smallest_epsilon
     from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.budgets import grant_budget, ledger_status, person_status
+    from symveil.workflows.central_tables import read_counts
     from symveil.workflows.check import check_manifest
     from symveil.workflows.compare import compare
+    from symveil.workflows.compare_tables import compare_table
     from symveil.workflows.compose import compose
     from symveil.workflows.count import count, count_file
     from symveil.workflows.estimate import estimate, estimate_statistic
@@ -123,6 +125,7 @@ __all__ = [
     "check_manifest",
     "choose_mechanism",
     "compare",
+    "compare_table",
     "compose",
     "count",
     "count_file",
@@ -152,6 +155,7 @@ __all__ = [
     "read_channel",
     "read_coordinates",
     "read_costs",
+    "read_counts",
     "read_places",
     "read_sequences",
     "road_map_svg",

@@ -38,6 +38,8 @@ NAMES = {
     "PrivateCounts",
     "count",
     "count_file",
+    "read_counts",
+    "compare_table",
     "ColumnOptions",
     "learn",
     "synthesize",
