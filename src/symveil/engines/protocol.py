@@ -22,7 +22,7 @@ from symveil.engines.job import Job, Written
 from symveil.engines.settings import Settings, WorkedOut
 from symveil.errors import LedgerError
 from symveil.io.manifest import check_manifest_place, write_manifest
-from symveil.ledger.charging import Bill, OverBudget, Request, charging, check_unit
+from symveil.ledger.charging import Bill, OverBudget, Request, charging, check_delta, check_unit
 from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, now, pending_for, record_digest
 from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
@@ -98,10 +98,12 @@ class Protocol:
         begun = self._begun(database, out)
         if not begun:
             check_unit(database, price.unit)  # before any work
+            check_delta(database, price.loss)
         fingerprint = self.job.fingerprint()
         known = next((each for each in begun if self.release_id or self._is_ours(each, fingerprint)), None)
         if known is None:
             check_unit(database, price.unit)
+            check_delta(database, price.loss)
             self._refuse_twice(database, out)
         else:
             self._refuse_other(known, fingerprint)
