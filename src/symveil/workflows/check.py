@@ -19,7 +19,7 @@ from symveil.central.noise import read_delta, read_neighbours
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.engines.batch import encode_lists
 from symveil.engines.central_promise import CentralRelease, queries_of
-from symveil.engines.promise import Release, promised
+from symveil.engines.promise import Release, price, promised
 from symveil.errors import FileError, SymveilError, reason
 from symveil.files.atomic import digest_of, digest_of_folder
 from symveil.io.json_schema import first_fault, shipped_schema
@@ -317,6 +317,8 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
         return Check("guarantee", False, "not worked out for such lengths without the output that has them")
     known = np.array(ends, dtype=np.int64) if lengths is None else lengths
     promise = json.loads(json.dumps(promised(release, known, charged=document["charged"] is not None)))
+    if "unit" in document:  # older manifests do not say it
+        promise["unit"] = str(price(release).unit)
     if lengths is None:
         del promise["protection"]  # it is that of a middle length
     if document["format"] == FORMAT_WITHOUT_LAW:
