@@ -285,7 +285,7 @@ BAD_FILES = {
 NOT_READ = {("check", "--output"), ("privatize", "--out"), ("learn", "--out"), ("ledger export", "--out")}
 WRITTEN = {
     *("--draw", "--draw-observer", "--plot", "--plots", "--curve", "--curves", "--out"),
-    *("--places-out", "--alphabet-out"),
+    *("--places-out", "--alphabet-out", "--report"),
 }
 
 

@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from symveil.errors import LedgerError, OverBudgetError
 from symveil.ledger.amounts import shown_units
-from symveil.ledger.composition import Budget, within_budget
+from symveil.ledger.composition import Budget, delta_of, spent_deltas, within_budget
 from symveil.ledger.lifecycle import LedgerRelease, now, release_where, stamp_of
 from symveil.ledger.store import Database, charges, persons, read_setting, releases, shown, unit_column
 from symveil.ledger.units import LEAST, Unit, read_unit
+from symveil.numerics.rationals import exact, spelled
 
 OverBudget = Literal["error", "drop"]
 
@@ -68,6 +70,22 @@ def check_unit(database: Database, unit: Unit) -> None:
     """Refuse now what `charge` would refuse: a unit that budgets of this ledger are not for."""
     with database.reading() as connection:
         _check_unit(database, connection, unit)
+
+
+def check_delta(database: Database, loss: str) -> None:
+    """Refuse now what nobody's budget could pay for: a δ above that of this ledger's budgets."""
+    with database.reading() as connection:
+        _check_delta(database, connection, loss)
+
+
+def _check_delta(database: Database, connection: sa.Connection, loss: str) -> None:
+    wanted, allowed = delta_of([(loss, 1)]), exact(read_setting(connection, "delta", "0"))
+    if wanted > allowed:
+        raise LedgerError(
+            f"{shown(database.url)}: expected budgets with a delta of {spelled(wanted)} or more for a release that has "
+            f"one, found {spelled(allowed)}; grant it: symveil ledger grant --everyone --epsilon E --delta "
+            f"{spelled(wanted)}"
+        )
 
 
 def _check_unit(database: Database, connection: sa.Connection, unit: Unit) -> None:
@@ -134,6 +152,7 @@ class Charging:
                 self.bill = self._bill_of(known.number)
                 return known, self._left_out_before(known)
             _check_unit(self._database, connection, request.unit)
+            _check_delta(self._database, connection, request.loss)
             connection.exec_driver_sql(
                 f"INSERT INTO {persons.name} (name) SELECT name FROM {_DUE} WHERE true ON CONFLICT (name) DO NOTHING"  # noqa: S608
             )
@@ -189,8 +208,9 @@ class Charging:
             ),
             {"charge": charge, "allowance": allowance, "most": _LARGEST_SUM // max(charge, 1)},
         ).all()
+        without = self._without_delta(loss)
         if not rows or delta == 0:
-            return [(row.name, int(row.sequences)) for row in rows]
+            return list(dict.fromkeys([*((row.name, int(row.sequences)) for row in rows), *without]))
         # whom the ledger has not met has no history: a number that nobody has will do
         numbers = [-1 - place if row.number is None else int(row.number) for place, row in enumerate(rows)]
         budgets = [
@@ -198,9 +218,21 @@ class Charging:
             for number, row in zip(numbers, rows, strict=True)
         ]
         covered = within_budget(self._connection, budgets, loss=loss, delta=delta)
-        return [
+        lacking = [
             (row.name, int(row.sequences)) for number, row in zip(numbers, rows, strict=True) if number not in covered
         ]
+        return list(dict.fromkeys([*lacking, *without]))
+
+    def _without_delta(self, loss: str) -> list[tuple[str, int]]:
+        """Those of whose δ too little is left, where the release has one."""
+        own = delta_of([(loss, 1)])
+        if not own:
+            return []
+        allowed = exact(read_setting(self._connection, "delta", "0"))
+        spent = spent_deltas(self._connection)
+        due = self._connection.execute(sa.text(f"SELECT name, sequences FROM {_DUE} ORDER BY name")).all()  # noqa: S608
+        wanted = [(row.name, int(row.sequences)) for row in due]
+        return [each for each in wanted if spent.get(each[0], Fraction(0)) + own * each[1] > allowed]
 
     def _delete(self, names: list[str]) -> None:
         for start in range(0, len(names), _NAMES_AT_ONCE):

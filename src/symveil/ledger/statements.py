@@ -37,6 +37,8 @@ class Account:
     """What of it was spent in which unit."""
     composed_epsilon: float | None = None
     """What was lost at the ledger's δ, where it has one."""
+    spent_delta: str | None = None
+    """What releases that have a δ have cost of it; None: nothing."""
 
     @property
     def note(self) -> str | None:
@@ -55,6 +57,8 @@ class Account:
         }  # fmt: skip
         if self.composed_epsilon is not None:
             document["composed_epsilon"] = self.composed_epsilon
+        if self.spent_delta is not None:
+            document["spent_delta"] = self.spent_delta
         return document | _documents(self.units) | {"negative": self.negative}
 
 
