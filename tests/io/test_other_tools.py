@@ -308,6 +308,13 @@ def test_labels_of_a_drawing_are_events(tmp_path: Path, text: str) -> None:
     assert not sv.verify_opacity(system).holds
 
 
+def test_states_of_a_drawing_are_its_nodes(tmp_path: Path) -> None:
+    notes: list[str] = []
+    drawn = 'digraph { i [style=invis] n0 [label="idle"] i -> n0; n0 -> n0 [label=go] }'
+    assert load_model(written(tmp_path, {"d.dot": drawn}), notes=notes).states == ("n0",)
+    assert any("called by the names of their nodes" in note for note in notes)
+
+
 def test_drawings_of_chains_stay_chains(tmp_path: Path) -> None:
     plain = "digraph { i [style=invis]; i -> a; a -> b; b -> a }"
     chain = load_model(written(tmp_path, {"d.dot": plain}))
@@ -330,6 +337,10 @@ def test_drawings_of_chains_stay_chains(tmp_path: Path) -> None:
         ("digraph { i [style=invis] i -> a; a -> b [label=0.5]; a -> a [label=0.5]; b -> a [label=1] }", "either: num"),
         ('digraph { i [style=invis] i -> a; a -> a [label="x, y"] }', "one event; draw an edge for each"),
         ("digraph { i [style=invis] i -> a; a -> i [label=x] }", "one that is part of runs"),
+        (
+            "digraph { i [style=invis] i -> a; a -> a [label=<x<FONT>1/2</FONT>>] }",
+            "found one with markup",
+        ),
         ("digraph { i [style=invis] i -> a [label=x]; a -> a [label=x] }", "one that is part of runs"),
     ],
 )
