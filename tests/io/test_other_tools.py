@@ -232,6 +232,17 @@ WMOD = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
 """
 
 
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("<System>", "</System>"), ('<Generator name="SupCon(a,b)" ftype="System">', "</Generator>")],
+)
+def test_openings_of_libfaudes(tmp_path: Path, opening: str, closing: str) -> None:
+    text = "% a comment\n" + GEN.replace("<Generator>", opening).replace("</Generator>", closing)
+    assert load_model(written(tmp_path, {"o.gen": text})) == load_model(written(tmp_path, {"p.gen": GEN}))
+    with pytest.raises(SymveilError, match="begins with <Generator>, found the type 'RabinAutomaton'"):
+        load_model(written(tmp_path, {"r.gen": GEN.replace("<Generator>", '<Generator ftype="RabinAutomaton">')}))
+
+
 def test_libfaudes_and_supremica(tmp_path: Path) -> None:
     gen, wmod = (load_model(written(tmp_path, {name: text})) for name, text in (("p.gen", GEN), ("p.wmod", WMOD)))
     assert gen == wmod
