@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from documentation.blocks import ROOT, commands
 from symveil.cli.main import main
 from symveil.errors import LedgerError, OverBudgetError, ParameterError
+from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
 from symveil.workflows.budgets import grant_budget, ledger_status, person_status
 from symveil.workflows.plan_budget import plan_budget
 from symveil.workflows.privatize_file import privatize_file
@@ -116,3 +118,10 @@ def test_a_negative_rest_is_explained(trips, tmp_path):
     privatize_file(trips, tmp_path / "o.csv", over_budget="drop", **options(composed, "0.6"))
     assert ledger_status(composed).least_left.startswith("-")
     assert "composes them at its delta" in ledger_status(composed).negative
+
+
+def test_the_numbers_of_the_page_about_a_year():
+    page = (ROOT / "docs" / "how-to" / "a-budget-for-a-year.md").read_text(encoding="utf-8")
+    half = Fraction(1, 2)
+    for loss in (pure_loss(half), symbol_loss(half, 17, 1)):
+        assert f" {composed_epsilon([(loss, 52)], 1e-6):.1f} " in page

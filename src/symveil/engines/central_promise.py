@@ -89,7 +89,7 @@ class CentralRelease:
 
     def manifest(
         self, release_id: str, digest: str, *, queries: Sequence[Query], output: dict[str, object], version: str,
-        charged: bool,
+        charged: bool, date: str,
     ) -> Manifest:  # fmt: skip
         """The manifest beside the output."""
         model = None if self.language is None else self.language.model
@@ -113,6 +113,7 @@ class CentralRelease:
                 "digests": {**self._digests(), "output": digest},
                 "output": output,
                 "charged": shown_units(charged_units(self.epsilon)) if charged else None,
+                "date": date,
             }
         )
 

@@ -23,13 +23,13 @@ from symveil.engines.settings import Settings, WorkedOut
 from symveil.errors import LedgerError
 from symveil.io.manifest import check_manifest_place, write_manifest
 from symveil.ledger.charging import Bill, OverBudget, Request, charging, check_delta, check_unit
-from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, pending_for, record_digest
+from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, now, pending_for, record_digest
 from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
 from symveil.randomness import new_release_key
 
-ManifestText = Callable[[str, Written], str]
-"""The manifest of a release, given its id and what was written."""
+ManifestText = Callable[[str, Written, str], str]
+"""The manifest of a release, given its id, what was written, and the day."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ class Protocol:
         plan = self.job.plan(release_id, new_release_key())
         with self.job.output(release_id):
             written = self.job.write(plan, [])
-            text = self.manifest_text(release_id, written)
+            text = self.manifest_text(release_id, written, now()[:_DAY])
             self.job.publish()
         return self._finished(release_id, text, written=written)
 
@@ -180,7 +180,8 @@ class Protocol:
                     f"release {release.release_id}: expected an input that stays as it is while it is released, found "
                     "it changed; nothing was released: put it back and run the same command again, or charge anew"
                 )
-            text = self.manifest_text(release.release_id, written)
+            # of the charge: the same when a run that was killed is gone on with on another day
+            text = self.manifest_text(release.release_id, written, current.created[:_DAY])
             text = record_digest(database, release, digest=written.digest, drawn=written.drawn, manifest=text)
             self.job.publish()
             finished = self._finished(release.release_id, text, written=written)
@@ -286,6 +287,7 @@ def _listed(names: list[str]) -> str:
 
 
 _MOST_LISTED = 3
+_DAY = len("2026-01-31")  # the hour is nobody's business
 
 
 def new_release_id() -> str:

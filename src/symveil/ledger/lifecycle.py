@@ -36,6 +36,8 @@ class LedgerRelease:
     number: int
     release_id: str
     state: State
+    created: str
+    """When it was charged."""
     out: str
     digest: str | None
     drawn: str | None
@@ -203,6 +205,7 @@ def _release(row: Any) -> LedgerRelease:
         number=row.number,
         release_id=row.release_id,
         state=row.state,
+        created=row.created,
         out=row.out,
         digest=row.digest,
         drawn=row.drawn,

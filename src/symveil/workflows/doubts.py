@@ -81,6 +81,19 @@ def thin_protection(protection: Protection | None) -> list[str]:
     ]
 
 
+def no_better_than_classic(how: str, calibration: object) -> list[str]:
+    """That a proof was looked for and gave no more than the published bound, in words.
+
+    >>> no_better_than_classic("classic", "tight")
+    ['certified, no better than classic here: no proof gave a larger rate than the published bound']
+    >>> no_better_than_classic("certified", "tight"), no_better_than_classic("classic", "classic")
+    ([], [])
+    """
+    if how != "classic" or calibration != "tight":
+        return []
+    return ["certified, no better than classic here: no proof gave a larger rate than the published bound"]
+
+
 def given_up_notes(mechanism: Mechanism) -> list[str]:
     """What is not promised beyond the adjacency, where that is less than by Hamming distance.
 

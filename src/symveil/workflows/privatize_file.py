@@ -37,6 +37,7 @@ from symveil.workflows.parameters import (
     no_pyspark,
     shows_fields,
 )
+from symveil.workflows.public_averages import expected_error_of_file
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,8 +190,20 @@ def release_file(
     protocol = Protocol(
         job=job,
         target=target,
-        manifest_text=lambda name, written: manifest(
-            release, job, name, written, version=__version__, model_file=model_file, charged=run.ledger is not None
+        manifest_text=lambda name, written, date: manifest(
+            release,
+            job,
+            name,
+            written,
+            version=__version__,
+            model_file=model_file,
+            charged=run.ledger is not None,
+            said={
+                "date": date,
+                "kept": list(columns.keep),
+                "person": columns.person,
+                "expected_error": expected_error_of_file(release.mechanism, written.lengths),
+            },
         ).text(),
         settings=Settings(
             asked=parameters(
