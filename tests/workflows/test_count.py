@@ -165,6 +165,21 @@ def test_a_manifest_without_its_delta_is_found_out(tmp_path: Path) -> None:
     assert not sv.check_manifest(release.manifest_file).holds
 
 
+def test_a_delta_is_charged_too(tmp_path: Path) -> None:
+    source, ledger, out = write(tmp_path / "in.csv", ROWS), tmp_path / "ledger.db", tmp_path / "out.csv"
+    sv.grant_budget(ledger, epsilon=5, everyone=True)
+    with pytest.raises(sv.SymveilError, match="expected budgets with a delta of 0.001 or more"):
+        counted(source, out, ledger=ledger, **UNLISTED)
+    assert not out.exists() and sv.person_status(ledger, "ann").spent == "0"
+    sv.grant_budget(ledger, epsilon=5, everyone=True, delta="0.0015")
+    release = counted(source, out, ledger=ledger, **UNLISTED)
+    assert release.manifest["charged"] == "0.5" and sv.check_manifest(release.manifest_file).holds
+    assert sv.person_status(ledger, "ann").spent_delta == "0.001"
+    again = counted(source, tmp_path / "again.csv", ledger=ledger, **UNLISTED)  # all are left out
+    assert again.counts is not None and len(again.counts) == 0
+    assert sv.person_status(ledger, "ann").spent == "0.5"
+
+
 def test_nothing_is_told_of_rare_rows(tmp_path: Path, capsys) -> None:
     """All that is printed and written, for files that differ in who is rare, how many are, and how much they have."""
     seen = []
@@ -257,7 +272,6 @@ def test_legal_words_of_a_model_and_zones(tmp_path: Path) -> None:
         ({"alphabet": None, "delta": 0}, "delta: expected a number between 0 and 1 such as 1e-6, found 0"),
         ({"alphabet": None, "delta": "x"}, "delta: expected a number between 0 and 1 such as 1e-6, found 'x'"),
         ({"alphabet": None, "delta": "1e-6", "zones": "6"}, "delta: expected no zones with it"),
-        ({"alphabet": None, "delta": "1e-6", "ledger": "x.db"}, "ledger: expected a release without delta"),
     ],
 )
 def test_refusals(tmp_path: Path, named, line) -> None:

@@ -56,7 +56,7 @@ def explain_command(
     Without a word: the averages over all words of --length symbols of the public model, beside the least error that
     any private mechanism can have. Then --epsilon 1..6 shows several budgets.
     """
-    from symveil.workflows.doubts import doubts
+    from symveil.workflows.doubts import doubts, no_better_than_classic
     from symveil.workflows.explain import explain_word
 
     if source.word is None:
@@ -95,6 +95,7 @@ def explain_command(
     else:
         _print(explanation)
     notes += [*built.notes, *(f"wrote {path}" for path in (draw, plot, curves) if path)]
+    notes += no_better_than_classic(built.guarantee.how, built.calibration)
     print_notes(notes, warnings=doubts(explanation.mechanism, explanation.protection))
 
 

@@ -26,7 +26,7 @@ def explain_settings(
 ) -> None:
     """Print what each ε gives on average."""
     from symveil.mechanisms.selection import choose_mechanism
-    from symveil.workflows.doubts import doubts, given_up_notes
+    from symveil.workflows.doubts import doubts, given_up_notes, no_better_than_classic
     from symveil.workflows.public_averages import NO_BOUND, average_over_model
 
     for option, value in needs_word.items():
@@ -51,6 +51,11 @@ def explain_settings(
         notes.append(NO_BOUND)
     if several:
         notes += _once(note for each in found for note in given_up_notes(each.mechanism))
+    notes += _once(
+        note
+        for each in found
+        for note in no_better_than_classic(each.mechanism.guarantee.how, each.mechanism.calibration)
+    )
     print_notes(notes, warnings=_once(told for each in found for told in doubts(each.mechanism, each.protection)))
 
 

@@ -42,6 +42,9 @@ _LONGEST_SHOWN = 40
     show_default="its column related, or all",
 )
 @click.option("--apart", metavar="D", help="With a table of pairs that has distances: those up to D.", show_default="1")
+@click.option(
+    "--silent", metavar="L", multiple=True, help="A label that nobody sees, nor how long it lasts. Repeatable."
+)
 @click.option("--delta", metavar="D", help="Does delta = D hold? Exit status 0 proved, 1 refuted or undecided.")
 @click.option(
     "--width",
@@ -68,6 +71,7 @@ def verify_command(
     typed_pairs: tuple[str, ...],
     related: str | None,
     apart: str | None,
+    silent: tuple[str, ...],
     delta: str | None,
     labels: Path | None,
     smallest_epsilon: bool,
@@ -119,6 +123,7 @@ def verify_command(
         "horizon": horizon,
         "on_lumped": lumped,
         "support_only": support_only,
+        "silent": silent,
     }
     if width is not None:
         options["width"] = exact(width, name="width")

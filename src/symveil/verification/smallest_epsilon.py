@@ -21,7 +21,14 @@ from symveil.verification.distances.bracket import DEFAULT_NODES
 from symveil.verification.distances.tables import ChainTable
 from symveil.verification.odds import smallest_alpha
 from symveil.verification.privacy_verdict import written
-from symveil.verification.verify_privacy import Subject, as_channel, read_share, read_to_the_end, verify_privacy
+from symveil.verification.verify_privacy import (
+    Subject,
+    as_channel,
+    read_share,
+    read_to_the_end,
+    seen_chain,
+    verify_privacy,
+)
 
 _LARGEST_EXPONENT = 27
 
@@ -113,9 +120,11 @@ def smallest_epsilon(
     assert isinstance(chain, LabelledChain | ReleaseChain)  # noqa: S101 - the rest are channels
     asked = list((chain.chain if isinstance(chain, ReleaseChain) else chain).pairs(pairs))
     if isinstance(chain, LabelledChain) and options.get("horizon") is None and asked:
-        lumping = Lumping.of(ChainTable.of(chain))
+        seen = seen_chain(chain, options.get("silent", ()), asked)
+        lumping = Lumping.of(ChainTable.of(seen.chain))
+        place = {state: seen.chain.number[start] for state, start in seen.start.items()}
         limit = options.get("nodes", DEFAULT_NODES)
-        words = [read_to_the_end(lumping, chain.number[s], chain.number[t], nodes=limit) for s, t in asked]
+        words = [read_to_the_end(lumping, place[s], place[t], nodes=limit) for s, t in asked]
         if (odds := [each.odds for each in words if each is not None]) and None not in words:
             alpha = smallest_alpha(odds, rational(wanted))
             return SmallestEpsilon.of_alpha(None if alpha is None else fraction(alpha), delta=wanted)

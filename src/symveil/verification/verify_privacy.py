@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from symveil.errors import ModelError, ParameterError
+from symveil.languages.silent import SeenChain, without_silent
 from symveil.models.channel import Channel, Related, related_pairs
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numerics.conversions import exp_enclosure, float_at_least, float_at_most, fraction, rational
@@ -40,6 +41,7 @@ def verify_privacy(
     epsilon: Number | None = None,
     pairs: Iterable[Pair] | None = None,
     related: Related | None = None,
+    silent: Iterable[str] = (),
     delta: Number | None = None,
     width: Number | None = None,
     nodes: int = DEFAULT_NODES,
@@ -66,6 +68,9 @@ def verify_privacy(
         both directions.
     related
         For a table: which inputs are related, as `Channel.of` takes it; all of them by default.
+    silent
+        Labels that nobody sees, nor how long they last. Then δ and the distances are those of the chain of what is
+        seen (`without_silent`).
     delta
         The question: whether δ is at most this.
     width, nodes, horizon
@@ -98,6 +103,7 @@ def verify_privacy(
     asked = None if delta is None else read_share(delta, name="delta")
     channel = as_channel(chain, related)
     if channel is not None:
+        _refuse_silent(silent)
         bounds = None if alpha is None and epsilon is None else read_alpha(alpha, epsilon)
         return verify_channel(channel, bounds=bounds, asked=asked, pairs=pairs, progress=progress)
     below, above, read = read_alpha(alpha, epsilon)
@@ -113,10 +119,12 @@ def verify_privacy(
     wanted = chain.pairs(pairs)
     if not wanted:
         raise ModelError("pairs", expected="at least one pair of states, or related states in the chain", found="none")
-    work, home = lumped(chain) if on_lumped else (chain, {state: state for state in chain.states})
+    seen = seen_chain(chain, silent, wanted)
+    work, home = lumped(seen.chain) if on_lumped else (seen.chain, {state: state for state in seen.chain.states})
     table = ChainTable.of(work)
     lumping = Lumping.of(table)
-    numbers = [(work.number[home[source]], work.number[home[target]]) for source, target in wanted]
+    number = {state: work.number[home[start]] for state, start in seen.start.items()}
+    numbers = [(number[source], number[target]) for source, target in wanted]
     closed = [None if horizon is not None else read_to_the_end(lumping, *pair, nodes=nodes) for pair in numbers]
     ld = _is_wanted(ld, table, at_most=MOST_PAIRS_FOR_LD)
     symmetric = _is_wanted(symmetric, table, at_most=MOST_PAIRS_FOR_BD)
@@ -134,8 +142,8 @@ def verify_privacy(
         both = symmetric_distances(table, below, progress=part(progress, 40, 60, of=100))
     question = asked if width is None else None
     verdicts = []
-    for number, ((source, target), (s, t), words) in enumerate(zip(wanted, numbers, closed, strict=True)):
-        own = part(progress, 60 + 40 * number // len(wanted), 60 + 40 * (number + 1) // len(wanted), of=100)
+    for done, ((source, target), (s, t), words) in enumerate(zip(wanted, numbers, closed, strict=True)):
+        own = part(progress, 60 + 40 * done // len(wanted), 60 + 40 * (done + 1) // len(wanted), of=100)
         one_step, two_way = (
             None if each is None else _stretched(_bound(each, s, t, known=below == above), slack)
             for each in (skewed, both)
@@ -166,6 +174,22 @@ def verify_privacy(
     )
 
 
+def seen_chain(chain: LabelledChain, silent: Iterable[str], pairs: Iterable[Pair]) -> SeenChain:
+    """The chain without silent states, and where the states of the pairs start in it."""
+    hidden = silent if isinstance(silent, str) else list(silent)
+    starts = list(dict.fromkeys(state for pair in pairs for state in pair))
+    return (
+        without_silent(chain, hidden, starts=starts)
+        if hidden
+        else SeenChain(chain, dict(zip(starts, starts, strict=True)))
+    )
+
+
+def _refuse_silent(silent: Iterable[str]) -> None:
+    if list(silent):
+        raise ParameterError("silent", expected="a chain with it, whose labels are not all seen", found="a channel")
+
+
 def _is_wanted(asked: bool | None, table: ChainTable, *, at_most: int) -> bool:
     return len(table.same_label_pairs) <= at_most if asked is None else asked
 
@@ -179,7 +203,10 @@ def as_channel(model: object, related: Related | None) -> Channel | None:
             )
         return None
     if isinstance(model, str) or not (isinstance(model, Channel) or hasattr(model, "__iter__")):
-        raise ParameterError("chain", expected="a labelled chain", found=type(model).__name__)
+        compiles = hasattr(type(model), "release_chain") and not isinstance(model, type)
+        advice = ", whose chain is mechanism.release_chain([word, other])" if compiles else ""
+        kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise ParameterError("chain", expected="a labelled chain", found=f"{kind}{advice}")
     if isinstance(model, Channel):
         return model if related is None else replace(model, related=related_pairs(model.inputs, related))
     return Channel.of(model, related="all" if related is None else related)
