@@ -126,7 +126,7 @@ def _trips(demo: Demo, trips: Mapping[str, Trip]) -> str:
         + "".join(cells)
         + table(columns, rows)
         + "<p>“Blocks changed” is an average over trips of the public map, which tells nothing of the true ones. Every "
-        "file was checked against its manifest. Each of the files is a release of its own: who publishes all three spends "
+        "file was checked against its manifest. Each of them is a release of its own: who publishes all three spends "
         f"{total} per trip.</p>"
     )
 
