@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from symveil.io.models.coordinates import read_coordinates
     from symveil.io.models.model_files import load_model, save_model
     from symveil.io.models.networkx_graphs import from_networkx
+    from symveil.io.models.road_graphs import road_model
     from symveil.io.sequences.columns import ColumnOptions
     from symveil.io.sequences.word_lists import read_sequences
     from symveil.languages.cost_table import CostTable
@@ -69,8 +70,10 @@ if TYPE_CHECKING:
     from symveil.verification.smallest_epsilon import smallest_epsilon
     from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.budgets import grant_budget, ledger_status, person_status
+    from symveil.workflows.central_tables import read_counts
     from symveil.workflows.check import check_manifest
     from symveil.workflows.compare import compare
+    from symveil.workflows.compare_tables import compare_table
     from symveil.workflows.compose import compose
     from symveil.workflows.count import count, count_file
     from symveil.workflows.estimate import estimate, estimate_statistic
@@ -80,6 +83,7 @@ if TYPE_CHECKING:
     from symveil.workflows.privatize_file import privatize_file
     from symveil.workflows.public_alphabet import alphabet_of
     from symveil.workflows.public_averages import average_over_model
+    from symveil.workflows.symbols import position_symbols, symbols_file
     from symveil.workflows.synthesize import synthesize
     from symveil.workflows.verify import privacy_curve
 
@@ -121,6 +125,7 @@ __all__ = [
     "check_manifest",
     "choose_mechanism",
     "compare",
+    "compare_table",
     "compose",
     "count",
     "count_file",
@@ -142,6 +147,7 @@ __all__ = [
     "lower_bound",
     "observer",
     "person_status",
+    "position_symbols",
     "privacy_curve",
     "privatize",
     "privatize_file",
@@ -149,15 +155,18 @@ __all__ = [
     "read_channel",
     "read_coordinates",
     "read_costs",
+    "read_counts",
     "read_places",
     "read_sequences",
     "road_map_svg",
+    "road_model",
     "runs",
     "runs_up_to",
     "save_model",
     "select_mechanism",
     "sensitive_strings",
     "smallest_epsilon",
+    "symbols_file",
     "synthesize",
     "unroll",
     "verify_opacity",

@@ -188,6 +188,14 @@ def test_much_budget_learns_order_lengths_and_what_occurs_once() -> None:
     assert np.abs(lengths - np.array([0, 0, 0, 0, 0.75, 0, 0.25, 0])).max() < 6 * 0.5 / 2000**0.5
 
 
+def test_a_rare_activity_that_is_repeated_where_it_occurs_is_no_rule() -> None:
+    """Few cases repeat it, so few cases have it: clear of the noise, it may occur again."""
+    law = learned([[0, 1]] * 950 + [[0, 2, 2, 2, 1]] * 50, epsilon=100)
+    assert set(law.rules.once) == {0, 1}
+    noisy = learned([[0, 1]] * 950 + [[0, 2, 2, 2, 1]] * 50, epsilon=1)  # 50 cases, and noise of 40
+    assert 2 in noisy.rules.once
+
+
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 10), 1, 100])
 @pytest.mark.parametrize("words", [[], [[0]], [[0, 1, 2]] * 40, [[0] * 30] * 40])
 def test_any_log_and_any_budget_end_in_a_law_that_can_be_drawn_from(epsilon, words) -> None:

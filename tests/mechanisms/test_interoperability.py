@@ -21,7 +21,7 @@ ON_FREE_WORDS = [
     (kind, symbols, length, adjacency)
     for kind in (sv.Exponential, sv.PermuteAndFlip, sv.Staircase)
     for symbols, length in (("ab", 4), ("abc", 3), ("abcd", 2))
-    for adjacency in (1, 2)
+    for adjacency in ((1,) if kind is sv.PermuteAndFlip else (1, 2))  # whose law takes its time
 ]
 
 

@@ -80,8 +80,10 @@ def test_a_table_of_other_bytes_and_another_manifest_are_refused(source: Path, s
         read_counts(tmp_path / "t.csv")
     with pytest.raises(sv.SymveilError, match="the manifest of a table that symveil count wrote, found another"):
         read_counts(tmp_path / "model.json")
-    with pytest.raises(sv.SymveilError, match="expected a file of sequences, or a table that symveil count wrote"):
+    with pytest.raises(sv.SymveilError, match="expected a file of sequences, found a model"):
         compare(source, tmp_path / "model.json")
+    with pytest.raises(sv.SymveilError, match="expected a file of sequences, found a table of counts, for compare_tab"):
+        compare(source, tmp_path / "t.csv")
 
 
 def test_a_table_beside_the_true_file(source: Path, tmp_path: Path) -> None:

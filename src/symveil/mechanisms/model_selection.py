@@ -7,9 +7,10 @@ of the public model, from a fixed seed: nothing secret is read, so the choice co
 A certificate takes from seconds to minutes, so candidates are first ranked by what they could reach at best: at ε/Δ,
 then at the rate that a pair of words rules out. The best is certified, and the next, until one is certified that no
 other can beat. What may be certified depends on the size of the model only, never on a clock: all words that are few or
-short, and sparse graphs, where certificates are quick. Other candidates stand at their classic rate, and a mechanism
-that is asked for by name gets its certificate. In a file of words of many lengths, each of which needs certificates of
-its own, only sparse graphs and few words are certified.
+short, sparse graphs, and the Hamming distance on small graphs. Other candidates stand at their classic rate, and a
+mechanism that is asked for by name gets its certificate. In a file of words of many lengths each would need
+certificates of its own, so those are left out that take long and do not hold for many lengths at once
+(docs/theory/near-optimal.md, *Which one `auto` takes*).
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
-from symveil.mechanisms.optimal import Optimal
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Codes
@@ -43,7 +43,6 @@ _MOST_SPARSE_SYMBOLS, _MOST_SPARSE_ADJACENCY = 3000, 2
 _MOST_DENSE_SYMBOLS = 64  # the Hamming distance: seconds, whatever the graph is
 _MOST_SWAPPED = 4  # with more symbols hidden, only swaps are certified, for words of one length: in minutes
 _MUCH = Fraction(3, 4)  # of the budget is not much left
-_SOLVED_WORDS, _SOLVED_INEQUALITIES = 64, 5000  # up to there the best of all laws takes a fraction of a second
 _WORK_OF_ERRORS = 400_000
 _FEWEST_WORDS, _MOST_WORDS = 4, 24
 _SCREENED, _HOPELESS = 3, 1.5  # the law of the online mechanism takes long: a few words tell whether it is far behind
@@ -237,27 +236,8 @@ def _others(
                     rated = _made(kind, language, replace(wanted, calibration="classic"), choice)
                     if rated is not None:
                         yield rated, None
-    if not _names(choice):
-        yield from _without_costs(choice, language, few, of_many_lengths)
-
-
-def _without_costs(
-    choice: MechanismChoice, language: RunLanguage, few: bool, of_many_lengths: bool
-) -> Iterator[tuple[Mechanism, None]]:
-    """The candidates that are no weights by a cost."""
-    once = choice.calibration == "tight" and not of_many_lengths
-    if few or (once and _work(language) <= _MOST_ONLINE_WORK):
+    if not _names(choice) and (few or (tight and not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
         yield Online.from_choice(language, replace(choice, mechanism=Online.name)), None
-    # not in files: estimates come from releasing a private file again, which need not come closer with a solved law
-    if once and _is_solved_at_once(choice, language):
-        yield Optimal.from_choice(language, replace(choice, mechanism=Optimal.name)), None
-
-
-def _is_solved_at_once(choice: MechanismChoice, language: RunLanguage) -> bool:
-    if not language.has_at_most(_SOLVED_WORDS):
-        return False
-    reach = language.length if choice.adjacency == "all" else choice.adjacency
-    return Optimal.inequalities(language, adjacency=reach) <= _SOLVED_INEQUALITIES
 
 
 def _wastes(plain: Mechanism | None, weighting: Weighting) -> bool:

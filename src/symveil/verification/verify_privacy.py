@@ -203,7 +203,10 @@ def as_channel(model: object, related: Related | None) -> Channel | None:
             )
         return None
     if isinstance(model, str) or not (isinstance(model, Channel) or hasattr(model, "__iter__")):
-        raise ParameterError("chain", expected="a labelled chain", found=type(model).__name__)
+        compiles = hasattr(type(model), "release_chain") and not isinstance(model, type)
+        advice = ", whose chain is mechanism.release_chain([word, other])" if compiles else ""
+        kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise ParameterError("chain", expected="a labelled chain", found=f"{kind}{advice}")
     if isinstance(model, Channel):
         return model if related is None else replace(model, related=related_pairs(model.inputs, related))
     return Channel.of(model, related="all" if related is None else related)

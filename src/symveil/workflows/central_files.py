@@ -97,8 +97,14 @@ def release_centrally(
     protocol = Protocol(
         job=job,
         target=target,
-        manifest_text=lambda name, written: release.manifest(
-            name, written.digest, queries=queries(), output=job.facts, version=__version__, charged=ledger is not None
+        manifest_text=lambda name, written, date: release.manifest(
+            name,
+            written.digest,
+            queries=queries(),
+            output=job.facts,
+            version=__version__,
+            charged=ledger is not None,
+            date=date,
         ).text(),
         settings=Settings(
             asked=release.asked(columns=spelled_columns(columns)),

@@ -129,9 +129,8 @@ def _told(place: Path) -> tuple[ColumnOptions, bool] | None:
     told = read_any_manifest(manifest).document
     output = told["output"]
     if told["format"] == CENTRAL_FORMAT and told["release"] != "synthesize":
-        raise FileError(
-            str(place), expected="a file of sequences, or a table that symveil count wrote", found="a model or a table"
-        )
+        found = "a table of counts, for compare_table" if told["release"] == "count" else "a model"
+        raise FileError(str(place), expected="a file of sequences", found=found)
     try:
         return ColumnOptions.from_names(output["columns"]), output.get("spreadsheet_safe") is True
     except (LookupError, TypeError, AttributeError):

@@ -19,7 +19,8 @@ from symveil.estimation.batches import Batch
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.io.models.coordinates import read_coordinates
 from symveil.io.models.zone_files import zones_of
-from symveil.io.page import page, table
+from symveil.io.page import page
+from symveil.io.page import table as html_table
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.models.word import Word
 from symveil.numerics.rationals import spelled
@@ -111,7 +112,7 @@ def is_table(private: object) -> bool:
 
 def compare_table(
     true: str | Path | Iterable[Word],
-    private: str | Path,
+    table: str | Path,
     *,
     places: str | Path | None = None,
     zones: str | Path | None = None,
@@ -124,7 +125,7 @@ def compare_table(
     ----------
     true
         The true file of sequences, or words.
-    private
+    table
         The table that `count_file` wrote, with its manifest beside it.
     places, zones
         As they were given to `count_file`, where zones were counted.
@@ -145,8 +146,8 @@ def compare_table(
     """
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)
-    counts = read_counts(private)
-    asked = (central_manifest(Path(private)) or {})["parameters"]
+    counts = read_counts(table)
+    asked = (central_manifest(Path(table)) or {})["parameters"]
     symbols, words = read_words(true, columns or ColumnOptions(), name="true")
     if asked.get("zones") is not None:
         symbols = _zones(symbols, places, zones)
@@ -155,7 +156,7 @@ def compare_table(
     released = {_cell(counts, index): index for index in range(len(counts))}
     return TableComparison(
         true=str(true) if isinstance(true, str | Path) else None,
-        private=str(private),
+        private=str(table),
         counts=counts,
         sequences=len(words),
         metrics=MappingProxyType(_metrics(plain, released, counts, top)),
@@ -189,8 +190,11 @@ def table_page(found: TableComparison) -> str:
     rows = [(" → ".join(cell), f"{true:,}", f"{count:,.1f}") for cell, true, count in found.differences]
     sections = [
         ("Whom this is for", f'<p class="holder"><b>{HOLDER_ONLY[0].upper()}{HOLDER_ONLY[1:]}.</b></p>'),
-        ("Metrics", table(("metric", "value", "best", "of"), [tuple(map(html.escape, row)) for row in metrics])),
-        ("Largest differences", table(("row", "true", "released"), [tuple(map(html.escape, row)) for row in rows])),
+        ("Metrics", html_table(("metric", "value", "best", "of"), [tuple(map(html.escape, row)) for row in metrics])),
+        (
+            "Largest differences",
+            html_table(("row", "true", "released"), [tuple(map(html.escape, row)) for row in rows]),
+        ),
     ]
     lead = f"{found.what}. Nobody but the holder of the true file may see this page."
     return page("symveil compare: a table beside the true file", lead[0].upper() + lead[1:], sections)

@@ -47,6 +47,8 @@ class RunOptions:
         What happens to persons with too little budget: "error", or "drop".
     release_id
         The name of the release; the same name is never charged twice.
+    again
+        Without a release id: make a release once more whose output stands, and charge everybody a second time.
     engine, master
         "local", or "spark" with the address of the cluster.
     unsafe_report_true_error
@@ -67,6 +69,7 @@ class RunOptions:
     ledger: str | Path | None = None
     over_budget: OverBudget = "error"
     release_id: str | None = None
+    again: bool = False
     engine: Engine = "local"
     master: str | None = None
     unsafe_report_true_error: bool = False
@@ -87,6 +90,10 @@ class RunOptions:
         if self.engine == "spark" and self.has_times:
             raise ParameterError("start", expected="the local engine", found="spark")
         self.times()
+        if self.again and self.release_id is not None:
+            raise ParameterError(
+                "again", expected="no release id with it, whose release is never made twice", found="both"
+            )
         self._check_release_id()
 
     @property
@@ -166,6 +173,7 @@ class FileParameters(ChoiceParameters, ColumnParameters, total=False):
     ledger: str | Path | None
     over_budget: OverBudget
     release_id: str | None
+    again: bool
     engine: Engine
     master: str | None
     unsafe_report_true_error: bool

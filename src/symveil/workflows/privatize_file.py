@@ -21,6 +21,7 @@ from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.symbols import check_separable
 from symveil.languages.graph import Model
+from symveil.ledger.amounts import shown_units
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.progress import Progress, accepted, silent
@@ -36,6 +37,7 @@ from symveil.workflows.parameters import (
     no_pyspark,
     shows_fields,
 )
+from symveil.workflows.public_averages import expected_error_of_file
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,16 +50,22 @@ class FileRelease:
     already_done: bool = False
     """Whether an earlier run had finished this release: nothing was drawn and nobody charged."""
     notes: tuple[str, ...] = ()
+    persons: int | None = None
+    """How many persons were charged; None: nobody was. For the holder: it is not in the manifest."""
+    largest_charge: str | None = None
+    """What was charged to the person who paid most."""
     true_error: dict[str, float] | None = field(default=None, repr=False)
     """How many symbols were really changed. It depends on the secret words: do not publish it."""
 
     def document(self) -> dict[str, object]:
-        """The JSON form: the manifest, and where it and the output are."""
+        """The JSON form, for the holder: the manifest, where it and the output are, and who paid."""
         document: dict[str, object] = {
             **self.manifest,
             "out": str(self.out),
             "manifest": str(self.manifest_file),
             "already_done": self.already_done,
+            "persons": self.persons,
+            "largest_charge": self.largest_charge,
         }
         if self.true_error is not None:
             document["unsafe_true_error"] = self.true_error
@@ -96,7 +104,7 @@ def privatize_file(
         How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
         delimiter, date_format, keep.
     run
-        How it is released; or by name: on_unknown, ledger, over_budget, release_id, engine, master,
+        How it is released; or by name: on_unknown, ledger, over_budget, release_id, again, engine, master,
         unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe, start, time_step.
     progress
         Called with how much of a pass over the file is done, and of how much; with `what` (charging, releasing) and
@@ -111,29 +119,57 @@ def privatize_file(
     (2, 'exact')
     """
     progress = accepted(progress, before=3)
-    loose = dict(named)
-    check_choice_names("privatize_file", FileParameters, loose, choice)
-    if "keep" in loose:
-        loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
-    choice = described_choice(choice, loose)
-    columns = described(ColumnOptions, columns, loose, name="columns")
-    run = described(RunOptions, run, loose, name="run")
-    notes: list[str] = []
-    model_file = Path(model) if isinstance(model, str | Path) else None
-    loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
-    release = Release.of(choice, alphabet=alphabet, model=loaded)
-    if run.unsafe_report_true_error and choice.metric == "levenshtein":
-        raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
+    asked = AskedRelease.of(
+        "privatize_file", dict(named), alphabet=alphabet, model=model, choice=choice, columns=columns, run=run
+    )
     return release_file(
-        release,
+        asked.release,
         path_of(path),
         path_of(out, name="out"),
-        columns=columns,
-        run=run,
-        model_file=model_file,
-        notes=notes,
+        columns=asked.columns,
+        run=asked.run,
+        model_file=asked.model_file,
+        notes=list(asked.notes),
         progress=progress,
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedRelease:
+    """What `privatize_file` was asked for: what is released by what, how the file is read, and how it is released."""
+
+    release: Release
+    columns: ColumnOptions
+    run: RunOptions
+    model_file: Path | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        function: str,
+        loose: dict[str, Any],
+        *,
+        alphabet: Alphabet | Iterable[Symbol] | None,
+        model: Model | str | Path | None,
+        choice: MechanismChoice | None,
+        columns: ColumnOptions | None = None,
+        run: RunOptions | None = None,
+    ) -> AskedRelease:
+        """From objects, or from the names of their fields in `loose`; `function` is what messages call the caller."""
+        check_choice_names(function, FileParameters, loose, choice)
+        if "keep" in loose:
+            loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
+        choice = described_choice(choice, loose)
+        columns = described(ColumnOptions, columns, loose, name="columns")
+        run = described(RunOptions, run, loose, name="run")
+        notes: list[str] = []
+        model_file = Path(model) if isinstance(model, str | Path) else None
+        loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
+        release = Release.of(choice, alphabet=alphabet, model=loaded)
+        if run.unsafe_report_true_error and choice.metric == "levenshtein":
+            raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
+        return cls(release=release, columns=columns, run=run, model_file=model_file, notes=tuple(notes))
 
 
 def release_file(
@@ -150,12 +186,24 @@ def release_file(
     """A file through the mechanism of a release, by the protocol: charged, written aside, put in its place."""
     choice, notes = release.choice, list(notes or ())
     check_ledger_apart(run.ledger, source, target)
-    job = _job(source, target, release, columns, run, progress or silent)
+    job = file_job(source, target, release, columns, run, progress or silent)
     protocol = Protocol(
         job=job,
         target=target,
-        manifest_text=lambda name, written: manifest(
-            release, job, name, written, version=__version__, model_file=model_file, charged=run.ledger is not None
+        manifest_text=lambda name, written, date: manifest(
+            release,
+            job,
+            name,
+            written,
+            version=__version__,
+            model_file=model_file,
+            charged=run.ledger is not None,
+            said={
+                "date": date,
+                "kept": list(columns.keep),
+                "person": columns.person,
+                "expected_error": expected_error_of_file(release.mechanism, written.lengths),
+            },
         ).text(),
         settings=Settings(
             asked=parameters(
@@ -171,6 +219,7 @@ def release_file(
         ),
         worked_out=lambda job: worked_out(release.mechanism, job.lengths),
         release_id=run.release_id,
+        again=run.again,
     )
     if run.ledger is not None and not job.has_ids and columns.person is None:
         notes.append(
@@ -182,19 +231,29 @@ def release_file(
             f"at epsilon {spelled(choice.epsilon)} the release carries no information: every sequence becomes empty; "
             "use a larger epsilon, or a public bound --max-length where sequences are short"
         )
+    if run.ledger is None and columns.person is not None:
+        notes.append("nobody is charged: --person says who pays, and there is no --ledger")
     with job.explained():
         finished = protocol.run(run.ledger, lambda: price(release), run.over_budget)
+    bill = finished.bill
+    if bill is not None and job.has_ids and columns.person is None:
+        notes.append(
+            f"{bill.persons} persons for {bill.sequences} sequences: each pays as a person of its own, known by its "
+            "id; name --person if people recur"
+        )
     return FileRelease(
         out=target,
         manifest_file=finished.manifest_file,
         manifest=finished.manifest,
         already_done=finished.already_done,
+        persons=None if bill is None else bill.persons,
+        largest_charge=None if bill is None else shown_units(bill.largest),
         notes=(*notes, *release.mechanism.notes, *given_up_notes(release.mechanism)),
         true_error=None if finished.written is None else finished.written.true_error,
     )
 
 
-def _job(
+def file_job(
     source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
 ) -> Job[Any]:
     """The input, the output, and the engine between them."""

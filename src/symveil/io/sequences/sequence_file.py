@@ -45,6 +45,10 @@ class SequenceFile(ABC):
     def names(self) -> dict[str, str]:
         """The columns of ids, sequences and events by their options: enough to read the output again."""
 
+    def columns_in_file(self) -> list[str]:
+        """All columns that the file has, where it is a table."""
+        return []
+
     @abstractmethod
     def records(self) -> Iterator[pa.RecordBatch]:
         """The records (see `records`), in order."""

@@ -151,6 +151,9 @@ class _TableFile(SequenceFile):
     def done(self) -> float:
         return self._source.done()
 
+    def columns_in_file(self) -> list[str]:
+        return list(self._source.names)
+
     def persons(self, batch: pa.RecordBatch) -> Any:
         return self._source.plain_column(super().persons(batch))
 

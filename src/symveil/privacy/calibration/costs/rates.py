@@ -42,8 +42,8 @@ FORMAT = "symveil-cost-certificate-3"
 """Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
-_FIRST_AWAY = Fraction(1, 64)  # how far below the rate that a pair rules out the first proof is tried
-_NEAR_ENOUGH = Fraction(1, 50)  # where the search ends
+_FIRST_AWAY = Fraction(1, 80)  # how far below the rate that a pair rules out the first proof is tried
+_NEAR_ENOUGH = Fraction(1, 64)  # where the search ends
 _FIRST_OF_FEW = Fraction(3, 4)  # of the way from the classic rate to the largest that can be of use
 _FEW_NODES = 50
 _CLOSE_ENOUGH = Fraction(1, 8)  # a proved rate that is so close to the limit is not worth more minutes
@@ -145,7 +145,8 @@ class _RateSearch:
 
     def run(self, evaluations: int) -> CertifiedRate:
         """The best rate that so many evaluations prove."""
-        evaluations = self._evaluations = min(evaluations, self._possible)
+        evaluations = min(evaluations, self._possible)
+        self._evaluations = evaluations + 1  # the classic rate is looked at last, if nothing else was proved
         self._begin_with_older_certificate()
         if self._possible <= FEW_EVALUATIONS:
             return self._with_few(evaluations)
