@@ -94,7 +94,7 @@ def against_bounds(effort: Effort) -> Iterator[Row]:
     if data is not None:
         language = sv.runs(data[1], _LENGTH, public_start=True)
         yield from _multiples("Shanghai", language, effort.of(_ON_SHANGHAI, _ON_SHANGHAI[:1]))
-    yield from _multiples("the demo's town", sv.runs(town(), 9), effort.of(_IN_TOWN, ()))
+    yield from _multiples("a network of 43 streets", sv.runs(town(), 9), effort.of(_IN_TOWN, ()))
 
 
 def large_networks(effort: Effort) -> Iterator[Row]:
