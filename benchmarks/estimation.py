@@ -197,7 +197,7 @@ def road_trips(effort: Effort) -> Iterator[Row]:
 
 
 def small_files(effort: Effort) -> Iterator[Row]:
-    """280 trips in the town of the demo: too few to gain much, and shrinkage sees to it that little is lost."""
+    """280 trips on a network of 43 streets: too few to gain much, and shrinkage sees to it that little is lost."""
     trips = [list(map(str, trip)) for trip in town_trips().values()]
     chain = town()
     truth = _moves(trips, list(map(str, chain.states)))
@@ -213,7 +213,7 @@ def small_files(effort: Effort) -> Iterator[Row]:
                 naive += distance(found, truth, "released") / times
                 ours += distance(found, truth, "consistent") / times
             yield Row(
-                name=f"demo, 280 trips, ε = {epsilon}: L1", ours=ours, peer="counting the private file",
+                name=f"43 streets, 280 trips, ε = {epsilon}: L1", ours=ours, peer="counting the private file",
                 peer_time=naive, quantity="symbols", limit=None if effort.quick else round(1.05 * naive, 5), unit=_L1,
                 note=f"mean of {times}",
             )  # fmt: skip

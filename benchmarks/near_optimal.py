@@ -36,7 +36,7 @@ _ON_TRIPS = (
     (4, 8, 0.30),
     (4, 16, 3e-4),
 )
-_ON_SHANGHAI = ((1, 1, 1.05), (1, 2, 1.05), (2, 4, 1.3), (2, 8, 1.2), (4, 16, 1.4))
+_ON_SHANGHAI = ((1, 1, 1.05), (1, 2, 1.05), (2, 4, 1.3), (2, 8, 1.2))
 _PLACES, _SMALL_LENGTH = 7, 4
 _ON_SMALL = ((1, 1), (2, 2), (2, 4), (1, 2), (1, 3))
 _IN_TOWN = ((1, 2, 2.4), (1, 3, 1.6), (1, 4, 1.2), (2, 6, 2.2))
@@ -94,7 +94,7 @@ def against_bounds(effort: Effort) -> Iterator[Row]:
     if data is not None:
         language = sv.runs(data[1], _LENGTH, public_start=True)
         yield from _multiples("Shanghai", language, effort.of(_ON_SHANGHAI, _ON_SHANGHAI[:1]))
-    yield from _multiples("the demo's town", sv.runs(town(), 9), effort.of(_IN_TOWN, ()))
+    yield from _multiples("a network of 43 streets", sv.runs(town(), 9), effort.of(_IN_TOWN, ()))
 
 
 def large_networks(effort: Effort) -> Iterator[Row]:

@@ -68,4 +68,4 @@ def draw(language: sv.RunLanguage, name: str, title: str) -> None:
 
 if __name__ == "__main__":
     draw(sv.runs(sparse_network(), 9), "least-error-sparse", "Sparse network: wrong streets of 9 that ε costs")
-    draw(sv.runs(town(), 9), "least-error-town", "Demo network: wrong streets of 9 that ε costs")
+    draw(sv.runs(town(), 9), "least-error-town", "43 streets: wrong ones of 9 that ε costs")

@@ -6,6 +6,13 @@ import architecture_picture
 
 import symveil as sv
 from symveil.drawing.plots import Curve, draw_curves
+from symveil.drawing.svg import FONT
+from symveil.drawing.town_map import town_svg
+from symveil.examples.millford import millford, town_plan
+from symveil.examples.millford_trips import millford_trips
+from symveil.randomness import NotPrivateSeededBits
+from symveil.workflows.demo import private_mechanism
+from symveil.workflows.demo_result import ADJACENCY
 from symveil.workflows.verify import privacy_curve
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -41,7 +48,38 @@ def main() -> None:
     curve = privacy_curve(pin_checker, alphas=[f"{100 + step}/100" for step in range(31)])  # type: ignore[arg-type]
     curve.draw(FOLDER / "pin_checker_privacy.svg", title="Privacy of the PIN checker (C19 Fig. 4b)")
     draw_price_of_hiding_the_length()
+    draw_demo()
     architecture_picture.draw()
+
+
+def draw_demo(epsilon: int = 2) -> None:
+    """A trip of the demo, its private version, and what the published mechanism makes of it, by a fixed seed."""
+    trip = millford_trips()["trip-0013"].blocks
+    language = sv.runs(millford(), len(trip))
+    published = sv.Exponential(language, epsilon=epsilon, adjacency=ADJACENCY, calibration="classic")
+    shown = [("a true trip to work", trip)]
+    for name, mechanism in (("private, by symveil", private_mechanism(language, epsilon)), ("as published", published)):
+        released = mechanism.release(trip, bits=NotPrivateSeededBits(6))
+        shown.append((f"{name}, ε = {epsilon}", tuple(map(str, released))))
+    wide, high = town_plan().size
+    pieces = []
+    for number, (name, each) in enumerate(shown):
+        original = trip if number else None
+        svg = town_svg(town_plan(), each, title=name, original=original).replace(
+            ' style="max-width:100%;height:auto"', ""
+        )
+        left, below = number * (wide + 40), high + 70
+        pieces.append(svg.replace("<svg ", f'<svg x="{left:.0f}" ', 1))
+        pieces.append(
+            f'<text x="{left + wide / 2:.0f}" y="{below:.0f}" font-size="52" text-anchor="middle">{name}</text>'
+        )
+    across = 3 * wide + 80
+    (FOLDER / "demo.svg").write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{across / 4:.0f}" height="{(high + 100) / 4:.0f}" '
+        f'viewBox="0 0 {across:.0f} {high + 100:.0f}" font-family="{FONT}"><title>The demo</title>'
+        f'<rect width="{across:.0f}" height="{high + 100:.0f}" fill="#ffffff"/>' + "".join(pieces) + "</svg>\n",
+        encoding="utf-8",
+    )
 
 
 def draw_price_of_hiding_the_length() -> None:

@@ -232,6 +232,17 @@ WMOD = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
 """
 
 
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("<System>", "</System>"), ('<Generator name="SupCon(a,b)" ftype="System">', "</Generator>")],
+)
+def test_openings_of_libfaudes(tmp_path: Path, opening: str, closing: str) -> None:
+    text = "% a comment\n" + GEN.replace("<Generator>", opening).replace("</Generator>", closing)
+    assert load_model(written(tmp_path, {"o.gen": text})) == load_model(written(tmp_path, {"p.gen": GEN}))
+    with pytest.raises(SymveilError, match="begins with <Generator>, found the type 'RabinAutomaton'"):
+        load_model(written(tmp_path, {"r.gen": GEN.replace("<Generator>", '<Generator ftype="RabinAutomaton">')}))
+
+
 def test_libfaudes_and_supremica(tmp_path: Path) -> None:
     gen, wmod = (load_model(written(tmp_path, {name: text})) for name, text in (("p.gen", GEN), ("p.wmod", WMOD)))
     assert gen == wmod
@@ -308,6 +319,13 @@ def test_labels_of_a_drawing_are_events(tmp_path: Path, text: str) -> None:
     assert not sv.verify_opacity(system).holds
 
 
+def test_states_of_a_drawing_are_its_nodes(tmp_path: Path) -> None:
+    notes: list[str] = []
+    drawn = 'digraph { i [style=invis] n0 [label="idle"] i -> n0; n0 -> n0 [label=go] }'
+    assert load_model(written(tmp_path, {"d.dot": drawn}), notes=notes).states == ("n0",)
+    assert any("called by the names of their nodes" in note for note in notes)
+
+
 def test_drawings_of_chains_stay_chains(tmp_path: Path) -> None:
     plain = "digraph { i [style=invis]; i -> a; a -> b; b -> a }"
     chain = load_model(written(tmp_path, {"d.dot": plain}))
@@ -330,6 +348,10 @@ def test_drawings_of_chains_stay_chains(tmp_path: Path) -> None:
         ("digraph { i [style=invis] i -> a; a -> b [label=0.5]; a -> a [label=0.5]; b -> a [label=1] }", "either: num"),
         ('digraph { i [style=invis] i -> a; a -> a [label="x, y"] }', "one event; draw an edge for each"),
         ("digraph { i [style=invis] i -> a; a -> i [label=x] }", "one that is part of runs"),
+        (
+            "digraph { i [style=invis] i -> a; a -> a [label=<x<FONT>1/2</FONT>>] }",
+            "found one with markup",
+        ),
         ("digraph { i [style=invis] i -> a [label=x]; a -> a [label=x] }", "one that is part of runs"),
     ],
 )

@@ -23,12 +23,14 @@ from symveil.cli.values import PATH
 )
 @json_option
 def demo_command(out: Path, as_json: bool) -> None:
-    """Privatise synthetic trips and write a report about it.
+    """Privatise a week of trips in a made-up town and write a report about it.
 
-    The trips are on a generated road network; the report is one HTML page with maps and plots.
+    The report is one HTML page: true and private trips on a map, what an analyst still learns from them, with
+    intervals, what nobody can learn, and what the published mechanisms would have made of the same trips.
     """
     from symveil.numerics.rationals import shown_at_least
     from symveil.workflows.demo import run_demo
+    from symveil.workflows.demo_result import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, covered
 
     with progress_bar("demo") as progress:
         result = run_demo(out, progress=progress)
@@ -36,13 +38,21 @@ def demo_command(out: Path, as_json: bool) -> None:
         print_json(result.document())
         return
     print_table(
-        f"{result.trips} synthetic trips on a network of {result.streets} streets, made private",
-        ("epsilon", "proved loss", "streets changed in a typical trip of 9", "checked", "private file"),
+        f"{result.trips} synthetic trips of {result.people} people in Millford, each made private by itself",
+        (
+            "epsilon per trip",
+            "proved loss",
+            f"blocks changed, of {TYPICAL_LENGTH}",
+            "as published",
+            "checked",
+            "private file",
+        ),
         [
             (
                 str(row.epsilon),
                 f"{shown_at_least(row.loss)} ({row.how})",
-                f"{row.expected_error:.3f}",
+                f"{row.expected_error:.2f}",
+                f"{min(curve.at(row.epsilon) for curve in result.curves[:-1]):.2f}",
                 "yes" if row.checked else "NO",
                 str(row.release.out),
             )
@@ -50,5 +60,17 @@ def demo_command(out: Path, as_json: bool) -> None:
         ],
     )
     total = sum(row.epsilon for row in result.rows)
+    click.echo(
+        f"Trips that differ in at most {ADJACENCY} blocks are hard to tell apart; every private trip can be driven."
+    )
     click.echo(f"Each file is a release of its own: publishing all of them costs {total} per trip.")
+    click.echo(
+        f"From the last file, 95 % intervals: {covered(result.visits)} of {len(result.visits)} have the true number of "
+        f"drives on a block, {covered(result.turns)} of {len(result.turns)} that of a turn."
+    )
+    click.echo(
+        f"From the whole file, epsilon {EPSILON_PER_PERSON} per person: {covered(result.flows)} of "
+        f"{len(result.flows)} have "
+        "the true number of trips between two quarters."
+    )
     click.echo(f"Report: {result.report}")

@@ -15,7 +15,7 @@ from symveil.cli.values import PATH
 @command("roads", example="symveil roads city.graphml --out roads.json --places-out places.csv")
 @click.argument("graph", metavar="GRAPH", type=PATH)
 @out_option("The model, as JSON")
-@file_option("--places-out", text="Also write where its links lie: CSV for --places, --links and maps.")
+@file_option("--places-out", text="Also write where its links lie, for maps and for symveil symbols --links.")
 @json_option
 def roads_command(graph: Path, out: Path, places_out: Path | None, as_json: bool) -> None:
     """Make a model of a road network.

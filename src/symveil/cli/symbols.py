@@ -32,7 +32,7 @@ from symveil.errors import ParameterError
 )
 @choice_option("--outside", of=("error", "drop", "outside"), text="What happens to positions without a symbol.")
 @click.option("--once", is_flag=True, help="Rows of a case in a row with one symbol become one.")
-@file_option("--alphabet-out", text="Also write all symbols that there are, one a line, for --alphabet @FILE.")
+@file_option("--alphabet-out", text="Also write all symbols there are, one a line: symveil privatize --alphabet @FILE.")
 @json_option
 def symbols_command(
     source: Path,

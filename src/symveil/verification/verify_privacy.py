@@ -31,7 +31,7 @@ Subject = LabelledChain | ReleaseChain | Channel | Iterable[Any]
 """What is verified: a chain, a mechanism's chain, a channel, or a table that `Channel.of` takes."""
 
 MOST_PAIRS_FOR_BD = 60_000
-MOST_PAIRS_FOR_LD = 300_000  # where δ is known without it
+MOST_PAIRS_FOR_LD = 50_000  # where δ is known without it
 
 
 def verify_privacy(
@@ -80,7 +80,7 @@ def verify_privacy(
     symmetric
         Whether bd is wanted; by default not for large chains, where it takes several times as long as ld.
     ld
-        Whether ld is wanted; by default not for large chains whose δ is known without it.
+        Whether ld is wanted; by default not for large chains whose δ is known without it (nor is bd, then).
     on_lumped
         Work on the quotient by bisimilarity, where δ is the same and ld may differ. (Brackets merge bisimilar states
         in any case: that changes no answer.)
@@ -126,10 +126,10 @@ def verify_privacy(
     number = {state: work.number[home[start]] for state, start in seen.start.items()}
     numbers = [(number[source], number[target]) for source, target in wanted]
     closed = [None if horizon is not None else read_to_the_end(lumping, *pair, nodes=nodes) for pair in numbers]
-    ld = _is_wanted(ld, table, at_most=MOST_PAIRS_FOR_LD)
-    symmetric = _is_wanted(symmetric, table, at_most=MOST_PAIRS_FOR_BD)
+    ld = _is_wanted(ld, table, at_most=MOST_PAIRS_FOR_LD) or support_only or None in closed
+    symmetric = _is_wanted(symmetric, table, at_most=MOST_PAIRS_FOR_BD if ld else 0)
     skewed = both = rules = None
-    if ld or support_only or None in closed:
+    if ld:
         # an α that only encloses e^ε has no exact distance worth writing down
         exactness: Exactness = "auto" if below == above else "never"
         skewed = skewed_distances(

@@ -1,148 +1,128 @@
-"""The main job on synthetic trips: a file in, private files out, checked, and a report one can look at."""
+"""The main job on a made-up town: a week of trips in, private files out, checked, and a report one can look at."""
 
 from __future__ import annotations
 
 import csv
-import html
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from symveil.drawing.plots import Curve, draw_curves
-from symveil.drawing.road_map import road_map_svg
-from symveil.examples.road_network import network_coordinates, town, town_trips
+from symveil.examples.millford import millford, millford_map, quarters
+from symveil.examples.millford_trips import MOST_TRIPS, Trip, millford_trips
 from symveil.files.atomic import write_text
 from symveil.io.models.model_files import save_model
-from symveil.io.page import figure, page, table
-from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.runs import RunLanguage, runs
-from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-from symveil.mechanisms.selection import choose_mechanism
-from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Word, decode
 from symveil.numerics.progress import Progress, named
-from symveil.numerics.rationals import shown_at_least
 from symveil.privacy.protection import typical_words
 from symveil.workflows.check import check_manifest
+from symveil.workflows.count import count
+from symveil.workflows.demo_report import demo_report, error_curves_svg
+from symveil.workflows.demo_result import (
+    ADJACENCY,
+    CURVE_EPSILONS,
+    EPSILON_PER_PERSON,
+    EPSILONS,
+    SEPARATOR,
+    TYPICAL_LENGTH,
+    Answer,
+    Cell,
+    Demo,
+    DemoRow,
+    ErrorCurve,
+    released_trips,
+)
+from symveil.workflows.estimate import estimate
 from symveil.workflows.privatize_file import FileRelease, privatize_file
 
-EPSILONS = (2, 4, 6)
-_SHOWN = ("trip-002", "trip-010", "trip-018", "trip-034")
-_TYPICAL_LENGTH = 9
 _TYPICAL_TRIPS = 6
-_CURVE_EPSILONS = tuple(Fraction(step, 2) for step in range(2, 17))
-
-_MAP_STYLE = """
-.maps { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .6rem; }
-.maps div { text-align: center; font-size: .85rem; color: var(--soft); }
-.maps svg { width: 100%; height: auto; }
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class DemoRow:
-    """One ε: what is promised, what it costs, and the private file."""
-
-    epsilon: int
-    loss: float
-    how: str
-    expected_error: float
-    """Streets changed in a typical trip of nine, averaged over the public model."""
-    checked: bool
-    release: FileRelease
-
-
-@dataclass(frozen=True, slots=True)
-class Demo:
-    """What the demo did and where its results are."""
-
-    trips: int
-    streets: int
-    rows: tuple[DemoRow, ...]
-    report: Path
-
-    def document(self) -> dict[str, object]:
-        """The JSON form."""
-        return {
-            "trips": self.trips,
-            "streets": self.streets,
-            "report": str(self.report),
-            "releases": [
-                {
-                    "epsilon": row.epsilon,
-                    "guarantee": {"epsilon": row.loss, "how": row.how},
-                    "expected_error": row.expected_error,
-                    "checked": row.checked,
-                    "file": str(row.release.out),
-                    "manifest": str(row.release.manifest_file),
-                }
-                for row in self.rows
-            ],
-        }
 
 
 def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
-    """Write the network and the trips, privatise them at three ε, check every release, and report."""
-    chain, originals = town(), town_trips()
-    model, source = out / "roads.json", out / "trips.csv"
-    save_model(chain, model)
-    write_text(source, _as_csv(originals))
-    typical = runs(chain, _TYPICAL_LENGTH)
+    """Write the town and its trips, release them, check every release, ask what an analyst would, and report.
+
+    Parameters
+    ----------
+    out
+        The folder of all files.
+    progress
+        Called with how many steps are done, and of how many.
+    """
+    steps = len(EPSILONS) + 4
+    named(progress, "making up a town")(0, steps)
+    chain, trips = millford(), millford_trips()
+    save_model(chain, out / "roads.json")
+    write_text(out / "trips.csv", _trips_csv(trips))
+    write_text(out / "roads_map.csv", _as_csv(_MAP_COLUMNS, _map_rows()))
+    write_text(out / "quarters.csv", _as_csv(("symbol", "zone"), quarters().items()))
+    language = runs(chain, TYPICAL_LENGTH)
     rows = []
-    steps = len(EPSILONS) + 1
-    for step, epsilon in enumerate(EPSILONS):
+    for step, epsilon in enumerate(EPSILONS, start=1):
         named(progress, f"privatising at epsilon = {epsilon}")(step, steps)
-        target = out / f"private_trips_epsilon_{epsilon}.csv"
-        release = privatize_file(source, target, model=model, epsilon=epsilon)
-        promise = release.manifest["guarantee"]
-        rows.append(
-            DemoRow(
-                epsilon=epsilon,
-                loss=promise["epsilon"],
-                how=promise["how"],
-                expected_error=_mean_error(_of_typical_trips(chain, epsilon)),
-                checked=check_manifest(release.manifest_file).holds,
-                release=release,
-            )
-        )
+        rows.append(_released(out, epsilon, language, trips))
+    named(progress, "asking what an analyst would ask")(steps - 3, steps)
+    visits, turns = _estimated(rows[-1].release, "visits", trips), _estimated(rows[-1].release, "ngrams:2", trips)
+    flows = _counted(out, trips)
+    named(progress, "trying the published mechanisms")(steps - 2, steps)
+    demo = Demo(
+        trips=len(trips),
+        streets=len(chain.states),
+        people=len({trip.person for trip in trips.values()}),
+        rows=tuple(rows),
+        visits=visits,
+        turns=turns,
+        flows=flows,
+        curves=_curves(language),
+        report=out / "report.html",
+    )
     drawing = named(progress, "drawing the report")
     drawing(steps - 1, steps)
-    report = out / "report.html"
-    write_text(report, _report(originals, rows, typical, out))
+    write_text(out / "expected_error.svg", error_curves_svg(demo))
+    write_text(demo.report, demo_report(demo, trips))
     drawing(steps, steps)
-    return Demo(trips=len(originals), streets=len(chain.states), rows=tuple(rows), report=report)
+    return demo
 
 
-def _of_typical_trips(chain: MarkovChain, epsilon: int) -> Mechanism:
-    """The mechanism that trips of the typical length in a file are released by."""
-    every = choose_mechanism(MechanismChoice(epsilon=Fraction(epsilon)), runs_of_any_length(chain))
-    parts = every.parts(np.array([_TYPICAL_LENGTH]))
-    assert parts is not None  # noqa: S101 - lengths were given
-    return parts[str(_TYPICAL_LENGTH)]
+def private_mechanism(language: RunLanguage, epsilon: int | Fraction) -> Exponential:
+    """What the demo releases trips with: a wrong block costs as many swaps as adjacent trips need for it.
+
+    >>> private_mechanism(runs(millford(), 3), 2).guarantee.how
+    'exact'
+    """
+    return Exponential(language, epsilon=epsilon, adjacency=ADJACENCY, cost="swap")
 
 
-def _as_csv(sequences: dict[str, tuple[str, ...]]) -> str:
-    output = io.StringIO()
-    writer = csv.writer(output, lineterminator="\n")
-    writer.writerow(["trip_id", "streets"])
-    writer.writerows((name, " ".join(trip)) for name, trip in sequences.items())
-    return output.getvalue()
+# --- releases ----------------------------------------------------------------------------------
 
 
-def _read(path: Path) -> dict[str, list[str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return {row["trip_id"]: row["streets"].split() for row in csv.DictReader(file)}
-
-
-def _typical(language: RunLanguage) -> list[Word]:
-    return [decode(row, language.alphabet, like=()) for row in typical_words(language, _TYPICAL_TRIPS)]
+def _released(out: Path, epsilon: int, language: RunLanguage, trips: Mapping[str, Trip]) -> DemoRow:
+    release = privatize_file(
+        out / "trips.csv", out / f"private_trips_epsilon_{epsilon}.csv", model=out / "roads.json",
+        epsilon=epsilon, adjacency=ADJACENCY, mechanism="exponential", cost="swap",
+        identifier="trip_id", sequence="streets", separator=SEPARATOR,
+    )  # fmt: skip
+    promise = release.manifest["guarantee"]
+    private = released_trips(release)
+    wrong = [
+        sum(one != other for one, other in zip(private[name], trip.blocks, strict=True)) for name, trip in trips.items()
+    ]
+    return DemoRow(
+        epsilon=epsilon,
+        loss=promise["epsilon"],
+        how=promise["how"],
+        expected_error=_mean_error(private_mechanism(language, epsilon)),
+        changed=sum(wrong) / sum(len(trip.blocks) for trip in trips.values()),
+        unchanged_trips=wrong.count(0) / len(wrong),
+        checked=check_manifest(release.manifest_file).holds,
+        release=release,
+    )
 
 
 def _mean_error(mechanism: Mechanism) -> float:
@@ -152,89 +132,78 @@ def _mean_error(mechanism: Mechanism) -> float:
     return sum(errors) / len(errors)
 
 
-# --- the report --------------------------------------------------------------------------------
+def _typical(language: RunLanguage) -> list[Word]:
+    return [decode(row, language.alphabet, like=()) for row in typical_words(language, _TYPICAL_TRIPS)]
 
 
-def _report(
-    originals: dict[str, tuple[str, ...]], rows: Sequence[DemoRow], typical: RunLanguage, out: Path
-) -> str:  # fmt: skip
-    curve = out / "expected_error.svg"
-    draw_curves(_curves(typical), title="", x_label="ε", y_label=f"streets changed, of {_TYPICAL_LENGTH}", path=curve)
-    total = " + ".join(str(row.epsilon) for row in rows)
-    return page(
-        "symveil demo: private trips",
-        f"{len(originals)} synthetic trips on a generated network of {len(town().states)} streets. Each released trip "
-        "is one that the network allows, drawn near the true one, so that trips that differ in one street are hard to "
-        "tell apart. This report shows originals only because nobody made them.",
-        [
-            (
-                "What is promised",
-                "<p>No released trip is more than e<sup>ε</sup> times as likely from one trip as from another feasible "
-                "trip that differs in one street, wherever it begins. On a network this has to be proved: the rate is "
-                "the largest whose loss the certificate bounds by ε. Every file was checked against its manifest, and "
-                f"every trip in it is legal. Each file is a release of its own: all of them cost {total} = "
-                f"{sum(row.epsilon for row in rows)} per trip.</p>"
-                + table(
-                    ("ε", "proved loss", f"streets changed in a typical trip of {_TYPICAL_LENGTH}", "checked", "file"),
-                    [
-                        (
-                            str(row.epsilon),
-                            f"{shown_at_least(row.loss)} ({row.how})",
-                            f"{row.expected_error:.3f}",
-                            "yes" if row.checked else "NO",
-                            html.escape(row.release.out.name),
-                        )
-                        for row in rows
-                    ],
-                ),
-            ),
-            ("Before and after", _maps(originals, rows)),
-            (
-                "What ε buys",
-                f"<p>Expected number of changed streets in a typical trip of {_TYPICAL_LENGTH}, exactly computed and "
-                "averaged over the public network, never over the trips. The papers spend half of the budget on a "
-                "normaliser that hardly varies; the certificate proves how little it does and gives the rest back.</p>"
-                + figure(curve.read_text(encoding="utf-8")),
-            ),
-        ],
-        style=_MAP_STYLE,
-    )
+def _curves(language: RunLanguage) -> tuple[ErrorCurve, ...]:
+    def errors(of: Callable[[int], Mechanism]) -> tuple[float, ...]:
+        return tuple(_mean_error(of(epsilon)) for epsilon in CURVE_EPSILONS)
 
+    def classic(kind: type[Exponential | PermuteAndFlip]) -> tuple[float, ...]:
+        return errors(lambda epsilon: kind(language, epsilon=epsilon, adjacency=ADJACENCY, calibration="classic"))
 
-def _maps(originals: dict[str, tuple[str, ...]], rows: Sequence[DemoRow]) -> str:
-    private = [_read(row.release.out) for row in rows]
-    cells = []
-    for name in _SHOWN:
-        cells.append(f"<div>{trip_map(originals[name])}the true trip</div>")
-        for row, trips_at in zip(rows, private, strict=True):
-            cells.append(f"<div>{trip_map(trips_at[name], originals[name])}ε = {row.epsilon}</div>")
     return (
-        "<p>Four trips, each with its three private versions. Numbers say in which order streets are driven; streets "
-        f'that differ from the true trip at the same position are dashed.</p><div class="maps">{"".join(cells)}</div>'
+        ErrorCurve("exponential, as published (J19)", classic(Exponential)),
+        ErrorCurve("permute-and-flip, as published (B26)", classic(PermuteAndFlip)),
+        ErrorCurve("symveil", errors(lambda epsilon: private_mechanism(language, epsilon))),
     )
 
 
-def trip_map(trip: Sequence[str], original: Sequence[str] | None = None) -> str:
-    """A small map with a trip on it; streets that differ from the original's at the same position are dashed.
-
-    >>> trip_map(["3,2-3,3"])[:4]
-    '<svg'
-    """
-    title = f"a trip over {len(trip)} streets"
-    if original is not None:
-        title += f", {sum(one != other for one, other in zip(trip, original, strict=True))} of them changed"
-    return road_map_svg(network_coordinates(), trip, title=title, original=original)
+# --- answers -----------------------------------------------------------------------------------
 
 
-def _curves(language: RunLanguage) -> list[Curve]:
-    def errors(kind: type[Exponential | PermuteAndFlip], calibration: str) -> list[float]:
-        return [
-            _mean_error(kind(language, epsilon=epsilon, calibration=calibration)) for epsilon in _CURVE_EPSILONS
-        ]  # fmt: skip
+def _estimated(release: FileRelease, statistic: str, trips: Mapping[str, Trip]) -> tuple[Answer, ...]:
+    """From a private file: its own columns, and nothing else, make the estimate."""
+    width = 1 if statistic == "visits" else 2
+    cells = (cell for trip in trips.values() for cell in _windows(trip.blocks, width))
+    return _answers(estimate(release.out, statistic).document(), Counter(cells), "released", "estimate")
 
-    at = [float(epsilon) for epsilon in _CURVE_EPSILONS]
-    return [
-        Curve("exponential, classic (J19)", at, errors(Exponential, "classic")),
-        Curve("permute-and-flip, classic (B26)", at, errors(PermuteAndFlip, "classic")),
-        Curve("exponential, certified (symveil)", at, errors(Exponential, "tight")),
+
+def _windows(blocks: Sequence[str], width: int) -> Iterable[Cell]:
+    return ((block,) for block in blocks) if width == 1 else pairwise(blocks)
+
+
+def _counted(out: Path, trips: Mapping[str, Trip]) -> tuple[Answer, ...]:
+    """From the whole file, by somebody who holds it, with noise for each person and not for each trip."""
+    table = count(
+        out / "trips.csv", "od", epsilon=EPSILON_PER_PERSON, model=out / "roads.json", zones=out / "quarters.csv",
+        bound=MOST_TRIPS, identifier="trip_id", sequence="streets", separator=SEPARATOR, person="person",
+    )  # fmt: skip
+    quarter = quarters()
+    cells: Counter[Cell] = Counter((quarter[trip.blocks[0]], quarter[trip.blocks[-1]]) for trip in trips.values())
+    return _answers(table.document(), cells, "count", "count")
+
+
+def _answers(document: Mapping[str, Any], true: Counter[Cell], released: str, best: str) -> tuple[Answer, ...]:
+    """The rows of a table beside the truth, the largest true numbers first."""
+    found = [
+        Answer(cell, true[cell], row[released], row[best], row["low"], row["high"])
+        for row in document["rows"]
+        for cell in [tuple(row["symbols"])]
     ]
+    return tuple(sorted(found, key=lambda answer: (-answer.true, answer.cell)))
+
+
+# --- files -------------------------------------------------------------------------------------
+
+_MAP_COLUMNS = ("state", "x1", "y1", "x2", "y2")
+
+
+def _map_rows() -> Iterable[Sequence[object]]:
+    return ((name, *start, *end) for name, (start, end) in millford_map().items())
+
+
+def _trips_csv(trips: Mapping[str, Trip]) -> str:
+    return _as_csv(
+        ("trip_id", "person", "day", "purpose", "streets"),
+        ((name, trip.person, trip.day, trip.purpose, SEPARATOR.join(trip.blocks)) for name, trip in trips.items()),
+    )
+
+
+def _as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return output.getvalue()

@@ -43,6 +43,8 @@ def read_dot_file(path: Path, *, notes: list[str] | None = None) -> Drawn:
     if starts:
         said.append("invisible nodes are no states: they show where runs begin")
     nodes = [node for node in graph.nodes if node not in starts]
+    if any(graph.looks.get(node, {}).get(LABEL, node) not in (node, "\\N") for node in nodes):
+        said.append("states are called by the names of their nodes, not by the labels that are drawn")
     edges = [edge for edge in graph.edge_list() if edge[0] not in starts]
     initial = list(dict.fromkeys(target for source, target, _ in graph.edge_list() if source in starts))
     labelled = graph.directed and any(values.get(LABEL) for _, _, values in edges)
@@ -92,8 +94,10 @@ def _system(nodes: list[str], edges: Edges, initial: list[str], *, odds: bool, n
         )
     for source, target, values in edges:
         label = values[LABEL]
+        where = f"edge from {shown(source)} to {shown(target)}"
+        if label.startswith("<") and label.endswith(">"):  # colours and fonts are no part of an event's name
+            raise ModelError(where, expected="a label in plain text, its event", found="one with markup")
         if "," in label or "\\n" in label or "\n" in label:
-            where = f"edge from {shown(source)} to {shown(target)}"
             raise ModelError(where, expected="one event; draw an edge for each", found=f"the label {shown(label)}")
     if not odds and _could_be_probabilities(edges):
         raise ModelError(

@@ -1,6 +1,6 @@
 """Generators of libFAUDES (`.gen`), in its format of tokens: alphabet, states, transitions, initial states.
 
-<Generator>
+<Generator>                    or with attributes: <Generator name="plant" ftype="System">
 "plant"                        a name
 <Alphabet>
 "start" "fail" +o+             an event; flags in plus signs: a small o is unobservable, a capital O observable
@@ -33,6 +33,7 @@ GEN_SUFFIX = ".gen"
 
 _LARGEST_FILE = 64 * 1024 * 1024
 _TOKEN = re.compile(r'%[^\n]*|"([^"]*)"|(</?\w+>|[^\s"<]+|<)')
+_HEAD = re.compile(r'\s*(?:%[^\n]*\n\s*)*<(Generator|System)((?:\s+\w+="[^"]*")*)\s*>')
 _FLAGS = re.compile(r"\+[A-Za-z]*\+")
 _OTHER_FLAGS = re.compile(r"\+\S*\+")
 _SECTIONS = ("Alphabet", "States", "TransRel", "InitStates", "MarkedStates")
@@ -106,9 +107,12 @@ def read_gen(path: str | Path, *, notes: list[str] | None = None) -> LogicalSyst
         raise FileError(
             str(file), expected="libFAUDES' format of tokens", found="its XML format; write it with the ending .gen"
         )
-    tokens = _Tokens(text, file)
-    if tokens.next("<Generator>")[0] not in ("<Generator>", "<vGenerator>", "<System>"):
-        raise FileError(str(file), expected="a file that begins with <Generator>", found="another beginning")
+    head = _HEAD.match(text)
+    kind = re.search(r'ftype="([^"]*)"', head[2]) if head else None
+    if head is None or (kind and kind[1] not in ("Generator", "System")):
+        found = f"the type {kind[1][:40]!r}" if kind else "another beginning"
+        raise FileError(str(file), expected="a file that begins with <Generator>", found=found)
+    tokens = _Tokens("\n" * text.count("\n", 0, head.end()) + text[head.end() :], file)
     sections = _sections(tokens)
     observable = _alphabet(tokens, sections.get("Alphabet", []))
     states = [token for token, quoted in sections.get("States", []) if quoted or not _OTHER_FLAGS.fullmatch(token)]
@@ -129,7 +133,7 @@ def read_gen(path: str | Path, *, notes: list[str] | None = None) -> LogicalSyst
             list(dict.fromkeys(moves)),
             initial=initial,
             observable=[event for event, seen in observable.items() if seen],
-            states=states or None,
+            states=list(dict.fromkeys(states)) or None,
         )
 
 
@@ -138,7 +142,7 @@ def _sections(tokens: _Tokens) -> dict[str, list[tuple[str, bool]]]:
     named = False
     while True:
         token, quoted = tokens.next("</Generator>")
-        if not quoted and token in ("</Generator>", "</vGenerator>", "</System>"):
+        if not quoted and token in ("</Generator>", "</System>"):
             return sections
         name = token[1:-1]
         if not quoted and token.startswith("<") and token.endswith(">") and name in _SECTIONS:

@@ -45,7 +45,7 @@ _CLOSE = Fraction(1, 250)
 _FIRST_AWAY = Fraction(1, 80)  # how far below the rate that a pair rules out the first proof is tried
 _NEAR_ENOUGH = Fraction(1, 64)  # where the search ends
 _FIRST_OF_FEW = Fraction(3, 4)  # of the way from the classic rate to the largest that can be of use
-_FEW_NODES = 50
+_NEXT_TO, _FEW_NODES = Fraction(1, 1000), 50
 _CLOSE_ENOUGH = Fraction(1, 8)  # a proved rate that is so close to the limit is not worth more minutes
 _FAR = Fraction(3, 2)  # a bound beyond so many budgets says nothing about where to go on
 _FARTHER = Fraction(3)  # how much farther away the next rate is tried when a proof fails
@@ -187,7 +187,7 @@ class _RateSearch:
             if highest <= lowest * (1 + (_CLOSE * 4 if self._best is None else _CLOSE_ENOUGH)):
                 break
             if number == 0:
-                rate = highest * (1 - _CLOSE)
+                rate = highest * (1 - _NEXT_TO)
             elif guess is not None and lowest * (1 + _CLOSE) < guess < highest * (1 - _CLOSE):
                 rate = guess
             else:
