@@ -185,8 +185,8 @@ def _hidden(demo: Demo) -> str:
         "that it was one of two. They would guess right every second time. After they have seen what was released, "
         "they are right at most so often, however clever they are:</p>"
         + table(("ε", "they want to know", "right at most"), rows)
-        + f"<p>So ε = {most} promises little about a single trip. It is shown because then the private file alone answers "
-        "questions with intervals; choose a smaller ε where single trips matter.</p>"
+        + f"<p>So ε = {most} promises little about a single trip. It is shown because then the private file alone "
+        "answers questions with intervals; choose a smaller ε where single trips matter.</p>"
         + '<dl class="plain"><dt>Hidden in the private files</dt>'
         f"<dd>Where exactly a trip began or ended, by up to {ADJACENCY} blocks, and on which side it went round a "
         f"block. A typical trip of {TYPICAL_LENGTH} blocks has {near.neighbours_within_adjacency:.1f} other trips that "
