@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import random
+import tempfile
 import time
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
 from benchmarks.distances_plain import plain_distances, plain_sweep
 from benchmarks.measure import Effort, Task, best_times, in_a_new_process
 from benchmarks.row import Benchmark, Row
+from symveil.examples import programs
+from symveil.io.models.model_files import save_model
+from symveil.languages.program import unroll
 from symveil.models.labelled_chain import LabelledChain
 from symveil.verification.distances.distances import Distances, skewed_distances
 from symveil.verification.distances.tables import ChainTable
@@ -25,6 +30,15 @@ from symveil.verification.distances.tables import ChainTable
 table = ChainTable.of(random_chain(int(sys.argv[1])))
 start = time.perf_counter()
 assert certified(table).certificate is not None
+answer = time.perf_counter() - start
+"""
+
+_COLD_DINNER = """
+import os, sys, time
+os.environ["NUMBA_CACHE_DIR"] = sys.argv[2]
+import symveil as sv
+start = time.perf_counter()
+assert sv.verify_privacy(sv.load_model(sys.argv[1]), alpha=1, delta=0).holds
 answer = time.perf_counter() - start
 """
 
@@ -125,6 +139,21 @@ def slow_mixing(effort: Effort) -> Iterator[Row]:
     )  # fmt: skip
 
 
+def dining_cryptographers(effort: Effort) -> Iterator[Row]:
+    """That fair coins tell nothing about any two participants: in a new process, where no loop was ever compiled."""
+    for participants, limit in effort.of(((7, 5), (15, 60)), ((3, None), (4, None))):
+        chain = unroll(programs.dining_cryptographers(participants), range(participants))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "dinner.json")
+            save_model(chain, path)
+            done = in_a_new_process(_COLD_DINNER, str(path), folder)
+        yield Row(
+            name=f"{participants} dining cryptographers: verify every pair, cold", ours=done.answer, peer="",
+            peer_time=None, quantity="seconds", limit=limit, unit="chain",
+            note=f"{len(chain.states):,} states, {len(chain.pairs())} pairs",
+        )  # fmt: skip
+
+
 def one_sweep(effort: Effort) -> Iterator[Row]:
     """One sweep of linear programmes, to see where the time goes there."""
     chain = random_chain(effort.of(40, 12))
@@ -138,4 +167,4 @@ def one_sweep(effort: Effort) -> Iterator[Row]:
     )
 
 
-BENCHMARKS: list[Benchmark] = [against_linear_programmes, by_size, slow_mixing, one_sweep]
+BENCHMARKS: list[Benchmark] = [against_linear_programmes, by_size, slow_mixing, dining_cryptographers, one_sweep]

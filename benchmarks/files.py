@@ -74,7 +74,9 @@ def parquet_to_parquet(effort: Effort) -> Iterator[Row]:
         ledger = folder / "ledger.db"
         grant_budget(ledger, 1000, everyone=True)
         charged = Task(
-            lambda: privatize_file(source, folder / "l.parquet", alphabet=ALPHABET, epsilon=2, ledger=ledger)
+            lambda: privatize_file(
+                source, folder / "l.parquet", alphabet=ALPHABET, epsilon=2, ledger=ledger, again=True
+            )
         )
         # the uncounted first round meets every person for the first time, the others find them there
         yield Row(

@@ -42,6 +42,7 @@ TOLD = {
     "shanghai": "Real trips",
     "estimation": "Answers from private files",
     "opacity": "Opacity, against sets in plain Python",
+    "scale": "What one core does, in processor time",
     "sampling": "Private words, against numpy's draws",
     "startup": "The command line",
     "studio": "The studio",

@@ -26,7 +26,7 @@ DOCS = Path(__file__).parent
 TUTORIALS = DOCS / "tutorials"
 NAMES = (
     *("word", "road-network", "event-log", "partially-observed-system", "proving-privacy"),
-    *("hospital-process", "synthetic-city", "cluster"),
+    *("hospital-process", "synthetic-city", "dataframes", "cluster"),
 )
 
 OPENING = """\

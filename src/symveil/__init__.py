@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from symveil.errors import SymveilError
     from symveil.estimation.estimate import Estimate
     from symveil.io.cost_files import read_costs, read_places
+    from symveil.io.models.channel_tables import read_channel
     from symveil.io.models.coordinates import read_coordinates
     from symveil.io.models.model_files import load_model, save_model
     from symveil.io.models.networkx_graphs import from_networkx
+    from symveil.io.models.road_graphs import road_model
     from symveil.io.sequences.columns import ColumnOptions
     from symveil.io.sequences.word_lists import read_sequences
     from symveil.languages.cost_table import CostTable
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
     from symveil.languages.levenshtein_automaton import LevenshteinAutomaton, levenshtein_automaton
     from symveil.languages.observation import delayed_estimate, observer
     from symveil.languages.open import runs_up_to, words_up_to
+    from symveil.languages.program import draw, emit, hide, unroll
     from symveil.languages.runs import RunLanguage, runs
+    from symveil.languages.silent import without_silent
     from symveil.mechanisms.choice import MechanismChoice
     from symveil.mechanisms.edit_channel import EditChannel
     from symveil.mechanisms.exponential import Exponential
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
     from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
     from symveil.models.alphabet import Alphabet
     from symveil.models.automaton import Automaton, TransitionSystem
+    from symveil.models.channel import Channel
     from symveil.models.labelled_chain import LabelledChain
     from symveil.models.markov_chain import MarkovChain
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
@@ -65,22 +70,27 @@ if TYPE_CHECKING:
     from symveil.verification.smallest_epsilon import smallest_epsilon
     from symveil.verification.verify_privacy import verify_privacy
     from symveil.workflows.budgets import grant_budget, ledger_status, person_status
+    from symveil.workflows.central_tables import read_counts
     from symveil.workflows.check import check_manifest
     from symveil.workflows.compare import compare
+    from symveil.workflows.compare_tables import compare_table
     from symveil.workflows.compose import compose
     from symveil.workflows.count import count, count_file
     from symveil.workflows.estimate import estimate, estimate_statistic
     from symveil.workflows.learn import learn_chain
-    from symveil.workflows.learn_privately import learn, synthesize
+    from symveil.workflows.learn_privately import learn
     from symveil.workflows.privatize import privatize
     from symveil.workflows.privatize_file import privatize_file
     from symveil.workflows.public_alphabet import alphabet_of
     from symveil.workflows.public_averages import average_over_model
+    from symveil.workflows.symbols import position_symbols, symbols_file
+    from symveil.workflows.synthesize import synthesize
     from symveil.workflows.verify import privacy_curve
 
 __all__ = [
     "Alphabet",
     "Automaton",
+    "Channel",
     "ChannelParameters",
     "ColumnOptions",
     "CostTable",
@@ -115,16 +125,20 @@ __all__ = [
     "check_manifest",
     "choose_mechanism",
     "compare",
+    "compare_table",
     "compose",
     "count",
     "count_file",
     "delayed_estimate",
+    "draw",
+    "emit",
     "enforce_opacity",
     "estimate",
     "estimate_statistic",
     "from_networkx",
     "grant_budget",
     "hamming_automaton",
+    "hide",
     "learn",
     "learn_chain",
     "ledger_status",
@@ -133,25 +147,32 @@ __all__ = [
     "lower_bound",
     "observer",
     "person_status",
+    "position_symbols",
     "privacy_curve",
     "privatize",
     "privatize_file",
     "protection",
+    "read_channel",
     "read_coordinates",
     "read_costs",
+    "read_counts",
     "read_places",
     "read_sequences",
     "road_map_svg",
+    "road_model",
     "runs",
     "runs_up_to",
     "save_model",
     "select_mechanism",
     "sensitive_strings",
     "smallest_epsilon",
+    "symbols_file",
     "synthesize",
+    "unroll",
     "verify_opacity",
     "verify_privacy",
     "violation_probability",
+    "without_silent",
     "words",
     "words_up_to",
 ]

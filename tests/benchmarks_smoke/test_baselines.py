@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from benchmarks import benvenuti2026_plain, exactness, jones2019_plain
 from benchmarks.bisimulation import in_storms_format, with_copies
+from benchmarks.central import jensen_shannon, top_patterns
 from benchmarks.conference import ALPHABET, WORD, language
 from benchmarks.distances import random_chain
 from benchmarks.systems import told_apart_system
@@ -168,3 +169,21 @@ class TestPlainFloats:
             spread = math.sqrt(law.probabilities @ (law.distances - law.expected_error) ** 2 / len(codes))
             mean = np.count_nonzero(released, axis=1).mean()
             assert abs(mean - law.expected_error) < 4.5 * spread
+
+
+class TestCentral:
+    """The distances of synthetic files are those that the page defines."""
+
+    def test_divergence(self) -> None:
+        assert jensen_shannon(np.array([1.0, 3.0]), np.array([2.0, 6.0])) == 0
+        assert jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 5.0])) == pytest.approx(math.log(2))
+        one, other = np.array([0.5, 0.5]), np.array([0.25, 0.75])
+        middle = (one + other) / 2
+        plain = sum(p * math.log(p / m) + q * math.log(q / m) for p, q, m in zip(one, other, middle, strict=True)) / 2
+        assert jensen_shannon(one, other) == pytest.approx(plain)
+
+    def test_patterns(self) -> None:
+        words = [("a", "b", "a", "b"), ("b", "a")]
+        assert top_patterns(words, most=1) == {("a", "b")}  # as often as b a, and before it
+        assert top_patterns(words, most=3) == {("a", "b"), ("b", "a"), ("a", "b", "a")}
+        assert top_patterns([("a",) * 6], most=9) == {("a",) * size for size in (2, 3, 4, 5)}

@@ -26,7 +26,17 @@ import symveil as sv
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS = {
-    *("benvenuti2026", "bisimulation", "compare", "distances", "enumeration", "exactness", "files", "growth_sequences"),
+    *(
+        "benvenuti2026",
+        "bisimulation",
+        "central",
+        "compare",
+        "distances",
+        "enumeration",
+        "exactness",
+        "files",
+        "growth_sequences",
+    ),
     *("growth_states", "growth_words", "jones2019", "levenshtein", "models", "opacity", "sampling", "shanghai"),
     *("startup", "studio", "zhao2025"),
 }

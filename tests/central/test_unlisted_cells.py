@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.central.test_counts import FILES, LONGEST, STATISTICS, WORDS, batches, plainly, things
 
 from symveil.central.contributions import GRID
-from symveil.central.counts import MOST_CUT_OFF, chosen_bound
+from symveil.central.counts import chosen_bound
 from symveil.central.noise import Query
 from symveil.central.unlisted_cells import PersonCells, selected_counts
 from symveil.estimation.statistics import read_statistic
@@ -187,11 +187,15 @@ def test_lengths_need_no_public_bound() -> None:
 
 
 def test_a_bound_is_chosen_without_the_number_of_cells() -> None:
-    bins = [0.0] * 3 + [1e5] * 2 + [500.0] + [0.0] * 9
-    bound, share = chosen_bound(bins, cells=None, epsilon=Fraction(1))
-    lower, more = bound // 2, chosen_bound(bins, cells=None, epsilon=Fraction(1))[1]
-    assert bound == 16 and 0 <= share <= MOST_CUT_OFF and share == more and lower == 8
-    assert chosen_bound([0.0] * 15, cells=None, epsilon=Fraction(1)) == (4, 0.0)
+    def least(bound: int) -> float:
+        return Query(name="q", epsilon=Fraction(19, 20), bound=bound, delta=Fraction(1, 10**6)).threshold / GRID
+
+    many = [0.0] * 3 + [1e6] * 2 + [500.0] + [0.0] * 9  # almost everybody has 5 to 16 things
+    assert chosen_bound(many, threshold=least, epsilon=Fraction(1))[0] == 16
+    few = [300.0] + [0.0] * 6 + [90.0] + [0.0] * 7  # the second is noise: a bound of 128 would hide everything
+    bound, share = chosen_bound(few, threshold=least, epsilon=Fraction(1))
+    assert bound <= 4 and share > 0.9
+    assert chosen_bound([0.0] * 15, threshold=least, epsilon=Fraction(1)) == (4, 0.0)
 
 
 @pytest.mark.parametrize("size", [1, 7])

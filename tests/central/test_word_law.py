@@ -161,3 +161,12 @@ def test_a_fit_matches_tables_as_far_as_they_are_trusted(law, seed, noise) -> No
 
     if noise < 1:  # closer to what was told than the law before anything is learned, or as close
         assert likelihood(found) >= likelihood(no_parameters(support)) - 0.05
+
+
+def test_words_drawn_some_at_a_time(monkeypatch) -> None:
+    """What bounds memory changes nothing but where one draw ends and the next begins."""
+    support = Support.of(symbols=3, graph=None, zone=None, shortest=1, longest=4)
+    trellis = Trellis.of(support, no_parameters(support))
+    monkeypatch.setattr("symveil.central.word_draw._WEIGHTS_AT_ONCE", 60)
+    codes, lengths = draw_words(trellis, 1001, NotPrivateSeededBits(5))
+    assert len(lengths) == 1001 and lengths.sum() == len(codes) and {1, 2, 3, 4} == set(lengths.tolist())

@@ -69,6 +69,9 @@ OTHER_MEANING = {
     ("--places", "learn"): "of the same",
     ("--places", "count"): "of the same",
     ("--places", "estimate"): "where flows are drawn",
+    ("--case", "symbols"): "whose a position is; needed there",
+    ("--order", "symbols"): "passes as it is",
+    ("--zones", "symbols"): "shapes that positions lie in; elsewhere, of which symbols a zone is made",
     ("--model", "count"): "its words count; elsewhere they are released",
     ("--max-length", "count"): "longer sequences add nothing; elsewhere, the longest word of the language",
     ("--delta", "count"): "the chance at which a promise over unknown symbols may fail; in verify, what is asked",
@@ -167,6 +170,8 @@ GOOD = {
     ("enforce",): ("medical.json", "--k", "2", "--epsilon", "2"),
     ("learn",): ("trips.csv", "--out", "learned.json", "--separator", "|"),
     ("alphabet",): ("trips.csv", "--separator", "|"),
+    ("symbols",): ("gps.csv", "--case", "rider", "--grid", "4", "--box", "8,47,9,48", "--out", "cells.csv"),
+    ("roads",): ("town.graphml", "--out", "town.json"),
     ("ledger", "status"): ("--ledger", "budgets.db"),
     ("ledger", "grant"): ("--ledger", "budgets.db", "--epsilon", "1", "--everyone"),
     ("ledger", "history"): ("--ledger", "budgets.db"),
@@ -204,6 +209,13 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ):
             with pytest.raises(SystemExit, match="0"):
                 main([*arguments])
+        Path("gps.csv").write_text("rider,lon,lat\nann,8.5,47.5\nann,8.9,47.1\n")
+        nodes = "".join(f'<node id="{n}"><data key="x">{8 + n}</data><data key="y">47</data></node>' for n in (1, 2))
+        Path("town.graphml").write_text(
+            '<graphml><key id="x" for="node" attr.name="x" attr.type="string"/>'
+            '<key id="y" for="node" attr.name="y" attr.type="string"/><graph edgedefault="directed">'
+            f'{nodes}<edge source="1" target="2"/><edge source="2" target="1"/></graph></graphml>'
+        )
         Path("a_folder.csv").mkdir()
         Path("a_file").write_text("a file, and no folder\n")
         for name in ("latin.csv", "latin.json", "latin.tra"):
@@ -271,7 +283,10 @@ BAD_FILES = {
 }
 # a verdict, not a refusal: the private file is what is checked; the others are written, not read
 NOT_READ = {("check", "--output"), ("privatize", "--out"), ("learn", "--out"), ("ledger export", "--out")}
-WRITTEN = {"--draw", "--draw-observer", "--plot", "--plots", "--curve", "--curves", "--out"}
+WRITTEN = {
+    *("--draw", "--draw-observer", "--plot", "--plots", "--curve", "--curves", "--out"),
+    *("--places-out", "--alphabet-out", "--report"),
+}
 
 
 def _read_files() -> Iterator[tuple[Path_, str]]:
@@ -419,7 +434,7 @@ def _written_files() -> Iterator[tuple[Path_, str]]:
 @pytest.mark.parametrize(("path", "name"), [*_written_files()], ids=str)
 def test_a_place_that_cannot_be_written_to(path: Path_, name: str, run: Run) -> None:
     """Below a file there is no folder; neither of the two names is touched."""
-    tables = dict.fromkeys(("privatize", "enforce", "export", "estimate", "count", "synthesize"), ".csv")
+    tables = dict.fromkeys(("privatize", "enforce", "export", "estimate", "count", "synthesize", "symbols"), ".csv")
     suffix = (tables | {"learn": ".json"}).get(path[-1], ".svg")
     suffix = "" if name == "--plots" or path == ("demo",) else ".svg" if name in ("--draw", "--plot") else suffix
     arguments = _with(path, name, f"a_file/below{suffix}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import symveil as sv
@@ -60,6 +62,30 @@ def test_for_people(ring) -> None:
     assert "least possible" in several.out
     word = symveil("explain", "abaa", "--model", str(ring), "--epsilon", "1")
     assert "no ε-private mechanism can have less than 0.8051" in " ".join(word.out.split())
+
+
+def test_mechanisms_are_compared_and_plotted(tmp_path) -> None:
+    arguments = ("--alphabet", "abc", "--length", "4", "--epsilon", "1..3", "--compare")
+    done = symveil("explain", *arguments, "--json", "--curves", str(tmp_path / "c.json"))
+    assert done.status == 0 and f"wrote {tmp_path / 'c.json'}" in done.err
+    compared = {each["mechanism"]: each["expected_error"] for each in done.document["compared"]}
+    settings = done.document["settings"]
+    assert compared["exponential, tight"] == pytest.approx([each["expected_error"] for each in settings], rel=1e-9)
+    assert all(tight < classic for tight, classic in zip(*list(compared.values())[:2], strict=True))
+    curves = {each["mechanism"] for each in json.loads((tmp_path / "c.json").read_text())["curves"]}
+    assert curves == set(compared)
+    told = symveil("explain", *arguments)
+    assert "permute-and-flip, classic" in told.out and "epsilon 3" in told.out
+    line = symveil("explain", "abc", "--alphabet", "abc", "--epsilon", "1", "--compare").assert_one_error_line()
+    assert "compare: expected --length without a word" in line
+
+
+def test_a_proof_that_gains_nothing_is_called_so(ring) -> None:
+    said = "note: certified, no better than classic here"
+    asked = ("explain", "--model", str(ring), "--length", "4", "--epsilon", "1", "--mechanism", "permute-and-flip")
+    assert said in symveil(*asked).err
+    assert said not in symveil(*asked, "--calibration", "classic").err
+    assert said in symveil("explain", "abaa", "--model", str(ring), "--epsilon", "1", *asked[-2:]).err
 
 
 @pytest.mark.parametrize(

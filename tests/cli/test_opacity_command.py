@@ -233,7 +233,10 @@ BAD_MODELS = {
         (("plant.json", "--k", "-1"), "k: expected a whole number, 0 or more, or 'infinite', found -1"),
         (("plant.json", "--k", "1.5"), "k: expected a whole number, 0 or more, or 'infinite', found 1.5"),
         (("plant.json", "--k", "lots"), "k: expected a whole number, 0 or more, or 'infinite', found lots"),
-        (("plant.json", "--notion", "mild"), "notion: expected one of weak, strong, initial, found 'mild'"),
+        (
+            ("plant.json", "--notion", "mild"),
+            "notion: expected one of weak, strong, initial, separate-1, separate-2, joint-1, joint-2, found 'mild'",
+        ),
         (("plant.json", "--theta", "0"), "theta: expected a number above 0 and at most 1, found 0"),
         (("plant.json", "--theta", "1.1"), "theta: expected a number above 0 and at most 1, found 1.1"),
         (("plant.json", "--theta", "much"), "theta: expected a number above 0 and at most 1, found 'much'"),

@@ -185,3 +185,32 @@ def test_help_stays_light():
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert json.loads("{}") == {}
+
+
+def test_who_pays_and_a_large_epsilon_are_called_what_they_are(trips, tmp_path):
+    ledger = str(tmp_path / "l.db")
+    common = ["privatize", str(trips), "--out", str(tmp_path / "o.csv"), "--alphabet", "abc", "--ledger", ledger]
+    symveil("ledger", "grant", "--ledger", ledger, "--epsilon", "100", "--everyone")
+    done = symveil(*common, "--epsilon", "1")
+    assert "30, of whom none is charged more than 1" in done.out
+    assert "note: 30 persons for 30 sequences" in done.err and "name --person if people recur" in done.err
+    assert "hardly any privacy" not in done.err
+    assert "--again" in symveil(*common, "--epsilon", "1").assert_one_error_line()
+    large = symveil(*common, "--epsilon", "24", "--json")
+    assert "warning: epsilon 24 is hardly any privacy: odds may shift by a factor above 10^10" in large.err
+    assert (large.document["persons"], large.document["largest_charge"]) == (30, "24")
+    assert "persons" not in Path(large.document["manifest"]).read_text()
+    for command in ("release abc --alphabet abc", "explain abc --alphabet abc", "explain --alphabet abc --length 3"):
+        assert "hardly any privacy" in symveil(*command.split(), "--epsilon", "24").err
+
+
+def test_a_dry_run_says_what_would_be_charged(trips, tmp_path):
+    ledger = str(tmp_path / "l.db")
+    symveil("ledger", "grant", "--ledger", ledger, "--epsilon", "1", "--everyone")
+    dry = ["privatize", str(trips), "--out", str(tmp_path / "o.csv"), "--alphabet", "abc", "--dry-run"]
+    line = symveil(*dry, "--epsilon", "2").assert_one_error_line()
+    assert line == "symveil: error: dry-run: expected a ledger, whose budgets it looks at, found none"
+    told = symveil(*dry, "--epsilon", "2", "--ledger", ledger)
+    assert told.status == 0 and "30 of 30 persons: 0, 1, 10," in told.out and "every week of a year" in told.out
+    assert symveil(*dry, "--epsilon", "2", "--ledger", ledger, "--json").document["lacking"] == 30
+    assert not (tmp_path / "o.csv").exists()

@@ -205,3 +205,22 @@ def test_a_message_names_no_option_of_another_command(tmp_path: Path) -> None:
     files = (str(tmp_path / "trips.csv"),) * 2
     line = symveil("compare", *files, "--sequence", "id", "--id", "id").assert_one_error_line()
     assert "sequence: expected another column than --id, found 'id'" in line
+
+
+def test_silent_labels(tmp_path: Path) -> None:
+    """With its waiting seen, the chain tells s from t for certain; without it, not at all."""
+    chain = {
+        "format": "symveil/1",
+        "kind": "labelled-chain",
+        "labels": {"s": "?", "t": "?", "w": "wait", "a": "a"},
+        "related": [["s", "t"]],
+        "transitions": [["s", "w", 1], ["w", "w", "1/2"], ["w", "a", "1/2"], ["t", "a", 1], ["a", "a", 1]],
+    }
+    file = tmp_path / "m.json"
+    file.write_text(json.dumps(chain))
+    assert symveil("verify", str(file), "--alpha", "2", "--json").document["delta_exact"] == "1/1"
+    assert symveil("verify", str(file), "--alpha", "1", "--silent", "wait", "--json").document["delta_exact"] == "0/1"
+    found = symveil("verify", str(file), "--smallest-epsilon", "--delta", "0", "--silent", "wait", "--json").document
+    assert found["alpha_exact"] == "1/1"
+    line = symveil("verify", str(file), "--alpha", "1", "--silent", "w").assert_one_error_line()
+    assert "silent[0]: expected a label of the chain, found 'w'" in line

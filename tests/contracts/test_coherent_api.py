@@ -47,6 +47,7 @@ ORDER = (
 OTHER_MEANING = {
     ("levenshtein_automaton", "k"): "edits, as the papers call them; elsewhere observations back, or infinite",
     ("average_over_model", "mechanism"): "the mechanism itself; elsewhere its name",
+    ("without_silent", "chain"): "a chain; elsewhere also a mechanism's chain or a table",
     ("from_networkx", "graph"): "a graph of that library; elsewhere one of our chains",
     (
         "lower_bound",

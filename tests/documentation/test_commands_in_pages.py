@@ -24,6 +24,15 @@ OWN_FILES = {
     "trips.csv": "trip_id,links\n" + "".join(f"{i},a b a c\n{i}b,b a\n" for i in range(1, 21)),
     "reads.csv": "id,dna\nr1,ACGTTA\nr2,NNA\n",
     "plant.fsm": "3\n\nidle 1 2\nstart busy c o\nbreak down uc uo\n\nbusy 0 1\ndone idle uc o\n\ndown 0 0\n",
+    "public-log.xes": '<log><trace><event><string key="concept:name" value="pay"/></event></trace></log>',
+    "gps.csv": "trip,rider,time,lon,lat\n1,ann,1,8.505,47.35\n1,ann,2,8.506,47.351\n2,ben,1,8.55,47.4\n",
+    "districts.geojson": '{"type": "FeatureCollection", "features": [{"type": "Feature", "id": "centre", "geometry": '
+    '{"type": "Polygon", "coordinates": [[[8.5, 47.3], [8.52, 47.3], [8.52, 47.4], [8.5, 47.4]]]}}]}',
+    "city.graphml": '<graphml><key id="x" for="node" attr.name="x" attr.type="string"/>'
+    '<key id="y" for="node" attr.name="y" attr.type="string"/><graph edgedefault="directed">'
+    '<node id="1"><data key="x">8.5</data><data key="y">47.35</data></node>'
+    '<node id="2"><data key="x">8.6</data><data key="y">47.35</data></node>'
+    '<edge source="1" target="2"/><edge source="2" target="1"/></graph></graphml>',
     "roads.json": '{"format": "symveil/1", "kind": "markov-chain", "transitions": '
     '[["a", "b", "1/2"], ["a", "c", "1/2"], ["b", "a", 1], ["c", "a", 1]]}',
 }

@@ -46,6 +46,17 @@ def test_a_failure_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"] and out.read_text() == "before"
 
 
+@pytest.mark.parametrize("point", ["fchmod", "ftruncate"])
+def test_an_interrupt_before_the_block_leaves_nothing(tmp_path, monkeypatch, point):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, point, interrupted)
+    with pytest.raises(KeyboardInterrupt), AsideFile(tmp_path / "out.csv", "r1"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_a_killed_run_left_is_replaced(tmp_path):
     out = tmp_path / "out.csv"
     aside_of(out, "r1").write_bytes(b"left over, and longer than what follows")

@@ -74,6 +74,25 @@ PRISM = (
     + BESIDE
     + b'0="init" 1="deadlock" 2="heads" 3="odd"\n0: 0\n1: 2 3\n2: 3\n',
     b"2 2\n0 1 1 go\n1 1 1 stay\n" + BESIDE + b'0="init" 1="x"\n0: 0 1\n',
+    b"dtmc\n0 0 0\n0 1 1\n1 1 1\n" + BESIDE + b"#DECLARATION\ninit x\n#END\n0 init x\n",
+)
+DRN = (
+    b"// x\n@type: DTMC\n@value_type: double\n@parameters\n\n@reward_models\nr\n@nr_states\n2\n@nr_choices\n2\n@model\n"
+    b"state 0 [1] init\n//[s=0\t& d=1]\n\taction 0 [0]\n\t\t1 : 0.5\n\t\t0 : 1/2\n"
+    b'state 1 "two words" done\n//[s=1\t& d=1]\n\taction a\n\t\t1 : 1\n',
+)
+GEN = (
+    b'<Generator>\n"g" % x\n<Alphabet>\na b +o+ "c d"\n</Alphabet>\n<States>\n'
+    b"<Consecutive> 1 3 </Consecutive>\n</States>\n"
+    b'<TransRel>\n1 a 2 2 "c d" 1\n</TransRel>\n<InitStates> 1 2 </InitStates>\n'
+    b"<MarkedStates></MarkedStates></Generator>\n",
+)
+WMOD = (
+    b'<?xml version="1.0" encoding="UTF-8"?><Module Name="m"><EventDeclList>'
+    b'<EventDecl Kind="CONTROLLABLE" Name="a"/><EventDecl Kind="PROPOSITION" Name=":accepting"/></EventDeclList>'
+    b'<ComponentList><SimpleComponent Name="p"><Graph><NodeList><SimpleNode Initial="true" Name="1"/>'
+    b'<SimpleNode Name="2"/></NodeList><EdgeList><Edge Source="1" Target="2"><LabelBlock>'
+    b'<SimpleIdentifier Name="a"/></LabelBlock></Edge></EdgeList></Graph></SimpleComponent></ComponentList></Module>',
 )
 GRAPHML = (
     b'<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
@@ -94,6 +113,11 @@ TABLES = (
     b"from,symbol,to\ns,go,t\nt,back,s\n",
     b'from_link,to_link,length\n"a, b",c,12\nc,"a, b",3\n',
 )
+CHANNELS = (
+    b"input,output,probability\na,x,0.25\na,y,3/4\nb,x,1\n",
+    b"input,output,probability,related\n1,x,1,2\n2,y,1e0,\n",
+)
+RELATED = (b"input,related,distance\na,b,1\nb,a,0.5\n", b"input,related\na,b\n")
 COSTS = (b"one,two,cost\na,b,2\nb,c,1.5\n", b"a,b,1/3\na,c,2e1\nb,b,0\n")
 PLACES = (b"symbol,x,y\na,0,0\nb,300,-400\n", b"a,1/3,2.5\nb,1e2,0\n")
 CSV = (

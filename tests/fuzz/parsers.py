@@ -30,6 +30,7 @@ from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.enforcement import Enforcement
 from symveil.errors import SymveilError
 from symveil.io.cost_files import read_costs, read_places
+from symveil.io.models.channel_tables import is_channel_table, read_channel
 from symveil.io.models.model_files import load_labelled_chain, load_model
 from symveil.io.models.model_json import model_text, parse_model
 from symveil.io.sequences.columns import ColumnOptions
@@ -73,6 +74,21 @@ def _model(name: str):
         return model
 
     return parse
+
+
+def _channel(content: bytes, folder: Path) -> object:
+    put(folder / "channel.csv", content)
+    is_channel_table(folder / "channel.csv")
+    notes: list[str] = []
+    channel = read_channel(folder / "channel.csv", notes=notes)
+    assert all(len(note.splitlines()) == 1 for note in notes), notes
+    return channel
+
+
+def _related(content: bytes, folder: Path) -> object:
+    (folder / "channel.csv").write_bytes(b"input,output,probability\na,x,1\nb,x,1\n")
+    put(folder / "related.csv", content)
+    return read_channel(folder / "channel.csv", related=folder / "related.csv")
 
 
 def _made_model(random: Random) -> bytes:
@@ -439,6 +455,12 @@ def _command(content: bytes, folder: Path) -> object:
     return f"{arguments[0]} {status}"
 
 
+def _of_other_tools(content: bytes, folder: Path) -> object:
+    """One target for three formats, by how a file begins: each of them costs seconds."""
+    name = "m.gen" if content.startswith(b"<G") else "m.wmod" if content.startswith(b"<") else "m.drn"
+    return _model(name)(content, folder)
+
+
 def _beside(example: bytes) -> tuple[bytes, ...]:
     """The same with something special in the place of the file beside it."""
     own, both, _ = example.partition(examples.BESIDE)
@@ -451,8 +473,11 @@ TARGETS = {
     "stoc": Target(_model("m.stoc"), examples.STOC, more=_beside(examples.STOC[1])),
     "pfa": Target(_model("m.pfa"), examples.PFA),
     "tra-lab": Target(_model("m.tra"), examples.PRISM, more=_beside(examples.PRISM[0])),
+    "drn-gen-wmod": Target(_of_other_tools, (*examples.DRN, *examples.GEN, *examples.WMOD)),
     "graphml": Target(_model("m.graphml"), examples.GRAPHML),
     "dot": Target(_model("m.dot"), examples.DOT),
+    "channel-csv": Target(_channel, examples.CHANNELS),
+    "related-csv": Target(_related, examples.RELATED),
     "table-csv": Target(_model("m.csv"), examples.TABLES),
     "costs": Target(_costs(read_costs), examples.COSTS),
     "places": Target(_costs(lambda file: read_places(file, metres_per_unit=100)), examples.PLACES),

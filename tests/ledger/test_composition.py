@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import symveil as sv
 from file_mechanism import file_release
 from symveil.engines.promise import price
-from symveil.errors import OverBudgetError, ParameterError
+from symveil.errors import LedgerError, OverBudgetError, ParameterError
 from symveil.ledger import composition
 from symveil.ledger.accounts import account, accounts, grant, history
 from symveil.ledger.amounts import UNIT
-from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
+from symveil.ledger.composition import approximate_loss, composed_epsilon, pure_loss, symbol_loss
 from symveil.ledger.store import Database
 from symveil.numerics.rationals import at_least, exact
 
@@ -98,6 +98,55 @@ def test_delta_is_for_everyone(tmp_path):
     with pytest.raises(ParameterError):
         grant(database, "1", names=["alice"], delta="1e-6")
     assert UNIT == 10**12
+    database.close()
+
+
+def approximate(epsilon: str, delta: str) -> str:
+    return approximate_loss(Fraction(epsilon), Fraction(delta))
+
+
+@pytest.mark.parametrize(("times", "pure"), [(1, 0), (2, 0), (3, 0), (1, 3), (2, 2)])
+def test_a_delta_of_their_own_is_taken_off(times, pure):
+    """The worst (ε, δ)-private mechanism shows everything with chance δ, and is randomised response else: every
+    sequence of answers is listed, and what is claimed for all of them together holds.
+    """
+    own, epsilon, small, budget = 1e-3, 0.5, 0.25, 5e-3
+    found = composed_epsilon([(approximate("0.5", "0.001"), times), (pure_loss(Fraction(1, 4)), pure)], budget)
+    assert found <= epsilon * times + small * pure
+
+    def answers(loss: float, chance: float) -> list[tuple[float, float]]:
+        yes, no = (1 - chance) * math.exp(loss) / (1 + math.exp(loss)), (1 - chance) / (1 + math.exp(loss))
+        return [(chance, 0.0), (yes, no), (no, yes), (0.0, chance)]
+
+    total = 0.0
+    for sequence in itertools.product(*[answers(epsilon, own)] * times, *[answers(small, 0.0)] * pure):
+        p, q = math.prod(each[0] for each in sequence), math.prod(each[1] for each in sequence)
+        total += max(p - math.exp(found) * q, 0.0)
+    assert total <= budget * (1 + 1e-9)
+
+
+def test_more_delta_than_there_is():
+    loss = approximate("1", "1e-6")
+    assert composed_epsilon([(loss, 1)], 1e-6) == 1.0 and composed_epsilon([(loss, 2)], 1e-6) == math.inf
+    assert composed_epsilon([(loss, 1)], 0.0) == math.inf
+    assert approximate_loss(Fraction(1), Fraction(0)) == pure_loss(Fraction(1))
+
+
+def test_a_delta_is_paid_for_like_epsilon(ledger_url):
+    database = Database(ledger_url)
+    grant(database, "10", everyone=True)
+    loss = approximate("1", "0.0006")
+    with pytest.raises(LedgerError, match="expected budgets with a delta of 0.0006 or more for a release that has one"):
+        charge(database, {"alice": 1}, "1", loss=loss)
+    grant(database, "1", everyone=True, delta="0.001")
+    assert charge(database, {"alice": 1, "bob": 1}, "1", loss=loss)[1] == []
+    assert account(database, "alice").spent_delta == "0.0006" and account(database, "carol").spent_delta is None
+    with pytest.raises(OverBudgetError):
+        charge(database, {"alice": 1, "carol": 1}, "1", loss=loss)
+    assert charge(database, {"alice": 1, "carol": 1}, "1", loss=loss, over_budget="drop")[1] == ["alice"]
+    assert charge(database, {"alice": 1}, "1", loss=pure_loss(Fraction(1)))[1] == []  # of ε there is enough
+    with pytest.raises(LedgerError, match="grant: expected a delta of 0.0006 or more, which releases have cost"):
+        grant(database, "1", everyone=True, delta="0.0005")
     database.close()
 
 

@@ -161,7 +161,7 @@ def test_a_change_that_is_refused_leaves_it_as_it_was(ledger, folder):
     with pytest.raises(OverBudgetError):
         privatize_file(folder / "in.csv", folder / "x.csv", epsilon=50, ledger=ledger, **COMMON)
     with pytest.raises(LedgerError, match="from 0 to 1000000 afterwards"):
-        grant_budget(ledger, -5, persons=["bob"])
+        grant_budget(ledger, -50, persons=["bob"])  # more than bob and everybody have
     with pytest.raises(LedgerError, match="found 'x', which it does not"):
         abandon_release(ledger, "x")
     assert everything(ledger) == before and version(ledger) == "1"

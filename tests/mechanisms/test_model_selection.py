@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import symveil as sv
+from symveil.examples.grid_roads import grid_roads
 from symveil.examples.road_network import town
-from symveil.mechanisms import cost_weighted
+from symveil.mechanisms import cost_weighted, model_selection
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.privacy.calibration import meeting_rates
 from symveil.privacy.lower_bounds.prior import Prior
@@ -162,3 +163,14 @@ def test_words_of_the_chain_are_as_likely_as_the_chain_has_them() -> None:
     expected = 20_000 * Prior(language, "chain").word_probabilities(words)
     assert expected.sum() > 19_900
     assert float(((counts - expected) ** 2 / expected).sum()) < len(words) - 1 + 8 * (2 * (len(words) - 1)) ** 0.5
+
+
+def test_four_hidden_symbols_are_certified_by_swaps_on_sparse_graphs_and_not_in_files() -> None:
+    words = sv.runs(grid_roads(12, seed=2), 24, public_start=True)
+    steps = sv.Staircase(words, epsilon=16, adjacency=4, cost="swap", step=1).weighting
+    assert model_selection._is_quick(steps, of_many_lengths=False)
+    assert not model_selection._is_quick(steps, of_many_lengths=True)
+    by_hamming = sv.Staircase(words, epsilon=16, adjacency=4, cost="hamming", step=1).weighting
+    assert not model_selection._is_quick(by_hamming, of_many_lengths=False)
+    dense = sv.Staircase(sv.runs(town(), 20), epsilon=16, adjacency=4, cost="swap", step=1).weighting
+    assert not model_selection._is_quick(dense, of_many_lengths=False)

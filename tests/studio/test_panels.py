@@ -15,6 +15,7 @@ import symveil as sv
 from symveil.examples.paper_systems import example_4, medical, pin_checker
 from symveil.examples.road_network import TRIP, network_language
 from symveil.io.manifest import manifest_path
+from symveil.workflows.count import count_file
 from symveil.workflows.curves import error_curves
 from symveil.workflows.opacity import judge_opacity
 from symveil.workflows.public_averages import average_over_model
@@ -133,6 +134,22 @@ def test_answers_are_those_of_the_command_line(tab: Watched, tmp_path: Path) -> 
     while any(each.exists() for each in kept) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(each.exists() for each in kept)  # gone with the page
+
+
+def test_answers_show_a_table_of_private_counts(tab: Watched, tmp_path: Path) -> None:
+    true = tmp_path / "true.csv"
+    true.write_text("id,word\n" + "".join(f"{number},a b\n" for number in range(400)))
+    release = count_file(true, "visits", epsilon=1, alphabet="abc", out=tmp_path / "visits.json")
+    page = tab.open("/answers")
+    page.set_input_files("#answers-private", release.out)
+    page.set_input_files("#answers-manifest", release.manifest_file)
+    tab.answered("answers", statistic="visits", method="private counts")
+    assert page.locator("#panel-answers figure svg").count() == 1
+    assert "for each person" in text_of(tab, "answers")
+    with page.expect_download() as waiting:
+        page.click("#panel-answers [data-act=json]")
+    assert release.counts is not None
+    assert json.loads(Path(waiting.value.path()).read_text()) == release.counts.document()
 
 
 def test_opacity_steps_through_an_observation(tab: Watched) -> None:

@@ -15,17 +15,27 @@ import pytest
 import symveil as sv
 from symveil.central.learned import SHARES
 from symveil.cli.main import main
+from symveil.engines.central_job import CentralJob
 from symveil.io.manifest import manifest_path
 from symveil.io.models.law_json import read_law
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.randomness import NotPrivateSeededBits
-from symveil.workflows.learn_privately import learn, synthesize
+from symveil.workflows.learn_privately import learn
+from symveil.workflows.synthesize import synthesize
 
 ROOT = Path(__file__).parents[2]
 ROADS = sv.MarkovChain.from_transitions(
     [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "c", 1), ("c", "a", "1/2"), ("c", "d", "1/2"), ("d", "a", 1)]
 )
 STREET = sv.MarkovChain.from_transitions([("a", "b", 1)], states=["a", "b"])
+VISITS = ["register exam consult", "register exam exam exam consult", "exam register consult"]
+ACTIVITIES = ["register", "exam", "consult"]
+EXAM_FIRST = sv.Automaton.from_transitions(
+    [("0", "register", "0"), ("0", "exam", "1"), *(("1", each, "1") for each in ACTIVITIES)],
+    initial="0",
+    accepting=["0", "1"],
+)
+ANYTHING = sv.Automaton.from_transitions([("0", each, "0") for each in ACTIVITIES], initial="0", accepting=["0"])
 TRIPS = ["a b c d"] * 60 + ["b c a"] * 30 + ["c d a b c"] * 10
 
 
@@ -66,12 +76,13 @@ def test_an_ordinary_model_with_the_moves_of_the_graph(tmp_path: Path) -> None:
     assert set(pairwise(private)) <= moves
 
 
-@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".xes"])
 def test_synthetic_words_are_legal_and_as_many_as_declared(tmp_path: Path, ending: str) -> None:
     source, model, out = write(tmp_path / "in.csv", TRIPS), tmp_path / "model.json", tmp_path / f"synthetic{ending}"
     learned(source, model, epsilon="0.1")
     assert synthesize(model, out, count=500).document() == {"out": str(out), "released": 500}
-    words = [tuple(word) for word in sv.read_sequences(out, sequence="sequence")]
+    reading = {} if ending == ".xes" else {"sequence": "sequence"}
+    words = [tuple(word) for word in sv.read_sequences(out, **reading)]
     moves = {(one, other) for one, other, _ in ROADS.transitions}
     assert len(words) == 500 and all(2 <= len(word) <= 5 and set(pairwise(word)) <= moves for word in words)
 
@@ -99,9 +110,49 @@ def test_files_without_a_legal_word_are_ordinary_releases(tmp_path: Path) -> Non
     for number, trips in enumerate(([], ["a d"] * 20, ["a b " * 200], TRIPS)):
         out = tmp_path / str(number) / "model.json"
         result = learned(write(tmp_path / f"{number}.csv", trips), out, release_id="r")
-        said = {key: value for key, value in result.manifest.items() if key != "digests"}
+        said = {key: value for key, value in result.manifest.items() if key not in ("digests", "date")}
         told.append((said, set(json.loads(out.read_text())["law"])))
     assert all(each == told[0] for each in told[1:])
+
+
+def test_logs_without_a_legal_case_are_ordinary_releases(tmp_path: Path) -> None:
+    """Nothing in the manifest or the form of the model tells files apart, but the bound that noisy lengths chose."""
+    told = []
+    for number, cases in enumerate(([], ["stroll"] * 20, ["exam " * 200], VISITS * 20)):
+        out = tmp_path / str(number) / "model.json"
+        source = write(tmp_path / f"{number}.csv", cases)
+        result = learned(source, out, model=None, alphabet=ACTIVITIES, lengths=(1, 8), release_id="r")
+        said = {key: value for key, value in result.manifest.items() if key not in ("digests", "queries", "date")}
+        names = [(each["query"], each["epsilon"]) for each in result.manifest["queries"]]
+        told.append((said, names, set(json.loads(out.read_text())["law"])))
+    assert all(each == told[0] for each in told[1:])
+
+
+@pytest.mark.parametrize(
+    "changed", [{}, {"rows": VISITS * 19}, {"kind": "trips"}, {"no_repeats": True}, {"constraint": ANYTHING}]
+)
+def test_killed_and_run_again_a_log_has_the_same_noise_and_nothing_else_has_it(tmp_path: Path, monkeypatch, changed):
+    source, out, ledger = write(tmp_path / "in.csv", VISITS * 20), tmp_path / "model.json", tmp_path / "l.db"
+    sv.grant_budget(ledger, epsilon=5, everyone=True)
+    given = {"model": None, "alphabet": ACTIVITIES, "lengths": (1, 8), "ledger": ledger, "release_id": "r"}
+    drawn: list[bytes] = []
+
+    def killed(job: CentralJob) -> None:
+        drawn.append(job._aside.aside.read_bytes())
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(CentralJob, "publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            learned(source, out, **given)
+    named = dict(changed)
+    write(source, named.pop("rows", VISITS * 20))
+    if changed:
+        with pytest.raises(sv.SymveilError, match="release r: expected the same input and parameters"):
+            learned(source, out, **given | named)
+    else:
+        learned(source, out, **given)
+        assert out.read_bytes() == drawn[0] and sv.person_status(ledger, "p1").spent == "1"
 
 
 @pytest.mark.parametrize(
@@ -160,15 +211,6 @@ def test_the_commands(tmp_path: Path, monkeypatch, capsys) -> None:
     public = ("learn", "trips.csv", "--out", "public.json", "--sequence", "links", "--id", "trip")
     assert "person: expected --epsilon with it, found none" in ran(*public, "--person", "who")[2]
     assert ran(*public)[0] == 0
-
-
-VISITS = ["register exam consult", "register exam exam exam consult", "exam register consult"]
-ACTIVITIES = ["register", "exam", "consult"]
-EXAM_FIRST = sv.Automaton.from_transitions(
-    [("0", "register", "0"), ("0", "exam", "1"), *(("1", each, "1") for each in ACTIVITIES)],
-    initial="0",
-    accepting=["0", "1"],
-)
 
 
 def synthetic(model: Path, **named: object) -> list[tuple[str, ...]]:
@@ -267,3 +309,42 @@ def test_rules_that_leave_no_word_are_refused_before_anybody_is_charged(tmp_path
         learned(write(tmp_path / "in.csv", TRIPS), tmp_path / "model.json", ledger=ledger, release_id="r", **named)
     assert sv.person_status(ledger, "p1").spent == "0"
     assert not (tmp_path / "model.json").exists()
+
+
+def test_a_model_without_words_of_some_lengths(tmp_path: Path) -> None:
+    """Lengths that no word has get no share: a street that ends, and an automaton that counts to two."""
+    twice = sv.Automaton.from_transitions([("0", "a", "1"), ("1", "b", "0")], initial="0", accepting=["0"])
+    for name, model, legal in (("street", STREET, {1, 2}), ("pairs", twice, {2, 4, 6})):
+        out = tmp_path / f"{name}.json"
+        learned(write(tmp_path / "in.csv", ["a b"] * 50), out, model=model, kind="log", lengths=(1, 6), release_id=name)
+        assert {len(word) for word in synthetic(out)} <= legal
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lengths": [1, 10**9]},
+        {"lengths": [10**9, 10**9]},
+        {"constraints": [3]},
+        {"constraints": [{"format": "symveil/1", "kind": "stochastic-system"}]},
+        {"at_most_once": [99]},
+        {"split": 0},
+        {"zone": [0, 0, 0, 10**9]},
+    ],
+)
+def test_a_law_that_was_changed_by_hand_is_refused_in_one_line(tmp_path: Path, change: dict[str, object]) -> None:
+    model = tmp_path / "model.json"
+    learned(write(tmp_path / "in.csv", TRIPS), model)
+    document = json.loads(model.read_text())
+    document["law"] |= change
+    model.write_text(json.dumps(document))
+    with pytest.raises(sv.SymveilError, match=r"\$.law: expected a law as symveil writes it") as refusal:
+        synthesize(model, tmp_path / "out.csv", count=1)
+    assert "\n" not in str(refusal.value)
+
+
+def test_symbols_that_xml_cannot_hold(tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    learned(write(tmp_path / "in.csv", ["a a"] * 9), model, model=None, alphabet=["a", "b\x01"], lengths=(1, 3))
+    with pytest.raises(sv.SymveilError, match="out: expected symbols that XML can hold"):
+        synthesize(model, tmp_path / "out.xes", count=1)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from symveil.engines.local import LocalJob
 from symveil.errors import LedgerError, ParameterError
 from symveil.workflows.budgets import grant_budget, ledger_status
 from symveil.workflows.privatize_file import privatize_file
@@ -75,3 +76,74 @@ def test_a_ledger_has_a_file_of_its_own(tmp_path):
             )  # fmt: skip
     assert (tmp_path / "in.csv").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_the_same_command_again_is_refused_unless_it_is_meant(tmp_path):
+    source, out, ledger = tmp_path / "in.csv", tmp_path / "out.csv", tmp_path / "l.db"
+    grant_budget(ledger, 50, everyone=True)
+
+    def run(words=WORDS, *, epsilon=1, **options):
+        write(source, words)
+        return privatize_file(source, out, alphabet="ab", epsilon=epsilon, ledger=ledger, **options)
+
+    def spent():
+        return ledger_status(ledger).most_spent
+
+    assert run().persons == 3
+    before = out.read_bytes()
+    with pytest.raises(LedgerError, match="would charge everybody a second time: .* --again") as refused:
+        run()
+    assert "\n" not in str(refused.value) and out.read_bytes() == before and spent() == "1"
+    assert run(again=True).persons == 3 and spent() == "2"
+    with pytest.raises(LedgerError, match="a second time"):  # also after the second one
+        run()
+    run(epsilon=2)  # other parameters, other people, another id: not the same command
+    run({"v": ["a"]}, epsilon=2)
+    run({"v": ["a"]}, epsilon=2, release_id="named")
+    out.write_text("something else")
+    run({"v": ["a"]}, epsilon=2)
+    with pytest.raises(ParameterError, match="again: expected no release id with it"):
+        run(again=True, release_id="named")
+
+
+def test_without_a_ledger_nothing_is_charged_and_the_same_command_runs_again(tmp_path):
+    write(tmp_path / "in.csv", WORDS)
+    for _ in range(2):
+        done = privatize_file(tmp_path / "in.csv", tmp_path / "out.csv", alphabet="ab", epsilon=1)
+    assert done.persons is None and done.notes == ()
+
+
+def test_who_pays_is_said_to_the_holder_only(tmp_path):
+    source, out, ledger = tmp_path / "in.csv", tmp_path / "out.csv", tmp_path / "l.db"
+    source.write_text("id,rider,s\n1,ann,a b\n2,bob,b\n3,ann,a\n")
+    grant_budget(ledger, 50, everyone=True)
+    common = {"alphabet": "ab", "ledger": ledger, "sequence": "s"}
+    each = privatize_file(source, out, epsilon=1, **common)
+    assert (each.persons, each.largest_charge) == (3, "1")
+    assert any(
+        note.startswith("3 persons for 3 sequences") and "--person if people recur" in note for note in each.notes
+    )
+    riders = privatize_file(source, out, epsilon="0.5", person="rider", release_id="r", **common)
+    assert (riders.persons, riders.largest_charge) == (2, "1") and riders.notes == ()
+    assert {"persons": 2, "largest_charge": "1"}.items() <= riders.document().items()
+    assert not {"persons", "largest_charge"} & set(riders.manifest)
+    done = privatize_file(source, out, epsilon="0.5", person="rider", release_id="r", **common)
+    assert done.already_done and (done.persons, done.largest_charge) == (None, None)
+    free = privatize_file(source, out, epsilon=1, alphabet="ab", sequence="s", person="rider")
+    assert "nobody is charged: --person says who pays, and there is no --ledger" in free.notes
+
+
+def test_a_release_that_was_killed_says_who_had_paid(tmp_path, monkeypatch):
+    source, out, ledger = tmp_path / "in.csv", tmp_path / "out.csv", tmp_path / "l.db"
+    source.write_text("id,rider,s\n1,ann,a b\n2,bob,b\n3,ann,a\n")
+    grant_budget(ledger, 50, everyone=True)
+
+    def run():
+        return privatize_file(source, out, alphabet="ab", sequence="s", epsilon="0.5", person="rider", ledger=ledger)
+
+    with monkeypatch.context() as killed:
+        killed.setattr(LocalJob, "publish", lambda _job: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    gone_on = run()
+    assert (gone_on.persons, gone_on.largest_charge) == (2, "1") and ledger_status(ledger).most_spent == "1"

@@ -7,8 +7,8 @@ table that could be true) reads released numbers only.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
@@ -37,8 +37,8 @@ CLEAR = 4
 """A bin below so many scales of its noise counts as empty: an empty one passes with a chance of e⁻⁴/2, about 1 %."""
 CLIPPED_WEIGHT = 0.6
 """How much a share that is cut off weighs against as much noise, when a bound is chosen."""
-MOST_CUT_OFF = 0.05
-"""The share that a chosen bound may cut off where the number of cells is a secret."""
+NOMINAL_CELLS = 100
+"""Where the number of cells is a secret: a bound is chosen as if so many of them were just below the threshold."""
 BOUNDS = tuple(1 << power for power in range(13))
 NOTHING_KNOWN = 4
 """The bound where every bin drowns in noise."""
@@ -163,9 +163,9 @@ class PrivateCounts(NamedTable):
             bound=query.bound,
             clipped_share=clipped_share,
             queries=tuple(queries),
-            notes=_notes(query, clipped_share),
+            notes=notes_of(query, clipped_share),
             delta=query.delta,
-            threshold=_outward(query.threshold, 0, "high") if query.delta else None,
+            threshold=shown_threshold(query),
         )
 
 
@@ -252,7 +252,13 @@ def bounded_queries(
         bins = Query(name="bound", epsilon=epsilon * BIN_SHARE, bound=1, neighbours=neighbours)
         queries.append(bins)
         answers = bins.answered([GRID * count for count in dyadic_bins(counted.counts, BINS)], keys)
-        chosen, share = chosen_bound([_nearest(value) for value in answers], cells=cells, epsilon=epsilon)
+        table = Query(name=name, epsilon=epsilon - bins.epsilon, bound=1, neighbours=neighbours, delta=delta)
+
+        def least(bound: int) -> float:
+            return replace(table, bound=bound).threshold / GRID
+
+        noisy = [_nearest(value) for value in answers]
+        chosen, share = chosen_bound(noisy, epsilon=epsilon, cells=cells, threshold=least if cells is None else None)
     elif bound == "normalised":
         chosen = 1
     else:
@@ -262,19 +268,27 @@ def bounded_queries(
     return tuple(queries), share
 
 
-def chosen_bound(bins: Sequence[float], *, cells: int | None, epsilon: Fraction) -> tuple[int, float]:
+def chosen_bound(
+    bins: Sequence[float],
+    *,
+    epsilon: Fraction,
+    cells: int | None = None,
+    threshold: Callable[[int], float] | None = None,
+) -> tuple[int, float]:
     """A bound on what one person adds, from noisy bins alone, and the share that it cuts off.
 
     The error of a table has two parts: what is cut off, and noise of L/ε in every cell that anything is left of. The
-    bound with the least sum of both is taken, in powers of two. Where the number of cells is a secret the second part
-    is not known: then it is the least bound that cuts off at most `MOST_CUT_OFF`.
+    bound with the least sum of both is taken, in powers of two. Where the number of cells is a secret, the second part
+    is what a threshold hides: that of `NOMINAL_CELLS` cells just below it, and everything at most.
 
     Parameters
     ----------
     bins
         Noisy numbers of persons with 1, 2, 3–4, 5–8 … counted things.
     cells
-        How many cells the table has; None: a secret.
+        How many cells the table has.
+    threshold
+        Where that is a secret: the least count that is shown, for a bound.
     epsilon
         Of everything together.
 
@@ -293,12 +307,12 @@ def chosen_bound(bins: Sequence[float], *, cells: int | None, epsilon: Fraction)
     def cut_off(bound: int) -> float:
         return math.fsum(count * max(mid - bound, 0.0) for count, mid in zip(kept, middle, strict=True)) / total
 
-    if cells is None:
-        best = next((bound for bound in BOUNDS if cut_off(bound) <= MOST_CUT_OFF), BOUNDS[-1])
-        return best, cut_off(best)
-
     def error(bound: int) -> float:
-        return CLIPPED_WEIGHT * cut_off(bound) + min(cells, total * left / bound) * (bound / left) / total
+        if threshold is not None:
+            lost = min(NOMINAL_CELLS * threshold(bound), total) / total
+        else:
+            lost = min(cells or 1, total * left / bound) * (bound / left) / total
+        return CLIPPED_WEIGHT * cut_off(bound) + lost
 
     best = min(BOUNDS, key=lambda bound: (error(bound), bound))
     return best, cut_off(best)
@@ -319,7 +333,8 @@ def read_bound(value: object) -> Bound:
     raise ParameterError("bound", expected=wanted, found=value)
 
 
-def _notes(query: Query, clipped_share: float | None) -> tuple[str, ...]:
+def notes_of(query: Query, clipped_share: float | None) -> tuple[str, ...]:
+    """What a table covers and what it leaves out, in sentences."""
     bound = query.bound
     if bound == 1:
         what = "each person adds 1 in all, shared among everything of theirs that is counted"
@@ -336,13 +351,18 @@ def _notes(query: Query, clipped_share: float | None) -> tuple[str, ...]:
     return (
         f"another promise than without delta: with a chance of up to {spelled(query.delta)} a row may be there that "
         "tells of one person",
-        f"rows are those whose noisy count reaches {_outward(query.threshold, 0, 'high'):.6g}; what is rarer is not "
+        f"rows are those whose noisy count reaches {shown_threshold(query):.6g}; what is rarer is not "
         "there, and how much that is, is not told",
         f"of a person with more than {bound} different rows, {bound} count, drawn with the release's key",
         *covered,
         "an interval covers as often as it says over all cells, shown or not; of the rows near the threshold fewer are "
         "covered, because large noise has shown them",
     )
+
+
+def shown_threshold(query: Query) -> float | None:
+    """The least count that is shown, rounded upwards; None where all cells are."""
+    return _outward(query.threshold, 0, "high") if query.delta else None
 
 
 def _nearest(value: int) -> float:

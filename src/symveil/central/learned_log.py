@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symveil.central.contributions import GRID, PersonCounts, Read, Table, contributed_each
 from symveil.central.counts import CLEAR
@@ -18,7 +19,7 @@ from symveil.central.log_fit import fitted_log, lower_quartile, smoothed
 from symveil.central.noise import Neighbours, Query
 from symveil.central.rules import RuledLaw, Rules
 from symveil.central.support import Support
-from symveil.central.word_law import Floats
+from symveil.central.word_law import Floats, Trellis, no_parameters
 from symveil.estimation.intervals import projected
 from symveil.randomness import BitSource, RecordKey
 
@@ -27,13 +28,17 @@ LOG_SHARES = {"lengths": Fraction(15, 100), "repeats": Fraction(10, 100), "moves
 MOST_REPEATS = 4
 """The bound of the table of repeats: a person with more pairs of a case and a repeated activity is scaled down."""
 RARELY = 0.1
-"""An activity that fewer than this share of all cases repeat is one that a case has at most once."""
+"""An activity that fewer than this share of all cases repeat, and fewer than this share of all that have it, as far as
+noise lets that be seen, is one that a case has at most once."""
 FEWEST_CASES = 50.0
 """The least number of cases that a table of lengths is taken to speak of, for that rule."""
-PROBES = 20_000
-"""Draws by which it is found out how many words of each length obey the rules."""
-LEAST_OBEYED = 0.01
-"""Lengths of which fewer words obey the rules are given up."""
+PROBES, FEWEST_PROBES = 20_000, 2000
+"""Draws by which it is found out how many words of each length obey the rules; the fewer, the more activities."""
+_PROBED_SYMBOLS = 2_000_000
+LEAST_OBEYED = 0.05
+"""Lengths of which a smaller share of words obeys the rules are given up."""
+MOST_GIVEN_UP = 0.2
+"""The share of all words that lengths may have which are given up; where it is more, rules are withdrawn."""
 _NO_SHARE = 1e-300
 
 
@@ -85,7 +90,9 @@ def learn_log(
     weights = [own.weights(each.bound) for own, each in zip(counted, asked, strict=False)]
     sums = contributed_each(tables[:2], read(), weights)
     lengths = answers(asked[0], sums[0])
-    shares = _shares(NoisyTable(values=lengths, deviation=math.sqrt(2) * float(asked[0].scale / GRID)))
+    there = RuledLaw.of(support, no_parameters(support), rules, symbols).trellis().log_lengths > -np.inf
+    deviation = math.sqrt(2) * float(asked[0].scale / GRID)
+    shares = _shares(NoisyTable(values=lengths, deviation=deviation), there[support.shortest - 1 :])
     repeats = answers(asked[1], sums[1])
     quartile = min(lower_quartile(shares, support.shortest), max(support.longest, 2))
     asked.append(query("moves", quartile))
@@ -94,25 +101,38 @@ def learn_log(
     noise = float(asked[2].scale / GRID)
     table = NoisyTable(values=moves, deviation=math.sqrt(2) * noise)
     parameters = fitted_log(parted, shares, table, clear=CLEAR * noise)
-    most = RARELY * max(FEWEST_CASES, float(lengths.sum()))
-    once = [int(code) for code in np.argsort(repeats, kind="stable") if repeats[code] < most]
     law = LearnedLaw(support=parted, parameters=parameters, symbols=tuple(symbols), zone_names=("all",), rules=rules)
+    once = _at_most_once(law, shares, repeats, max(FEWEST_CASES, float(lengths.sum())), float(asked[1].scale / GRID))
     bits = keys.streams(keys.names([b"law of a log: words that obey the rules"])).of_row(0)
     return _obeyed(law, shares, once, bits), tuple(asked)
 
 
-def _shares(lengths: NoisyTable) -> Floats:
-    """The share of each length: smoothed, without negative ones; all alike where nothing is left."""
-    table = projected(smoothed(lengths))
-    return table / table.sum() if table.sum() > 0 else np.full(len(table), 1.0 / len(table))
+def _shares(lengths: NoisyTable, there: NDArray[np.bool_]) -> Floats:
+    """The share of each length that words have: smoothed, without negative ones; all alike where nothing is left."""
+    table = np.where(there, projected(smoothed(lengths)), 0.0)
+    table = table if table.sum() > 0 else there.astype(np.float64)
+    return np.asarray(table / table.sum())
+
+
+def _at_most_once(law: LearnedLaw, shares: Floats, repeats: Floats, cases: float, noise: float) -> list[int]:
+    """The activities that cases have at most once, those that are repeated least first.
+
+    A rare one may well be repeated by most cases that have it: so what is repeated is also held against how often the
+    law has the activity, where it is clear of the noise.
+    """
+    means = Trellis.of(law.support, law.parameters, shares=shares).expected().means
+    occurring = means["starts"].copy()
+    np.add.at(occurring, law.support.target, means["moves"].reshape(law.support.phases, -1).sum(axis=0))
+    most = np.minimum(RARELY * cases, np.maximum(RARELY * cases * occurring, CLEAR * noise))
+    return [int(code) for code in np.argsort(repeats, kind="stable") if repeats[code] < most[code]]
 
 
 def _obeyed(law: LearnedLaw, shares: Floats, once: Sequence[int], bits: BitSource) -> LearnedLaw:
     """The law with the rule that some activities occur at most once, and with the same shares of lengths under it.
 
     The share of words that obey all rules is measured for each length, and the length is weighed by its inverse. A
-    length of which hardly a word obeys them is given up. If that takes half of all words, the rule is withdrawn from
-    the activity that is repeated most, the last in `once`.
+    length of which hardly a word obeys them is given up. If that takes too many words, the rule is withdrawn from a
+    quarter of the activities, those that are repeated most: the last in `once`.
     """
     learned = list(once)
     while True:
@@ -121,14 +141,15 @@ def _obeyed(law: LearnedLaw, shares: Floats, once: Sequence[int], bits: BitSourc
             return ruled
         own = RuledLaw.of(ruled.support, ruled.parameters, ruled.rules, ruled.symbols)
         trellis = own.trellis(shares=(shares + (shares > 0) / max(int((shares > 0).sum()), 1)) / 2)
-        _, lengths, obeyed = own.attempted(trellis, PROBES, bits)
+        probes = min(PROBES, max(FEWEST_PROBES, _PROBED_SYMBOLS // own.support.symbols))
+        _, lengths, obeyed = own.attempted(trellis, probes, bits)
         drawn, good = (
             np.bincount(each - law.support.shortest, minlength=len(shares)) for each in (lengths, lengths[obeyed])
         )
         kept = good >= np.maximum(1, LEAST_OBEYED * drawn)
-        if shares[kept].sum() >= 0.5 or not learned:
+        if shares[kept].sum() >= 1 - MOST_GIVEN_UP or not learned:
             break
-        learned.pop()
+        learned = learned[: len(learned) - max(1, len(learned) // 4)]
     if not kept.any():
         return ruled  # declared rules that hardly any word obeys: drawing finds one, or refuses
     rates = np.where(kept, good / np.maximum(drawn, 1), 1.0)

@@ -186,7 +186,7 @@ def selected_counts(
     )
 
 
-def counted_with_delta(statistic: Statistic) -> Statistic:
+def counted_plainly(statistic: Statistic) -> Statistic:
     """The statistic, where it can be counted over whatever cells there are."""
     if statistic.kind in ("positions", "presence"):
         raise ParameterError("statistic", expected=f"one of {', '.join(STATISTICS)}", found=statistic.name)

@@ -15,6 +15,8 @@ from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource
 
 _BITS = 53
+_WEIGHTS_AT_ONCE = 8_000_000
+"""Of the choices of one step, for all words that are drawn together: it bounds memory."""
 _END = -1
 
 
@@ -31,7 +33,15 @@ def draw_words(trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Le
         Where random bits come from.
     """
     support = trellis.support
+    widest = int(np.bincount(support.source, minlength=1).max(initial=0))
+    at_once = max(1, _WEIGHTS_AT_ONCE // (widest + support.longest + 1))
     backward = [sums[:, : support.zones] for sums in trellis.backward()]
+    parts = [_drawn(trellis, backward, min(at_once, count - begin), bits) for begin in range(0, max(count, 1), at_once)]
+    return np.concatenate([codes for codes, _ in parts]), np.concatenate([lengths for _, lengths in parts])
+
+
+def _drawn(trellis: Trellis, backward: list[Floats], count: int, bits: BitSource) -> tuple[Codes, Lengths]:
+    support = trellis.support
     order = np.lexsort((support.target, support.source))
     source, target = support.source[order], support.target[order]
     first = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=support.symbols))])

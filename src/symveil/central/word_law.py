@@ -20,6 +20,8 @@ from symveil.errors import ModelError
 
 Floats = NDArray[np.float64]
 Parameters = dict[str, Floats]
+_DENSE = 4
+"""Where a move in so many exists of all pairs of symbols, pairs are reckoned with instead of moves."""
 FEATURES = ("moves", "starts", "ends", "od", "lengths")
 """The tables that a law is fitted to, and the names of its parameters."""
 
@@ -84,7 +86,7 @@ class Trellis:
             scale.append(scale[-1] + (np.log(size) if size > 0 else 0.0))
         ended = [(sums * end[support.phase(position)]).sum() for position, sums in enumerate(forward)]
         log_weight = np.full(support.longest, -np.inf)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             log_lengths = np.log(ended) + np.array(scale)
             if shares is None:
                 log_weight[support.shortest - 1 :] = parameters["lengths"]
@@ -132,7 +134,6 @@ class Trellis:
         """What the law expects of one word."""
         support, zones = self.support, self.support.zones
         ends, shared_ends = (np.zeros((support.phases, support.symbols, zones)) for _ in range(2))
-        moves, shared = (np.zeros((support.phases, len(support.source))) for _ in range(2))
         lengths = np.zeros(support.longest)
         backward = self.backward()
         for position, sums in enumerate(self.forward):
@@ -140,10 +141,7 @@ class Trellis:
             ends[phase] += here
             shared_ends[phase] += here * support.shared(position)
             lengths[position] = here.sum()
-            if position + 1 < support.longest:
-                after, onward, before = backward[position + 1], self.onward(position), sums[support.source]
-                moves[phase] += onward * (before * after[support.target, :zones]).sum(axis=1)
-                shared[phase] += onward * (before * after[support.target, zones:]).sum(axis=1)
+        moves, shared = self._moves(backward)
         od = np.zeros((zones, zones))
         np.add.at(od.T, support.zone, ends.sum(axis=0))
         means = {
@@ -159,6 +157,30 @@ class Trellis:
             "ends": shared_ends.sum(axis=2).reshape(-1),
         }
         return Expected(self.log_total, means, weighed)
+
+    def _moves(self, backward: list[Floats]) -> tuple[Floats, Floats]:
+        """How often each move is expected, by phase, and the same as the table of moves counts it."""
+        support, zones = self.support, self.support.zones
+        found = np.zeros((2, support.phases, len(support.source)))
+        positions = range(support.longest - 1)
+        if zones == 1 and support.symbols**2 <= _DENSE * len(support.source):
+            # all pairs of symbols at once, over all positions of a phase: one product of two matrices
+            for phase in range(support.phases):
+                own = [position for position in positions if support.phase(position) == phase]
+                if own:
+                    factors = np.exp(self.scale[own] - self.scale[np.array(own) + 1])
+                    before = np.stack([self.forward[position][:, 0] for position in own]) * factors[:, None]
+                    after = np.stack([backward[position + 1] for position in own])
+                    for column in range(2):
+                        pairs = before.T @ after[:, :, column]
+                        found[column, phase] = self.moves[phase] * pairs[support.source, support.target]
+            return found[0], found[1]
+        for position in positions:
+            phase, before = support.phase(position), self.forward[position][support.source]
+            after, onward = backward[position + 1], self.onward(position)
+            found[0, phase] += onward * (before * after[support.target, :zones]).sum(axis=1)
+            found[1, phase] += onward * (before * after[support.target, zones:]).sum(axis=1)
+        return found[0], found[1]
 
 
 def no_parameters(support: Support) -> Parameters:

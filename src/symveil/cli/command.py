@@ -22,6 +22,14 @@ class Command(click.Command):
             error.ctx = error.ctx or ctx
             raise
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; a search of minutes behind a mechanism (a certificate) shows how far it is, and can be ended."""
+        from symveil.cli.output import progress_bar
+        from symveil.numerics.progress import heard_by
+
+        with progress_bar("proving") as progress, heard_by(progress):
+            return super().invoke(ctx)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example, which click would wrap."""
         del ctx

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -48,18 +48,25 @@ def compare_command(
     top: int,
     patterns: str,
     as_json: bool,
-    **columns: str | None,
+    **columns: Any,
 ) -> None:
     """Compare a private file with the true one, for the holder only.
 
     The result depends on the secret sequences and is not private: do not publish it. Both files are read as privatize
-    reads them; they may differ in form. A private file is read as the manifest beside it says, if there is one.
+    reads them; they may differ in form. A private file is read as the manifest beside it says, if there is one: it may
+    also be synthetic, or a table that symveil count wrote.
     """
     from symveil.files.atomic import write_text
+    from symveil.io.sequences.columns import ColumnOptions
     from symveil.workflows.compare import HOLDER_ONLY, compare
     from symveil.workflows.compare_report import comparison_page
+    from symveil.workflows.compare_tables import is_table
 
     require_suffix("out", out, (".html", ".htm"))
+    if is_table(private):
+        given = {"places": places, "zones": zones, "top": top, "columns": ColumnOptions(**columns)}
+        _compare_table(true, private, out, as_json, given)
+        return
     found = compare(true, private, places=places, zones=zones, top=top, patterns=_sizes(patterns), **columns)
     if out is not None:
         write_text(out, comparison_page(found))
@@ -69,6 +76,26 @@ def compare_command(
         _print(found)
     notes = [f"{name} is left out: {why}" for name, why in found.left_out.items()]
     print_notes(notes, warnings=[HOLDER_ONLY])
+
+
+def _compare_table(true: Path, private: Path, out: Path | None, as_json: bool, given: dict[str, Any]) -> None:
+    from symveil.files.atomic import write_text
+    from symveil.workflows.compare import HOLDER_ONLY
+    from symveil.workflows.compare_tables import TABLE_METRICS, compare_table, table_page
+
+    found = compare_table(true, private, **given)
+    if out is not None:
+        write_text(out, table_page(found))
+    if as_json:
+        print_json(found.document())
+    else:
+        rows = [
+            (name, f"{value:.4g}", TABLE_METRICS[name].best, TABLE_METRICS[name].meaning)
+            for name, value in found.metrics.items()
+        ]
+        title = f"For the holder only: {found.sequences:,} true sequences, {found.what}"
+        print_table(title, ("metric", "value", "best", "of"), rows)
+    print_notes([*found.counts.notes], warnings=[HOLDER_ONLY])
 
 
 def _sizes(text: str) -> tuple[int, int]:
@@ -82,7 +109,8 @@ def _print(found: Comparison) -> None:
     from symveil.workflows.compare_report import METRICS
 
     print_table(
-        f"For the holder only: {len(found.true.words):,} true sequences, {len(found.private.words):,} private ones",
+        f"For the holder only: {len(found.true.words):,} true sequences, {len(found.private.words):,} "
+        + ("private ones" if found.private.what is None else found.private.what),
         ("metric", "value", "best", "of"),
         [
             (name, f"{found.metrics[name]:.4g}", each.best, each.meaning)

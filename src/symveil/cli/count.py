@@ -101,6 +101,7 @@ def count_command(
     from symveil.files.atomic import check_place, write_text
     from symveil.io.estimates import SUFFIXES
     from symveil.workflows.count import count_file
+    from symveil.workflows.doubts import large_loss
 
     require_suffix("out", out, SUFFIXES)
     require_suffix("plot", plot, (".svg",))
@@ -137,4 +138,4 @@ def count_command(
     elif table is not None:
         promise = f"epsilon {epsilon} per person" if delta is None else f"epsilon {epsilon}, delta {delta} per person"
         print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, said=promise)
-    print_notes([*notes, *(() if table is None else table.notes)])
+    print_notes([*notes, *(() if table is None else table.notes)], warnings=large_loss(epsilon))

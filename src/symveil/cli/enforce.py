@@ -20,6 +20,7 @@ from symveil.cli.output import (
 )
 from symveil.cli.single_options import (
     adjacency_option,
+    again_option,
     choice_option,
     column_options,
     epsilon_option,
@@ -63,6 +64,7 @@ _LONGEST_FRACTION = 60
     text="In a release: what happens to observations that cannot be replaced.",
 )
 @release_id_option(required=False)
+@again_option
 @file_option("--draw", text="Draw the automaton of the substitutes (.svg, .dot).")
 @json_option
 def enforce_command(
@@ -80,6 +82,7 @@ def enforce_command(
     over_budget: Literal["error", "drop"],
     on_unknown: Literal["error", "drop-sequence"],
     release_id: str | None,
+    again: bool,
     draw: Path | None,
     as_json: bool,
     **columns: Any,
@@ -126,7 +129,9 @@ def enforce_command(
             adjacency=read_adjacency_option(adjacency),
             progress=progress,
         )
-        run = RunOptions(ledger=ledger, over_budget=over_budget, on_unknown=on_unknown, release_id=release_id)
+        run = RunOptions(
+            ledger=ledger, over_budget=over_budget, on_unknown=on_unknown, release_id=release_id, again=again
+        )
         report = report_enforcement(
             enforced, log=log, out=out, columns=options, run=run if is_release else None, system_file=model, draw=draw
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from symveil.cli.command import command
 from symveil.cli.explain_setting import explain_settings
 from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, optional_word_options
@@ -34,6 +36,9 @@ _MOST_ROWS = 24
 @file_option("--plot", text="Plot the law of the distance (.png, .svg).")
 @file_option("--draw", text="Draw the word's automaton (.svg, .dot).")
 @file_option("--curves", text="Plot the expected error of all mechanisms against epsilon (.png, .svg, .json).")
+@click.option(
+    "--compare", is_flag=True, help="Without a word: the expected error of every mechanism at each epsilon, too."
+)
 @number_option(
     "--at-distance", "L", text="With --draw: the words at exactly this distance; with metric levenshtein, within it."
 )
@@ -45,6 +50,7 @@ def explain_command(
     plot: Path | None,
     draw: Path | None,
     curves: Path | None,
+    compare: bool,
     at_distance: int | None,
     as_json: bool,
 ) -> None:
@@ -54,15 +60,19 @@ def explain_command(
     and its private versions, the expected error and the size of the automaton.
 
     Without a word: the averages over all words of --length symbols of the public model, beside the least error that
-    any private mechanism can have. Then --epsilon 1..6 shows several budgets.
+    any private mechanism can have. Then --epsilon 1..6 shows several budgets, --compare all mechanisms beside each
+    other, and --curves plots them.
     """
-    from symveil.workflows.doubts import doubts
+    from symveil.workflows.doubts import doubts, no_better_than_classic
     from symveil.workflows.explain import explain_word
 
     if source.word is None:
-        given = {"--plot": plot, "--draw": draw, "--curves": curves, "--at-distance": at_distance}
-        explain_settings(source, mechanism, length, as_json=as_json, needs_word=given)
+        given = {"--plot": plot, "--draw": draw, "--at-distance": at_distance}
+        require_suffix("curves", curves, (".png", ".svg", ".json"))
+        explain_settings(source, mechanism, length, as_json=as_json, needs_word=given, compare=compare, curves=curves)
         return
+    if compare:
+        raise InputError("compare: expected --length without a word, found a word; --curves compares for a word")
     if length is not None:
         raise InputError("length: expected --length without a word, whose length it is, found both")
     require_suffix("draw", draw, (".svg", ".dot"))
@@ -95,6 +105,7 @@ def explain_command(
     else:
         _print(explanation)
     notes += [*built.notes, *(f"wrote {path}" for path in (draw, plot, curves) if path)]
+    notes += no_better_than_classic(built.guarantee.how, built.calibration)
     print_notes(notes, warnings=doubts(explanation.mechanism, explanation.protection))
 
 

@@ -11,6 +11,11 @@ from symveil.cli.output import print_facts, print_json, print_notes, print_table
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from symveil.languages.language import Language
+    from symveil.mechanisms.choice import MechanismChoice
+    from symveil.workflows.curves import ErrorCurve
     from symveil.workflows.public_averages import PublicAverages
 
 _MOST_SETTINGS = 50
@@ -23,10 +28,12 @@ def explain_settings(
     *,
     as_json: bool,
     needs_word: Mapping[str, object],
+    compare: bool = False,
+    curves: Path | None = None,
 ) -> None:
-    """Print what each ε gives on average."""
+    """Print what each ε gives on average; beside it what other mechanisms give, and plots of them, if asked."""
     from symveil.mechanisms.selection import choose_mechanism
-    from symveil.workflows.doubts import doubts, given_up_notes
+    from symveil.workflows.doubts import doubts, given_up_notes, no_better_than_classic
     from symveil.workflows.public_averages import NO_BOUND, average_over_model
 
     for option, value in needs_word.items():
@@ -41,17 +48,49 @@ def explain_settings(
         for number, epsilon in enumerate(epsilons, start=1):
             found.append(average_over_model(choose_mechanism(replace(choice, epsilon=epsilon), language)))  # type: ignore[arg-type]
             progress(number, len(epsilons))
+    compared = _compared(language, choice, epsilons) if compare else ()
+    if curves is not None:
+        from symveil.workflows.curves import error_curves, save_curves
+
+        with progress_bar("computing curves") as progress:
+            save_curves(error_curves(language, adjacency=choice.adjacency, progress=progress), curves)
+        notes.append(f"wrote {curves}")
     if as_json:
-        print_json({"settings": [each.document() for each in found]} if several else found[0].document())
+        document: dict[str, object] = {"settings": [each.document() for each in found]}
+        document = document if several else found[0].document()
+        print_json(document | ({"compared": [each.document() for each in compared]} if compare else {}))
     elif several:
         _print_all(found)
     else:
         _print_one(found[0])
+    if compared and not as_json:
+        _print_compared(compared, epsilons)
     if any(each.bound is None for each in found):
         notes.append(NO_BOUND)
     if several:
         notes += _once(note for each in found for note in given_up_notes(each.mechanism))
+    notes += _once(
+        note
+        for each in found
+        for note in no_better_than_classic(each.mechanism.guarantee.how, each.mechanism.calibration)
+    )
     print_notes(notes, warnings=_once(told for each in found for told in doubts(each.mechanism, each.protection)))
+
+
+def _compared(language: Language, choice: MechanismChoice, epsilons: list[str]) -> tuple[ErrorCurve, ...]:
+    from symveil.numerics.rationals import exact
+    from symveil.workflows.curves import error_curves
+
+    with progress_bar("comparing") as progress:
+        return error_curves(
+            language, adjacency=choice.adjacency, epsilons=[exact(each) for each in epsilons], progress=progress
+        )
+
+
+def _print_compared(compared: tuple[ErrorCurve, ...], epsilons: list[str]) -> None:
+    rows = [(each.mechanism, *(f"{error:.4g}" for error in each.errors)) for each in compared]
+    columns = ("mechanism, calibration", *(f"epsilon {each}" for each in epsilons))
+    print_table("Expected error of each mechanism, over typical words of the public model", columns, rows)
 
 
 def _once(told: Iterable[str]) -> list[str]:

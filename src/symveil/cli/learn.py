@@ -127,6 +127,7 @@ def _learn_privately(
     from symveil.central.noise import read_neighbours
     from symveil.io.sequences.columns import ColumnOptions
     from symveil.privacy.parameters import read_epsilon
+    from symveil.workflows.doubts import large_loss
     from symveil.workflows.learn_privately import learn
 
     if smooth != "0":
@@ -153,6 +154,8 @@ def _learn_privately(
         **private,
     )
     notes = []
+    if learned.manifest["parameters"]["law"] == "log":
+        notes.append("the law of a log needs about 500 cases divided by epsilon; with fewer its words are mostly noise")
     if learned.already_done:
         notes.append("this release was finished before: its model stands, nothing was drawn, nobody was charged again")
     if private["ledger"] is not None:
@@ -166,4 +169,4 @@ def _learn_privately(
             ("loss per person", f"epsilon = {epsilon}, of all that is theirs"),
         ]
         print_facts("Learned privately", facts)
-    print_notes(notes)
+    print_notes(notes, warnings=large_loss(epsilon))

@@ -50,13 +50,13 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
         print_json(status.document())
         return
     print_facts("Ledger", _facts(status))
-    print_notes([] if status.note is None else [status.note])
+    print_notes([note for note in (status.note, status.negative) if note is not None])
 
 
 def _facts(status: Totals | Account) -> list[tuple[str, str]]:
     from symveil.ledger.units import shown_unit
 
-    apart = {"budgets_for", "units", "sum_unit", "note"}
+    apart = {"budgets_for", "units", "sum_unit", "note", "negative"}
     plain = [(name, value) for name, value in status.document().items() if name not in apart]
     facts = [(name.replace("_", " "), str(value)) for name, value in plain]
     unit = getattr(status, "unit", None)

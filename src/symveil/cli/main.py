@@ -32,7 +32,9 @@ from symveil.cli.opacity import opacity_command
 from symveil.cli.privatize import privatize_command
 from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
+from symveil.cli.roads import roads_command
 from symveil.cli.studio import studio_command
+from symveil.cli.symbols import symbols_command
 from symveil.cli.synthesize import synthesize_command
 from symveil.cli.usage import advice_for, named_as_typed, usage_message
 from symveil.cli.verify import verify_command
@@ -53,6 +55,8 @@ COMMANDS = (
     enforce_command,
     learn_command,
     alphabet_command,
+    symbols_command,
+    roads_command,
     ledger_command,
     check_command,
     estimate_command,

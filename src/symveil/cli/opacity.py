@@ -11,6 +11,7 @@ from symveil.cli.command import command
 from symveil.cli.output import print_facts, print_json, print_notes, progress_bar, require_different, require_suffix
 from symveil.cli.single_options import choice_option, file_option, json_option, k_option, number_option, secret_option
 from symveil.cli.values import PATH
+from symveil.errors import InputError
 
 if TYPE_CHECKING:
     from symveil.workflows.opacity import OpacityReport
@@ -19,11 +20,21 @@ if TYPE_CHECKING:
 @command("opacity", example="symveil opacity examples/medical.json --k 2 --theta 1/2")
 @click.argument("model", metavar="MODEL", type=PATH)
 @k_option
-@choice_option("--notion", of=("weak", "strong", "initial"), text="Which instants must stay hidden: see above.")
+@choice_option(
+    "--notion",
+    of=("weak", "strong", "initial", "separate-1", "separate-2", "joint-1", "joint-2"),
+    text="Which instants must stay hidden: see above.",
+)
 @click.option("--theta", metavar="P", help="Accept violations less probable than this (almost opacity).")
 @number_option("--within", "T", text="Count only violations in the first T events of a run.")
 @click.option("--exact", is_flag=True, help="Insist on an exact probability, however long it takes.")
 @secret_option
+@click.option(
+    "--initial",
+    metavar="S[=P]",
+    multiple=True,
+    help="An initial state, with its probability if several have one; replaces those of the file. Repeatable.",
+)
 @file_option("--draw", text="Draw the system (.svg, .dot).")
 @file_option("--draw-observer", text="Draw what an observer knows (.svg, .dot).")
 @json_option
@@ -35,6 +46,7 @@ def opacity_command(
     within: int | None,
     exact: bool,
     secret: tuple[str, ...],
+    initial: tuple[str, ...],
     draw: Path | None,
     draw_observer: Path | None,
     as_json: bool,
@@ -42,9 +54,9 @@ def opacity_command(
     """Tell whether an observer can ever be sure of a secret.
 
     The secret is that the system in MODEL is, or was, in a secret state. MODEL is JSON (kind stochastic-system), .fsm,
-    .stoc or .pfa. "weak" judges each of the last k+1 instants alone, "strong" asks for one run without a secret in all
-    of them, "initial" asks about the initial state and ignores --k. Exit status 0: never (or less probably than
-    --theta); 1: here is a shortest observation after which it can.
+    .stoc, .pfa, .gen or .wmod. "weak" judges each of the last k+1 instants alone, "strong" asks for one run without a
+    secret in all of them, "initial" asks about the initial state and ignores --k; separate and joint are the notions of
+    DESops. Exit status 0: never (or less probably than --theta); 1: here is a shortest observation after which it can.
     """
     from symveil.workflows.opacity import draw_system, judge_opacity, load_system
 
@@ -52,7 +64,9 @@ def opacity_command(
         require_suffix(option, path, (".svg", ".dot"))
     require_different(draw=draw, draw_observer=draw_observer)
     notes: list[str] = []
-    system = load_system(model, secret=secret, notes=notes)
+    if within is not None and len(initial) > 1:
+        raise InputError("within: expected one initial state with a horizon, found several")
+    system = load_system(model, secret=secret, initial=initial, notion=notion, notes=notes)
     with progress_bar("estimates explored") as progress:
         report = judge_opacity(
             system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -30,17 +30,19 @@ def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, sa
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
     """Say them on standard error, last, once everything has gone well: an error is the only line there."""
-    warned = list(warnings)
+    warned, stream = list(warnings), sys.stderr
     for warning in warned:
-        click.echo(f"symveil: warning: {warning}", err=True)
+        click.echo(f"symveil: warning: {writable(warning, stream)}", err=True)
     for note in notes:
         if note not in warned:
-            click.echo(f"symveil: note: {note}", err=True)
+            click.echo(f"symveil: note: {writable(note, stream)}", err=True)
 
 
 def print_json(document: dict[str, object]) -> None:
     """One JSON document on standard output, and nothing else there."""
-    click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    # a question mark in the place of what a code page does not have would be another document
+    click.echo(text if encodable(text, sys.stdout) else json.dumps(document, allow_nan=False))
 
 
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
@@ -50,21 +52,59 @@ def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table on standard output, as wide as its content where nobody is looking; without columns, just its rows."""
+    from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", title_style="bold", show_header=bool(columns))
+    stream = sys.stdout
+    borders = box.HEAVY_HEAD if encodable(_BORDERS, stream) else box.ASCII
+    table = Table(
+        title=writable(title, stream), title_justify="left", title_style="bold", show_header=bool(columns), box=borders
+    )
     for column in columns or ("", ""):
-        table.add_column(column, overflow="fold")
+        table.add_column(writable(column, stream), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(writable(cell, stream)) for cell in row))
     # Rendered first and written by click: rich would turn a reader that went away into exit status 1.
     looking = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if looking else 160
     rendered = io.StringIO()
-    Console(file=rendered, width=width, force_terminal=looking).print(table)
+    Console(file=rendered, width=width, force_terminal=looking, safe_box=False).print(table)
     click.echo(rendered.getvalue(), nl=False)
+
+
+def encodable(text: str, stream: TextIO) -> bool:
+    """Whether a stream can be written this text: a pipe on Windows often has a code page of 256 characters.
+
+    >>> encodable("│", io.TextIOWrapper(io.BytesIO(), encoding="cp1252")), encodable("│", io.StringIO())
+    (False, True)
+    """
+    try:
+        text.encode(getattr(stream, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    except LookupError:  # an encoding that only its stream knows
+        return True
+    return True
+
+
+def writable(text: str, stream: TextIO) -> str:
+    """The same in characters that a stream can be written, as far as there is another way to write it.
+
+    >>> writable("no ε-private █", io.TextIOWrapper(io.BytesIO(), encoding="cp1252"))
+    'no epsilon-private #'
+    """
+    if encodable(text, stream):
+        return text
+    return "".join(each if encodable(each, stream) else _SPELLED.get(each, each) for each in text)
+
+
+_BORDERS = "┏━┳┓┃┡╇┩│├─┼┤└┴┘┌┬┐"
+_SPELLED = {
+    **{"ε": "epsilon", "δ": "delta", "α": "alpha", "η": "eta", "Σ": "Sigma", "█": "#", "…": "...", "−": "-"},
+    **{"≤": "<=", "≥": ">=", "×": "x", "·": "*", "→": "->", "’": "'", "–": "-", "∞": "infinity", "ⁿ": "^n"},
+}
 
 
 def require_suffix(option: str, path: Path | None, suffixes: tuple[str, ...]) -> None:

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from symveil.cli.budget_plan import print_plan
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
-from symveil.cli.output import print_facts, print_json, print_notes, progress_bar
+from symveil.cli.output import print_facts, print_json, print_notes, progress_bar, require_not_read, require_suffix
 from symveil.cli.single_options import (
+    again_option,
     choice_option,
     column_options,
     engine_options,
+    file_option,
     json_option,
     ledger_option,
     out_option,
@@ -46,7 +49,14 @@ if TYPE_CHECKING:
     text="What happens to sequences that the alphabet or model does not have.",
 )
 @release_id_option(required=False)
+@again_option
 @engine_options
+@file_option("--report", text="Also write one page about the release for those who decide (.html); public facts only.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="With --ledger: who would be charged what, and what a year would cost; nothing is drawn, charged or written.",
+)
 @click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
 @size_options
 @spreadsheet_option
@@ -65,6 +75,8 @@ def privatize_command(
     source: LanguageOptions,
     mechanism: MechanismOptions,
     as_json: bool,
+    report: Path | None,
+    dry_run: bool,
     **options: object,
 ) -> None:
     """Privatise a file of sequences.
@@ -73,7 +85,8 @@ def privatize_command(
     drawn. True times of events do not pass: an XES log gets artificial ones, and so does a table with --start. A
     manifest beside the private file says what is promised; symveil check rechecks it.
     """
-    from symveil.workflows.doubts import thin_protection
+    from symveil.files.atomic import check_place, write_text
+    from symveil.workflows.doubts import large_loss, thin_protection
     from symveil.workflows.privatize_file import privatize_file
 
     if mechanism.not_private:
@@ -83,16 +96,35 @@ def privatize_command(
         if options["time_step"] is not None:
             raise InputError("time-step: expected --time-step or --step with a unit, found both")
         options["time_step"] = mechanism.time_step
+    require_suffix("report", report, (".html",))
+    require_not_read(source_file, out, given.get("model"), report=report)
+    if report is not None and not dry_run:
+        check_place(report)  # before anybody is charged
+    choice = mechanism.choice(public_start=source.public_start, for_file=True)
+    if dry_run:
+        from symveil.workflows.plan_budget import plan_budget
+
+        with progress_bar("looking") as progress:
+            plan = plan_budget(source_file, out, **given, choice=choice, **options, progress=progress)  # type: ignore[arg-type]
+        if as_json:
+            print_json(plan.document())
+        else:
+            print_plan(plan)
+        return
     with progress_bar("privatising") as progress:
         release = privatize_file(
             source_file,
             out,
             **given,
-            choice=mechanism.choice(public_start=source.public_start, for_file=True),
+            choice=choice,
             **options,  # type: ignore[arg-type]  # named as the fields are
             progress=progress,
         )
-    notes = list(release.notes)
+    notes = [*release.notes, *_no_better(release.manifest)]
+    if report is not None:
+        from symveil.workflows.release_report import release_page
+
+        write_text(report, release_page(release.manifest))
     if release.already_done:
         notes.append(
             "this release was finished before: its output stands, nothing was drawn and nobody was charged again"
@@ -102,14 +134,22 @@ def privatize_command(
             "another --release-id"
         )
     if as_json:
-        print_json(release.document())
+        print_json(release.document() | ({} if report is None else {"report": str(report)}))
     else:
-        _print(release)
-    print_notes(notes, warnings=thin_protection(_protection(release.manifest)))
+        _print(release, report)
+    warnings = large_loss(release.manifest["epsilon"], release.largest_charge)
+    print_notes(notes, warnings=[*warnings, *thin_protection(_protection(release.manifest))])
 
 
-def _print(release: FileRelease) -> None:
+def _no_better(manifest: dict[str, Any]) -> list[str]:
+    from symveil.workflows.doubts import no_better_than_classic
+
+    return no_better_than_classic(manifest["how"], manifest["parameters"].get("calibration"))
+
+
+def _print(release: FileRelease, report: Path | None) -> None:
     from symveil.numerics.rationals import shown_at_least
+    from symveil.workflows.release_report import in_numbers
 
     manifest, counts = release.manifest, release.manifest["counts"]
     loss = shown_at_least(manifest["guarantee"]["epsilon"])
@@ -131,6 +171,10 @@ def _print(release: FileRelease) -> None:
         facts.append(("left out", f"{counts['dropped_over_budget']} of persons over budget"))
     if manifest["charged"] is not None:
         facts.append(("charged", f"{manifest['charged']} for each sequence"))
+    if release.persons is not None:
+        facts.append(("persons", f"{release.persons}, of whom none is charged more than {release.largest_charge}"))
+    facts += in_numbers(manifest)
+    facts.append(("report", "--report FILE.html writes a page for those who decide" if report is None else str(report)))
     if release.true_error is not None:
         facts.append(
             ("true error", f"{release.true_error['changed_fraction']:.6f} of the symbols changed: NOT PRIVATE")

@@ -104,6 +104,13 @@ def release_id_option(*, required: bool) -> Option:
     )
 
 
+again_option = click.option(
+    "--again",
+    is_flag=True,
+    help="Make a release once more whose output stands; with --ledger everybody is charged a second time.",
+)
+
+
 def out_option(what: str, *, required: bool = True) -> Option:
     """Where a result goes. Every command writes it whole or not at all, and replaces what is there."""
     return click.option(

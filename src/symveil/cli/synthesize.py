@@ -17,7 +17,7 @@ _FREE = "it costs no privacy: only the model was read, which was learned private
 @command("synthesize", example="symveil synthesize model.json --count 1000 --out synthetic.csv")
 @click.argument("model", metavar="MODEL", type=PATH)
 @number_option("--count", "N", text="How many words: declared, not counted in secret data.", required=True)
-@out_option("The words, as .csv or .jsonl")
+@out_option("The words, as .csv, .jsonl or .xes")
 @click.option("--separator", metavar="S", default=" ", show_default=True, help="What joins symbols in CSV.")
 @no_repeats_option
 @constraint_option
@@ -31,7 +31,7 @@ def synthesize_command(
     learned for, and obeys the rules that it was learned with and those that are declared here. Drawing costs no
     privacy, however many words are drawn.
     """
-    from symveil.workflows.learn_privately import synthesize
+    from symveil.workflows.synthesize import synthesize
 
     drawn = synthesize(model, out, count=count, no_repeats=no_repeats, constraint=constraint, separator=separator)
     if as_json:

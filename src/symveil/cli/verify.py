@@ -13,9 +13,10 @@ from symveil.cli.command import command
 from symveil.cli.output import print_facts, print_json, print_notes, print_table, progress_bar, require_suffix
 from symveil.cli.single_options import epsilon_option, file_option, json_option, number_option
 from symveil.cli.values import PATH
-from symveil.errors import InputError, ParameterError
+from symveil.errors import InputError, ModelError, ParameterError
 
 if TYPE_CHECKING:
+    from symveil.models.channel import Channel
     from symveil.models.labelled_chain import LabelledChain
     from symveil.verification.privacy_verdict import PrivacyVerdict
 
@@ -33,6 +34,16 @@ _LONGEST_SHOWN = 40
     metavar="S,T",
     multiple=True,
     help="From S to T only; a comma in a name is typed \\,. Default: the related states, both ways. Repeatable.",
+)
+@click.option(
+    "--related",
+    metavar="R",
+    help="Of a channel table: all inputs, numbers at most R apart, or a table of pairs.",
+    show_default="its column related, or all",
+)
+@click.option("--apart", metavar="D", help="With a table of pairs that has distances: those up to D.", show_default="1")
+@click.option(
+    "--silent", metavar="L", multiple=True, help="A label that nobody sees, nor how long it lasts. Repeatable."
 )
 @click.option("--delta", metavar="D", help="Does delta = D hold? Exit status 0 proved, 1 refuted or undecided.")
 @click.option(
@@ -58,6 +69,9 @@ def verify_command(
     epsilon: str | None,
     alpha: str | None,
     typed_pairs: tuple[str, ...],
+    related: str | None,
+    apart: str | None,
+    silent: tuple[str, ...],
     delta: str | None,
     labels: Path | None,
     smallest_epsilon: bool,
@@ -71,30 +85,45 @@ def verify_command(
     lumped: bool,
     support_only: bool,
 ) -> int:
-    """Prove or refute the privacy of a labelled CHAIN.
+    """Prove or refute the privacy of a labelled CHAIN or a channel.
 
     From the chain alone. For each pair, delta lies in the bracket lv, and below the distances ld = lgd and bd. With
-    --epsilon, upper bounds are proved at a rational just below e^epsilon and lower bounds just above.
+    --epsilon, upper bounds are proved at a rational just below e^epsilon and lower bounds just above. A channel is a
+    table with the columns input, output and probability. Its answers are exact; without --epsilon the smallest one is
+    told, for --delta or without any.
     """
+    from symveil.io.models.channel_tables import is_channel_table
     from symveil.io.models.model_files import load_labelled_chain
-    from symveil.numerics.rationals import exact
+    from symveil.numerics.conversions import log_upper_bound
+    from symveil.numerics.rationals import exact, shown_at_least
     from symveil.verification.verify_privacy import verify_privacy
 
     require_suffix("curve", curve, (".png", ".svg", ".json"))
-    _require_question(epsilon, alpha, delta, smallest_epsilon=smallest_epsilon, curve=curve)
+    is_channel = is_channel_table(chain)
+    if not is_channel and (related is not None or apart is not None):
+        name = "apart" if related is None else "related"
+        raise InputError(f"{name}: expected a channel table (input, output, probability), found a chain")
+    if not is_channel or epsilon is not None or alpha is not None or smallest_epsilon or curve is not None:
+        _require_question(epsilon, alpha, delta, smallest_epsilon=smallest_epsilon, curve=curve)
     if smallest_epsilon and (width is not None or symmetric or ld):
         # the search makes brackets as narrow as its question needs, and has no use for ld and bd
         raise InputError("smallest-epsilon: expected it without --width and --bd (or --ld), found one of them")
     pairs = [read_pair(text) for text in typed_pairs] or None
     notes: list[str] = []
-    model = load_labelled_chain(chain, labels=labels, notes=notes)
-    _require_pairs(model, pairs)
+    model: LabelledChain | Channel
+    if is_channel:
+        model = channel = _read_channel(chain, related, apart, notes)
+        _require_inputs(channel, pairs)
+    else:
+        model = labelled = load_labelled_chain(chain, labels=labels, notes=notes)
+        pairs = _named_pairs(labelled, pairs, notes)
     options: dict[str, Any] = {
         "pairs": pairs,
         "nodes": nodes,
         "horizon": horizon,
         "on_lumped": lumped,
         "support_only": support_only,
+        "silent": silent,
     }
     if width is not None:
         options["width"] = exact(width, name="width")
@@ -116,6 +145,9 @@ def verify_command(
     if as_json:
         print_json(verdict.document())
     else:
+        if epsilon is None and alpha is None:
+            enough = "none" if verdict.infinite else shown_at_least(log_upper_bound(verdict.alpha_above))
+            click.echo(f"smallest epsilon for delta = {delta or 0}: {enough}")
         _print(verdict)
     print_notes(notes)
     return 1 if delta is not None and verdict.holds is not True else 0
@@ -151,16 +183,45 @@ def _require_question(
         raise InputError(f"epsilon: expected --epsilon or --alpha, found {found}")
 
 
-def _require_pairs(model: LabelledChain, pairs: list[tuple[str, str]] | None) -> None:
+def _read_channel(file: Path, related: str | None, apart: str | None, notes: list[str]) -> Channel:
+    from symveil.io.models.channel_tables import read_channel
+
+    meant: str | Fraction | Path | None = related
+    if related is not None and related != "all":
+        meant = (
+            Fraction(related)
+            if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?(/[1-9][0-9]{0,8})?", related)
+            else Path(related)
+        )
+    if apart is not None and not isinstance(meant, Path):
+        raise InputError("apart: expected --related with a table of pairs, found none")
+    return read_channel(file, related=meant, apart="1" if apart is None else apart, notes=notes)
+
+
+def _require_inputs(model: Channel, pairs: list[tuple[str, str]] | None) -> None:
     for pair in pairs or ():
         for state in pair:
             if state not in model.number:
-                raise ParameterError("pair", expected="states of the chain", found=repr(state))
+                raise ParameterError("pair", expected="inputs of the channel", found=repr(state))
+    if pairs is None and not model.related:
+        raise InputError("related: expected at least one pair of related inputs, found none; say --related all")
+
+
+def _named_pairs(
+    model: LabelledChain, pairs: list[tuple[str, str]] | None, notes: list[str]
+) -> list[tuple[str, str]] | None:
+    """The pairs by the names of their states, which may be typed as values of variables."""
     if pairs is None and not model.related:
         raise InputError("pair: expected --pair S,T, or related states in the chain, found none")
+    try:
+        return pairs and [(model.state(one, notes=notes), model.state(other, notes=notes)) for one, other in pairs]
+    except ModelError as error:
+        raise InputError(f"pair: {str(error).removeprefix('state: ')}") from None
 
 
-def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: list[str], *, as_json: bool) -> int:
+def _search(
+    model: LabelledChain | Channel, delta: str, options: dict[str, Any], notes: list[str], *, as_json: bool
+) -> int:
     from symveil.numerics.rationals import shown_at_least, shown_at_most, spelled
     from symveil.verification.privacy_verdict import written
     from symveil.verification.smallest_epsilon import smallest_epsilon
@@ -185,7 +246,7 @@ def _search(model: LabelledChain, delta: str, options: dict[str, Any], notes: li
 
 def _print(verdict: PrivacyVerdict) -> None:
     from symveil.numerics.rationals import spelled
-    from symveil.verification.privacy_verdict import said, shown, shown_bound
+    from symveil.verification.privacy_verdict import said, shown, shown_bound, shown_loss
 
     name = "ld without relays" if verdict.pairs[0].support_only else "ld = lgd"
     rows = [
@@ -194,10 +255,11 @@ def _print(verdict: PrivacyVerdict) -> None:
     ]
     if len(verdict.pairs) > _MOST_ROWS:
         rows.append((f"… {len(verdict.pairs) - _MOST_ROWS} more", "", "", "", ""))
-    alpha = (
-        f"alpha = {spelled(verdict.alpha)}" if verdict.alpha else f"epsilon = {spelled(verdict.epsilon or Fraction(0))}"
-    )
-    print_table(f"Privacy at {alpha}", ("from", "to", "delta (lv)", name, "bd"), rows)
+    print_table(f"Privacy at {verdict.at}", ("from", "to", "delta (lv)", name, "bd"), rows)
     click.echo(f"delta over these pairs: {shown(verdict.delta)}")
+    worst = verdict.worst
+    if worst.witness is not None:
+        click.echo(f"largest odds of {worst.source} against {worst.target}: {worst.witness}")
+        click.echo(f"epsilon without any delta: {shown_loss(verdict)}")
     if verdict.asked is not None:
         click.echo(f"at most {spelled(verdict.asked)}: {said(verdict.holds)}")

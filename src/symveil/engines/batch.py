@@ -27,6 +27,8 @@ from symveil.randomness import RecordKey
 
 OnUnknown = Literal["error", "drop-sequence"]
 
+LEFT_OUT = "--on-unknown drop-sequence leaves such sequences out"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasePlan:
@@ -47,8 +49,8 @@ class ReleasePlan:
     """The type of the released sequences; None: that in which they came, which must be public."""
     on_unknown: OnUnknown = "error"
     unit: str = "record"
-    advice: str = ""
-    """What else may be wrong with a sequence that is refused, from public facts alone."""
+    advice: str = LEFT_OUT
+    """What to do about a sequence that is refused, from public facts alone."""
     has_rows_in_order: bool = True
     """Whether messages mention the row in the batch where there is no place: not where a cluster cuts batches."""
 
@@ -197,17 +199,16 @@ def _refusal(
             "raise it, for all sequences",
             position=int(wrong[row]),
         )
-    out = "--on-unknown drop-sequence leaves such sequences out"
+    out = f"; {plan.advice}" if plan.advice else ""
     if why.because == "end":
         return WordError(
             f"{_where(batch, plan, row)}: expected a sequence that the model accepts, found one that ends in a state "
-            f"that is not accepting; {out}"
+            f"that is not accepting{out}"
         )
-    out += f"; {plan.advice}" if plan.advice else ""
     length = f" of {lengths[row]}" if language.metric == "hamming" else ""  # elsewhere it is a secret
     return WordError(
         f"{_where(batch, plan, row)}: expected a sequence of the alphabet or model, found one that leaves it at "
-        f"position {why.position}{length}; {out}",
+        f"position {why.position}{length}{out}",
         position=why.position,
     )
 

@@ -11,16 +11,16 @@ from fractions import Fraction
 from typing import Any
 
 from symveil.central.contributions import GRID
-from symveil.central.noise import Neighbours, Query
+from symveil.central.noise import Neighbours, Query, read_delta, read_neighbours
 from symveil.engines.protocol import Price
-from symveil.errors import ParameterError
 from symveil.io.manifest import CENTRAL_FORMAT, Manifest, alphabet_digest, model_digest
 from symveil.languages.any_length import AnyLength
 from symveil.ledger.amounts import charged_units, shown_units
-from symveil.ledger.composition import pure_loss
+from symveil.ledger.composition import approximate_loss
 from symveil.ledger.units import EVERYTHING, PERSON
 from symveil.numerics.rationals import at_least, spelled
 from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.parameters import read_epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +52,9 @@ class CentralRelease:
     delta: Fraction = Fraction(0)
 
     def price(self) -> Price:
-        """ε for each person, once."""
-        if self.delta:
-            raise ParameterError(
-                "ledger",
-                expected="a release without delta: budgets of a ledger are charged with epsilon alone",
-                found=f"delta {spelled(self.delta)}",
-            )
+        """ε for each person, once, and δ where there is one."""
         unit = EVERYTHING if self.neighbours == "replace" else PERSON
-        return Price(charge=charged_units(self.epsilon), loss=pure_loss(self.epsilon), unit=unit)
+        return Price(charge=charged_units(self.epsilon), loss=approximate_loss(self.epsilon, self.delta), unit=unit)
 
     def asked(self, **others: object) -> dict[str, Any]:
         """The public parameters: what makes two runs the same command."""
@@ -95,7 +89,7 @@ class CentralRelease:
 
     def manifest(
         self, release_id: str, digest: str, *, queries: Sequence[Query], output: dict[str, object], version: str,
-        charged: bool,
+        charged: bool, date: str,
     ) -> Manifest:  # fmt: skip
         """The manifest beside the output."""
         model = None if self.language is None else self.language.model
@@ -119,5 +113,21 @@ class CentralRelease:
                 "digests": {**self._digests(), "output": digest},
                 "output": output,
                 "charged": shown_units(charged_units(self.epsilon)) if charged else None,
+                "date": date,
             }
         )
+
+
+def queries_of(document: dict[str, Any]) -> tuple[Query, ...]:
+    """The queries that a manifest tells: what decides the noise, and not what it says follows from that."""
+    neighbours = read_neighbours(document["neighbours"])
+    return tuple(
+        Query(
+            name=str(each["query"]),
+            epsilon=read_epsilon(each["epsilon"]),
+            bound=int(each["bound"]),
+            neighbours=neighbours,
+            delta=read_delta(each["delta"]) if "delta" in each else Fraction(0),
+        )
+        for each in document["queries"]
+    )

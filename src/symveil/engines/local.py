@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from symveil.engines.batch import OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
+from symveil.engines.batch import LEFT_OUT, OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
 from symveil.engines.job import Ask, Job, Written
 from symveil.errors import FileError, ParameterError, SymveilError, WordError, only_our_errors
 from symveil.files.atomic import AsideFile, digest_of
@@ -130,7 +130,7 @@ class LocalJob(Job[ReleasePlan]):
             released_type=self._file.released_type(self._mechanism.alphabet) if hides_lengths else None,
             on_unknown=self._on_unknown,
             unit=f"{self._file.file}: {self.unit}",
-            advice=reading_advice(self._mechanism.alphabet, self._file.separator),
+            advice="; ".join(filter(None, (LEFT_OUT, reading_advice(self._mechanism.alphabet, self._file.separator)))),
         )
 
     def fingerprint(self) -> bytes:

@@ -108,8 +108,12 @@ def manifest(
     version: str,
     model_file: Path | None,
     charged: bool,
+    said: Mapping[str, object],
 ) -> Manifest:
-    """The manifest of a release. Averages in it are over the public model, never over the data."""
+    """The manifest of a release. Averages in it are over the public model, never over the data.
+
+    `said` has what else its reader should know: the day, the columns that pass.
+    """
     promise = promised(release, written.lengths, charged=charged)
     # the plain name: which folders its holder has is nobody's business, and the check looks beside the manifest
     file_name = None if model_file is None else model_file.name
@@ -136,6 +140,9 @@ def manifest(
             "protection": promise["protection"],
             "charged": promise["charged"],
             **({} if release.policy is None else {"policy": release.policy}),
+            "unit": str(price(release).unit),
+            "record": job.record,
+            **said,
         }
     )
 

@@ -22,14 +22,14 @@ from symveil.engines.job import Job, Written
 from symveil.engines.settings import Settings, WorkedOut
 from symveil.errors import LedgerError
 from symveil.io.manifest import check_manifest_place, write_manifest
-from symveil.ledger.charging import OverBudget, Request, charging, check_unit
-from symveil.ledger.lifecycle import LedgerRelease, find_release, finish, pending_for, record_digest
+from symveil.ledger.charging import Bill, OverBudget, Request, charging, check_delta, check_unit
+from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, now, pending_for, record_digest
 from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
 from symveil.randomness import new_release_key
 
-ManifestText = Callable[[str, Written], str]
-"""The manifest of a release, given its id and what was written."""
+ManifestText = Callable[[str, Written, str], str]
+"""The manifest of a release, given its id, what was written, and the day."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +50,8 @@ class Finished:
     manifest_file: Path
     already_done: bool = False
     written: Written | None = None
+    bill: Bill | None = None
+    """Who paid for it in this run; None: nobody. For the holder of a file of sequences only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,8 @@ class Protocol:
     worked_out: Callable[[Job[Any]], WorkedOut]
     """What the mechanisms draw with, once the input was surveyed."""
     release_id: str | None = None
+    again: bool = True
+    """Without a release id: whether a release that is done may be made, and charged, once more."""
 
     def run(self, ledger: str | Path | None, price: Callable[[], Price], over_budget: OverBudget) -> Finished:
         """The release, charged to a ledger where there is one."""
@@ -83,7 +87,7 @@ class Protocol:
         plan = self.job.plan(release_id, new_release_key())
         with self.job.output(release_id):
             written = self.job.write(plan, [])
-            text = self.manifest_text(release_id, written)
+            text = self.manifest_text(release_id, written, now()[:_DAY])
             self.job.publish()
         return self._finished(release_id, text, written=written)
 
@@ -94,10 +98,13 @@ class Protocol:
         begun = self._begun(database, out)
         if not begun:
             check_unit(database, price.unit)  # before any work
+            check_delta(database, price.loss)
         fingerprint = self.job.fingerprint()
         known = next((each for each in begun if self.release_id or self._is_ours(each, fingerprint)), None)
         if known is None:
             check_unit(database, price.unit)
+            check_delta(database, price.loss)
+            self._refuse_twice(database, out)
         else:
             self._refuse_other(known, fingerprint)
             if (done := self._in_place(database, known)) is not None:
@@ -124,7 +131,7 @@ class Protocol:
                 over_budget=over_budget,
             )
             release, left_out = open_charge.charge(request)
-        return self._drawn(database, release, left_out, fingerprint, settings)
+        return replace(self._drawn(database, release, left_out, fingerprint, settings), bill=open_charge.bill)
 
     def _begun(self, database: Database, out: str) -> list[LedgerRelease]:
         """The releases that this one may be a second run of."""
@@ -132,6 +139,21 @@ class Protocol:
             return pending_for(database, out)
         known = find_release(database, self.release_id)
         return [] if known is None else [known]
+
+    def _refuse_twice(self, database: Database, out: str) -> None:
+        """The same command again, without a name for what it makes: it would charge everybody a second time.
+
+        The same parameters, an output that stands, and an input that it can have come from.
+        """
+        digest = None if self.again or self.release_id is not None else self.job.digest_in_place()
+        for done in () if digest is None else done_for(database, out, digest):
+            counts = json.loads(done.manifest or "{}").get("counts")
+            if done.had_parameters(self.settings.asked_text()) and counts and self.job.agrees_with(counts):
+                raise LedgerError(
+                    f"release {done.release_id}: expected a release that was not made before, found it done, and its "
+                    f"output in {self.target}; the same command would charge everybody a second time: nothing is left "
+                    "to do, or say --again, or name another --out"
+                )
 
     def _is_ours(self, known: LedgerRelease, fingerprint: bytes) -> bool:
         """Whether a pending release was begun by this same command: the same input, the same parameters."""
@@ -158,7 +180,8 @@ class Protocol:
                     f"release {release.release_id}: expected an input that stays as it is while it is released, found "
                     "it changed; nothing was released: put it back and run the same command again, or charge anew"
                 )
-            text = self.manifest_text(release.release_id, written)
+            # of the charge: the same when a run that was killed is gone on with on another day
+            text = self.manifest_text(release.release_id, written, current.created[:_DAY])
             text = record_digest(database, release, digest=written.digest, drawn=written.drawn, manifest=text)
             self.job.publish()
             finished = self._finished(release.release_id, text, written=written)
@@ -264,6 +287,7 @@ def _listed(names: list[str]) -> str:
 
 
 _MOST_LISTED = 3
+_DAY = len("2026-01-31")  # the hour is nobody's business
 
 
 def new_release_id() -> str:

@@ -129,12 +129,14 @@ class AsideFile(io.RawIOBase):
             if not _NO_LINKS and self.aside.is_symlink():  # pragma: no cover - Windows has no such flag
                 raise _planted(self.aside, "a symbolic link")
             number = os.open(self.aside, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
+            ours = False
             try:
                 _refuse_foreign(self.aside, os.fstat(number))
                 if fcntl is not None:
                     fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # between opening and locking another process may have renamed or deleted it
                 if os.fstat(number).st_ino == os.lstat(self.aside).st_ino:
+                    ours = True
                     os.fchmod(number, 0o600)
                     os.ftruncate(number, 0)
                     return number
@@ -146,6 +148,8 @@ class AsideFile(io.RawIOBase):
             except FileNotFoundError:
                 pass
             except BaseException:
+                if ours:  # interrupted, or without the rights: nothing stays behind
+                    self.aside.unlink(missing_ok=True)
                 os.close(number)
                 raise
             os.close(number)

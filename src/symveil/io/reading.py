@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from symveil.errors import FileError, either, reason
+from symveil.errors import FileError, ParameterError, either, reason
 from symveil.files.opening import open_regular
 
 _GZIP = b"\x1f\x8b"
@@ -170,6 +171,21 @@ def not_utf8(path: Path, *, what: str, most_times: int | None) -> FileError:
             except UnicodeDecodeError:
                 return FileError(f"{path}: line {number}", expected=f"a {what} in UTF-8", found="other bytes")
     return FileError(str(path), expected=f"a {what} in UTF-8", found="other bytes")
+
+
+def path_of(value: object, *, name: str = "path") -> Path:
+    """A path that was given as text or as a path; a table in its place is sent where tables are taken.
+
+    >>> path_of("trips.csv").name
+    'trips.csv'
+    """
+    if isinstance(value, str | os.PathLike):
+        return Path(value)
+    table = " (privatize takes tables; a table becomes a file by its to_csv or write_csv)"
+    has_columns = hasattr(value, "columns") or hasattr(value, "column_names")
+    raise ParameterError(
+        name, expected="the name of a file", found=f"a {type(value).__name__}{table if has_columns else ''}"
+    )
 
 
 def csv_rows(

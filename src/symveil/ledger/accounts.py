@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 from symveil.errors import LedgerError, ParameterError
 from symveil.ledger.amounts import LARGEST, UNIT, granted_units, shown_units
 from symveil.ledger.charging import in_parts
-from symveil.ledger.composition import composed_epsilon, histories
+from symveil.ledger.composition import composed_epsilon, delta_of, histories, spent_deltas
 from symveil.ledger.lifecycle import now
 from symveil.ledger.statements import Account, Entry, InUnit, Totals
 from symveil.ledger.store import (
@@ -27,7 +28,7 @@ from symveil.ledger.store import (
     unit_column,
 )
 from symveil.ledger.units import Unit, read_unit, shared_unit, shown_unit
-from symveil.numerics.rationals import Number, exact
+from symveil.numerics.rationals import Number, exact, spelled
 
 _ROWS_AT_ONCE = 10_000
 
@@ -60,10 +61,21 @@ def grant(
                 raise _out_of_range()
             _set(connection, "allowance", str(allowance))
             if share is not None:
+                _keep_what_was_spent(connection, share)
                 _set(connection, "delta", repr(float(share)))
             _write_grant(connection, None, units, unit)
             return 0
         return sum(_granted(connection, part, units, unit) for part in in_parts(names))
+
+
+def _keep_what_was_spent(connection: sa.Connection, delta: Fraction) -> None:
+    """Refuse a δ below what releases that have one have cost somebody."""
+    most = max(spent_deltas(connection).values(), default=Fraction(0))
+    if delta < most:
+        raise LedgerError(
+            f"grant: expected a delta of {spelled(most)} or more, which releases have cost somebody, found "
+            f"{spelled(delta)}"
+        )
 
 
 def _name_unit(connection: sa.Connection, unit: Unit) -> None:
@@ -86,6 +98,7 @@ def _granted(connection: sa.Connection, names: list[str], units: int, unit: Unit
     if "" in names:
         raise ParameterError("person", expected="a name", found="an empty one")
     rows = [{"name": name} for name in names]
+    allowance = _allowance(connection)
     connection.execute(
         sa.text(f"INSERT INTO {persons.name} (name) VALUES (:name) ON CONFLICT (name) DO NOTHING"), rows  # noqa: S608
     )  # fmt: skip
@@ -96,7 +109,8 @@ def _granted(connection: sa.Connection, names: list[str], units: int, unit: Unit
             .values(granted=persons.c.granted + units)
             .returning(persons.c.number, persons.c.granted)
         ).one()
-        if not 0 <= granted <= LARGEST * UNIT:
+        # what everybody has can be taken back from one person, too: the budget is the sum of both
+        if not (granted + allowance >= 0 and granted <= LARGEST * UNIT):
             raise _out_of_range()
         _write_grant(connection, number, units, unit)
     return len(names)
@@ -142,10 +156,13 @@ def account(database: Database, name: str) -> Account:
             return _account(name, 0, 0, allowance)
         delta = float(read_setting(connection, "delta", "0"))
         composed = None
+        spent_delta = None
         if delta > 0:
-            composed = composed_epsilon(histories(connection, [row.number])[row.number].items(), delta)
+            history = histories(connection, [row.number])[row.number].items()
+            composed = composed_epsilon(history, delta)
+            spent_delta = spelled(delta_of(history)) if delta_of(history) else None
         units = _spent_by_unit(connection, row.number, row.number).get(row.number, ())
-        return _account(name, row.granted, row.spent, allowance, units, composed)
+        return _account(name, row.granted, row.spent, allowance, units, composed, spent_delta)
 
 
 def accounts(database: Database) -> Generator[Account]:
@@ -263,6 +280,7 @@ def _account(
     allowance: int,
     units: tuple[InUnit, ...] = (),
     composed: float | None = None,
+    spent_delta: str | None = None,
 ) -> Account:
     return Account(
         person=name,
@@ -271,6 +289,7 @@ def _account(
         left=shown_units(granted + allowance - spent),
         units=units,
         composed_epsilon=composed,
+        spent_delta=spent_delta,
     )
 
 

@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.ledger.amounts import UNIT
-from symveil.ledger.store import charges, releases
-from symveil.numerics.conversions import float_at_least
+from symveil.ledger.store import charges, persons, releases
+from symveil.numerics.conversions import float_at_least, float_at_most
 from symveil.numerics.rationals import at_least, exact, spelled
 
 _STEP = Fraction(1, 10_000)
@@ -90,6 +90,38 @@ def pure_loss(epsilon: Fraction) -> str:
     return json.dumps({"kind": "pure", "epsilon": spelled(epsilon)}, sort_keys=True)
 
 
+def approximate_loss(epsilon: Fraction, delta: Fraction) -> str:
+    """The loss of a mechanism that is (ε, δ)-private, of which no more is known; without a δ, that of a pure one.
+
+    It is of a kind of its own, so that a version that knows nothing of δ refuses it instead of overlooking δ.
+
+    >>> approximate_loss(Fraction(1, 2), Fraction(1, 10**6))
+    '{"delta": "1e-06", "epsilon": "0.5", "kind": "approximate"}'
+    """
+    if not delta:
+        return pure_loss(epsilon)
+    return json.dumps({"kind": "approximate", "epsilon": spelled(epsilon), "delta": spelled(delta)}, sort_keys=True)
+
+
+def delta_of(history: Iterable[tuple[str, int]]) -> Fraction:
+    """The sum of the δ of all these releases.
+
+    >>> delta_of([(approximate_loss(Fraction(1), Fraction(1, 10**6)), 3), (pure_loss(Fraction(1)), 5)])
+    Fraction(3, 1000000)
+    """
+    return sum((_own_delta(loss) * times for loss, times in history), Fraction(0))
+
+
+def _own_delta(loss: str) -> Fraction:
+    document = json.loads(loss)
+    if document["kind"] != "approximate":
+        return Fraction(0)
+    try:
+        return _not_negative(document["delta"])
+    except ParameterError:
+        raise ValueError("a delta that is no number") from None
+
+
 def symbol_loss(rate: Fraction, symbols: int, differing: int) -> str:
     """The loss of replacing symbols one by one at rate η, in words that differ in so many places."""
     return json.dumps(
@@ -100,7 +132,8 @@ def symbol_loss(rate: Fraction, symbols: int, differing: int) -> str:
 def composed_epsilon(history: Iterable[tuple[str, int]], delta: float) -> float:
     """An ε such that all these releases together are (ε, δ)-private, rounded upwards; never above the sum of their ε.
 
-    `history` has losses, as `pure_loss` and `symbol_loss` write them, and how often each occurred.
+    `history` has losses, as `pure_loss`, `approximate_loss` and `symbol_loss` write them, and how often each occurred.
+    The δ of releases that have one are taken off δ first; infinite where they are more than that.
 
     >>> half = symbol_loss(Fraction(1, 2), 17, 1)
     >>> round(composed_epsilon([(half, 50)], 1e-6), 1)                     # adding would say 25
@@ -121,6 +154,11 @@ def _composed(history: History, delta: float) -> float:
             one, places = _read(loss)
             parts[one] += times * places
     added = sum((one.epsilon * times for one, times in parts.items()), Fraction(0))
+    if spent := delta_of(history):
+        left = exact(delta) - spent
+        if left < 0:
+            return math.inf
+        delta = float_at_most(left)
     if not delta > 0:
         return at_least(added)
     kinds = {one: times for one, times in parts.items() if _SMALLEST_COMPOSED <= one.epsilon <= _LARGEST_COMPOSED}
@@ -134,7 +172,7 @@ def _read(loss: str) -> tuple[_Loss, int]:
     """A loss as it is written, and how many times it is composed for one release."""
     document = json.loads(loss)
     try:
-        if document["kind"] == "pure":
+        if document["kind"] in ("pure", "approximate"):
             return _Loss(_not_negative(document["epsilon"])), 1
         if document["kind"] == "symbols" and int(document["symbols"]) >= 2 and int(document["differing"]) >= 1:
             return _Loss(_not_negative(document["eta"]), int(document["symbols"])), int(document["differing"])
@@ -258,9 +296,26 @@ def within_budget(connection: sa.Connection, budgets: list[Budget], *, loss: str
         for budget in part:
             history = defaultdict(int, spent.get(budget.person, {}))
             history[loss] += budget.sequences
-            if exact(composed_epsilon(history.items(), delta)) <= Fraction(budget.epsilon_units, UNIT):
+            composed = composed_epsilon(history.items(), delta)
+            if math.isfinite(composed) and exact(composed) <= Fraction(budget.epsilon_units, UNIT):
                 covered.add(budget.person)
     return covered
+
+
+def spent_deltas(connection: sa.Connection) -> dict[str, Fraction]:
+    """The sum of δ of everybody who was ever in a release that has one, by name."""
+    query = (
+        sa.select(persons.c.name, releases.c.loss, sa.func.sum(charges.c.sequences))
+        .select_from(charges)
+        .join(releases, releases.c.number == charges.c.release)
+        .join(persons, persons.c.number == charges.c.person)
+        .where(releases.c.loss.like('%"approximate"%'))
+        .group_by(persons.c.name, releases.c.loss)
+    )
+    found: dict[str, Fraction] = defaultdict(Fraction)
+    for name, loss, times in connection.execute(query).all():
+        found[name] += delta_of([(loss, int(times))])
+    return dict(found)
 
 
 def histories(connection: sa.Connection, numbers: list[int]) -> dict[int, dict[str, int]]:

@@ -36,6 +36,8 @@ class LedgerRelease:
     number: int
     release_id: str
     state: State
+    created: str
+    """When it was charged."""
     out: str
     digest: str | None
     drawn: str | None
@@ -83,6 +85,15 @@ def pending_for(database: Database, out: str) -> list[LedgerRelease]:
     """The releases that were charged for this output and were not finished."""
     with database.reading() as connection:
         query = sa.select(*columns(releases, connection)).where(releases.c.out == out, releases.c.state == "pending")
+        return [_release(row) for row in connection.execute(query.order_by(releases.c.number)).all()]
+
+
+def done_for(database: Database, out: str, digest: str) -> list[LedgerRelease]:
+    """The finished releases that were made for this output, as it is: with this digest."""
+    with database.reading() as connection:
+        query = sa.select(*columns(releases, connection)).where(
+            releases.c.out == out, releases.c.state == "done", releases.c.digest == digest
+        )
         return [_release(row) for row in connection.execute(query.order_by(releases.c.number)).all()]
 
 
@@ -194,6 +205,7 @@ def _release(row: Any) -> LedgerRelease:
         number=row.number,
         release_id=row.release_id,
         state=row.state,
+        created=row.created,
         out=row.out,
         digest=row.digest,
         drawn=row.drawn,

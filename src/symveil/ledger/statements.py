@@ -37,11 +37,18 @@ class Account:
     """What of it was spent in which unit."""
     composed_epsilon: float | None = None
     """What was lost at the ledger's δ, where it has one."""
+    spent_delta: str | None = None
+    """What releases that have a δ have cost of it; None: nothing."""
 
     @property
     def note(self) -> str | None:
         """What `spent` means where it adds up different units."""
         return mixture(self.units)
+
+    @property
+    def negative(self) -> str | None:
+        """Why nothing, and less, is left."""
+        return below_nothing(self.left, self.composed_epsilon is not None)
 
     def document(self) -> dict[str, object]:
         """The JSON form."""
@@ -50,7 +57,9 @@ class Account:
         }  # fmt: skip
         if self.composed_epsilon is not None:
             document["composed_epsilon"] = self.composed_epsilon
-        return document | _documents(self.units)
+        if self.spent_delta is not None:
+            document["spent_delta"] = self.spent_delta
+        return document | _documents(self.units) | {"negative": self.negative}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +84,11 @@ class Totals:
         """What amounts mean where they add up different units."""
         return mixture(self.units)
 
+    @property
+    def negative(self) -> str | None:
+        """Why somebody has less than nothing left."""
+        return below_nothing(self.least_left, self.delta != "0")
+
     def document(self) -> dict[str, object]:
         """The JSON form."""
         return {
@@ -88,6 +102,7 @@ class Totals:
             "least_left": self.least_left,
             "budgets_for": None if self.unit is None else self.unit.document(),
             **_documents(self.units),
+            "negative": self.negative,
         }
 
 
@@ -128,6 +143,25 @@ def mixture(units: Iterable[InUnit]) -> str | None:
     if len(known) < 2:
         return None
     return f"charges are in different units; their sum bounds the loss in what they share: {shared_unit(known)}"
+
+
+def below_nothing(left: str, composed: bool) -> str | None:
+    """Why `left` is negative; None where it is not.
+
+    >>> below_nothing("0.5", True) is None, below_nothing("-21", True)[:41]
+    (True, 'left is negative because it adds losses u')
+    """
+    if not left.startswith("-"):
+        return None
+    if composed:
+        return (
+            "left is negative because it adds losses up, and this ledger composes them at its delta: composed, they "
+            "are within the budget unless some of it was taken back (--person shows the composed epsilon)"
+        )
+    return (
+        "left is negative because budget was taken back that had been spent: nothing more is charged to whom it "
+        "concerns until as much is granted"
+    )
 
 
 def _documents(units: tuple[InUnit, ...]) -> dict[str, object]:

@@ -28,6 +28,7 @@ from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.run_release import release_runs
 from symveil.models.word import Codes
 from symveil.numerics.once import computed_once
+from symveil.numerics.progress import listener
 from symveil.numerics.rationals import Number
 from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.calibrate import Weighting, calibrated_rate
@@ -42,6 +43,8 @@ class CostWeighted(DistanceWeighted):
     """A mechanism on words of one length that weighs them by costs, where a model says what a word may be."""
 
     takes: ClassVar[frozenset[str]] = frozenset({"calibration", "cost", "cap", "balanced", "costs"})
+    of_many_lengths: bool = False
+    """Whether words of other lengths are released by the same choice: then one proof is made for many of them."""
 
     def __init__(
         self,
@@ -137,7 +140,13 @@ class CostWeighted(DistanceWeighted):
         if self.weighting is None or self.calibration != "tight":
             return None
         # the plain mechanism is asked for everywhere: its quick certificate is enough unless its cost is asked for
-        return calibrated_rate(self.weighting, epsilon=self.epsilon, thorough=self._named)
+        return calibrated_rate(
+            self.weighting,
+            epsilon=self.epsilon,
+            thorough=self._named,
+            of_many_lengths=self.of_many_lengths,
+            progress=listener(f"certifying {self.described}"),
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

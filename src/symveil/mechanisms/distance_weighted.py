@@ -110,6 +110,10 @@ class DistanceWeighted(Mechanism):
     def _common_log_weights(self) -> NDArray[np.float64]:
         return self._log_weights(self._around_any.count_balls)
 
+    def log_weights_by_distance(self) -> NDArray[np.float64] | None:
+        """ln P of one released word at distance 0, 1 … n, on Σⁿ."""
+        return self._common_log_weights if self.language.homogeneous and len(self.alphabet) > 1 else None
+
     def _log_weights(self, counts: Counts) -> NDArray[np.float64]:
         """ln P(w'|w) of one word w' at each distance from w."""
         with precision(STANDARD_PRECISION):

@@ -32,7 +32,7 @@ from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
 from symveil.numerics.conversions import ball, precision
 from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import Number, spelled
+from symveil.numerics.rationals import Number, at_least, spelled
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency, read_offset, read_utility
@@ -150,6 +150,18 @@ class Exponential(CostWeighted):
             return self.epsilon / 2 / self._log_ratio_per_rate(self.adjacency)
         spent = self.epsilon if self.language.homogeneous else self.epsilon / 2
         return spent / self._log_ratio_per_rate(max(self.reach, 1))
+
+    def loss_beyond(self, distance: int) -> float:
+        """On a model 2η for every place: η for the weights, and as much for their sums, which differ by no more.
+
+        Parameters
+        ----------
+        distance
+            In how many places words differ.
+        """
+        if self.language.graph is None or self.utility != "distance" or self.cost != "hamming":
+            return super().loss_beyond(distance)
+        return at_least(2 * self.rate * distance)
 
     def _log_ratio_per_rate(self, distance: int) -> Fraction:
         """ln(r(0)/r(distance)) for rate 1: the sensitivity of the utility (J19 Lemma 1)."""

@@ -16,6 +16,7 @@ from symveil.errors import ParameterError, WordError
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.language import FAR, Language, Metric
 from symveil.languages.run_product import AutomatonSize, product_size
+from symveil.mechanisms.interoperability import Interoperable
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word, decode, split_words
 from symveil.numerics.once import computed_once
@@ -42,7 +43,7 @@ class LengthClass:
     guarantee: Guarantee
 
 
-class Mechanism(ABC):
+class Mechanism(Interoperable, ABC):
     """A mechanism that takes a word of a language and releases a word.
 
     A subclass says its `guarantee`, its `log_probabilities`, the law of the distance (`_law`) and how it draws

@@ -7,9 +7,10 @@ of the public model, from a fixed seed: nothing secret is read, so the choice co
 A certificate takes from seconds to minutes, so candidates are first ranked by what they could reach at best: at ε/Δ,
 then at the rate that a pair of words rules out. The best is certified, and the next, until one is certified that no
 other can beat. What may be certified depends on the size of the model only, never on a clock: all words that are few or
-short, and sparse graphs, where certificates are quick. Other candidates stand at their classic rate, and a mechanism
-that is asked for by name gets its certificate. In a file of words of many lengths, each of which needs certificates of
-its own, only sparse graphs and few words are certified.
+short, sparse graphs, and the Hamming distance on small graphs. Other candidates stand at their classic rate, and a
+mechanism that is asked for by name gets its certificate. In a file of words of many lengths each would need
+certificates of its own, so those are left out that take long and do not hold for many lengths at once
+(docs/theory/near-optimal.md, *Which one `auto` takes*).
 """
 
 from __future__ import annotations
@@ -39,9 +40,11 @@ _MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance 
 _MOST_ONLINE_WORK = 5_000
 _SPARSE = 2.0  # other symbols that adjacent words can have in the place of one: certificates are quick up to there
 _MOST_SPARSE_SYMBOLS, _MOST_SPARSE_ADJACENCY = 3000, 2
+_MOST_DENSE_SYMBOLS = 64  # the Hamming distance: seconds, whatever the graph is
+_MOST_SWAPPED = 4  # with more symbols hidden, only swaps are certified, for words of one length: in minutes
+_MUCH = Fraction(3, 4)  # of the budget is not much left
 _WORK_OF_ERRORS = 400_000
 _FEWEST_WORDS, _MOST_WORDS = 4, 24
-_PAIRS_FROM = 3
 _SCREENED, _HOPELESS = 3, 1.5  # the law of the online mechanism takes long: a few words tell whether it is far behind
 _CLEARLY, _BY_FAR = 0.97, 0.75
 """What is less plain must have less than the first share of the error; without a certificate, less than the second."""
@@ -91,7 +94,7 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     ('exponential', 'expected error 2.57 over uniform words of the model')
     """
     plain = _plain(choice, language)
-    others = [] if _is_settled(choice, language) else list(_others(choice, language, of_many_lengths))
+    others = [] if _is_settled(choice, language) else list(_others(choice, language, plain, of_many_lengths))
     if not others:
         return plain if plain is not None else Exponential.from_choice(language, choice)
     words = public_words(language, _word_count(language))
@@ -172,23 +175,10 @@ class _Comparison:
 def _ruled_out(weighting: Weighting, epsilon: Fraction) -> Fraction:
     """A rate at which a pair of words, found by changing a symbol at a time, loses ε; ε/Δ where none was found."""
     # imported when they are needed: most choices need no certificate
-    from symveil.privacy.calibration.costs.pairs import pair_losses, worse_pair  # noqa: PLC0415
-    from symveil.privacy.calibration.search import rounded_down  # noqa: PLC0415
+    from symveil.privacy.calibration.costs.pairs import pairs_of_public_words, rate_ruled_out  # noqa: PLC0415
 
     limit = epsilon / weighting.drops
-    words = public_words(weighting.language, _PAIRS_FROM)
-    pairs = [worse_pair(weighting, limit, (word, word))[1] for word in words]
-    ones, others = (np.stack(each) for each in zip(*pairs, strict=True))
-    low, high = limit / 2, limit
-    if pair_losses(weighting, limit, ones, others).max() <= epsilon:
-        return limit
-    while high - low > low / 100:
-        middle = rounded_down((low + high) / 2)
-        if pair_losses(weighting, middle, ones, others).max() > epsilon:
-            high = middle
-        else:
-            low = middle
-    return high
+    return rate_ruled_out(weighting, epsilon, pairs_of_public_words(weighting, limit), limit, digits=2)
 
 
 def _is_settled(choice: MechanismChoice, language: RunLanguage) -> bool:
@@ -214,7 +204,7 @@ def _plain(choice: MechanismChoice, language: RunLanguage) -> Mechanism | None:
 
 
 def _others(
-    choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool
+    choice: MechanismChoice, language: RunLanguage, plain: Mechanism | None, of_many_lengths: bool
 ) -> Iterator[tuple[Mechanism, Weighting | None]]:
     """The other candidates that the choice leaves open, with the weighting to certify where that is quick."""
     tight = choice.calibration == "tight"
@@ -237,8 +227,10 @@ def _others(
                 made = _made(kind, language, wanted, choice)
                 if made is None:
                     continue
+                made.of_many_lengths = of_many_lengths
                 assert made.weighting is not None  # noqa: S101 - made with one
-                if tight and (few or _is_quick(made.weighting, of_many_lengths)):
+                quick = few or (_wastes(plain, made.weighting) and _is_quick(made.weighting, of_many_lengths))
+                if tight and quick:
                     yield made, made.weighting
                 elif not is_plain or _names(choice):
                     rated = _made(kind, language, replace(wanted, calibration="classic"), choice)
@@ -248,18 +240,49 @@ def _others(
         yield Online.from_choice(language, replace(choice, mechanism=Online.name)), None
 
 
+def _wastes(plain: Mechanism | None, weighting: Weighting) -> bool:
+    """Whether a slower certificate of the plain mechanism may be worth it: the quick one left much of the budget."""
+    if not weighting.is_plain or not isinstance(plain, Exponential) or weighting.halves_work <= MOST_HALVES_WORK:
+        return True
+    return plain.rate * weighting.drops < _MUCH * plain.epsilon
+
+
 def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
-    """Whether a certificate takes seconds: a function of the public model, of ε not even, and of no clock."""
+    """Whether a certificate takes seconds, by swaps minutes: a function of the public model, not of ε, of no clock."""
     language = weighting.language
+    symbols, adjacency = len(language.alphabet), weighting.adjacency
     if not of_many_lengths and weighting.halves_work <= MOST_HALVES_WORK:
         return True
-    small = len(language.alphabet) <= _MOST_SPARSE_SYMBOLS and weighting.adjacency <= _MOST_SPARSE_ADJACENCY
-    if weighting.balanced or weighting.is_plain or not small:
+    if weighting.is_plain:
+        small = symbols <= _MOST_DENSE_SYMBOLS and adjacency <= _MOST_SPARSE_ADJACENCY
+        return small and language.graph.state_is_symbol
+    if weighting.balanced or symbols > _MOST_SPARSE_SYMBOLS:
         return False
+    reach = min(weighting.farthest, _MOST_SPARSE_ADJACENCY)
+    if adjacency <= _MOST_SPARSE_ADJACENCY:
+        return _is_sparse(language, reach)
+    by_swaps = weighting.cost.hop_reach >= weighting.farthest
+    return (
+        by_swaps
+        and not of_many_lengths
+        and adjacency <= _MOST_SWAPPED
+        and _is_sparse(language, reach)
+        and _can_be_tried(weighting)
+    )
+
+
+def _can_be_tried(weighting: Weighting) -> bool:
+    from symveil.privacy.calibration.costs.loss import rates_that_can_be_tried  # noqa: PLC0415 - waits for numba
+
+    return rates_that_can_be_tried(weighting) > 0
+
+
+def _is_sparse(language: RunLanguage, reach: int) -> bool:
+    """Whether few symbols may stand in the place of another in words so many symbols apart."""
     from symveil.languages.swap_costs import related  # noqa: PLC0415 - waits for scipy
 
     try:
-        middle = related(language, adjacency=weighting.farthest)[language.length // 2]
+        middle = related(language, adjacency=reach)[language.length // 2]
     except TooLargeError:
         return False
     return float(middle.nnz) <= _SPARSE * len(language.alphabet)

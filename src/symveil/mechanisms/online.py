@@ -30,7 +30,7 @@ from symveil.models.alphabet import Symbol, is_hashable
 from symveil.models.word import Codes, Lengths, split_words
 from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import Memo, computed_once
-from symveil.numerics.rationals import Number, spelled
+from symveil.numerics.rationals import Number, at_least, spelled
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency
@@ -99,6 +99,16 @@ class Online(Mechanism):
     def guarantee(self) -> Guarantee:
         """At most η for each of the b positions where two adjacent words differ."""
         return Guarantee.of_loss(self.rate * self.adjacency, "certified")
+
+    def loss_beyond(self, distance: int) -> float:
+        """η for every place in which words differ, on every model.
+
+        Parameters
+        ----------
+        distance
+            In how many places they differ.
+        """
+        return at_least(self.rate * distance)
 
     def start(self, *, length: int | None = None, bits: BitSource | None = None) -> Session:
         """A session that takes one symbol and returns one at once.

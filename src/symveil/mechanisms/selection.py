@@ -17,6 +17,7 @@ from symveil.languages.language import Language
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.cost_choice import Cap
+from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
@@ -123,7 +124,10 @@ def _choose_one_of_many(choice: MechanismChoice, language: Language) -> Mechanis
     if choice.mechanism == AUTO and choice.metric == "hamming":
         _check_together(choice, language)
         return _least_error(choice, language, of_many_lengths=True)
-    return choose_mechanism(choice, language)
+    made = choose_mechanism(choice, language)
+    if isinstance(made, CostWeighted):
+        made.of_many_lengths = True
+    return made
 
 
 def _check_together(choice: MechanismChoice, language: Language) -> None:

@@ -14,6 +14,7 @@ from symveil.errors import ModelError
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.model_diagrams import labelled_diagram
 from symveil.models.names import mentioned_names, ordered_names, require_known, require_name, require_rows, shown
+from symveil.models.valuations import state_of
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number
 
@@ -196,6 +197,27 @@ class LabelledChain(Drawable):
     def label(self, state: str) -> str:
         """The label of a state."""
         return self.labels[self.number[state]]
+
+    def state(self, text: str, *, notes: list[str] | None = None) -> str:
+        """The state that a text means: its name, or values of variables where states are named by those.
+
+        Parameters
+        ----------
+        text
+            A name, or some values: `pay=1`, `pay=1&coin=0`. Where several states have them, the only one in which
+            runs come to have them; otherwise it is refused.
+        notes
+            Gets a sentence where a choice had to be made.
+
+        >>> chain = LabelledChain.from_transitions(
+        ...     [("pay=1&s=0", "pay=1&s=1", 1), ("pay=1&s=1", "pay=1&s=1", 1)],
+        ...     labels={"pay=1&s=0": "", "pay=1&s=1": "done"})
+        >>> chain.state("pay=1"), chain.state("s=1")
+        ('pay=1&s=0', 'pay=1&s=1')
+        """
+        if text in self.number:
+            return text
+        return state_of(text, self.states, ((source, target) for source, target, _ in self.transitions), notes=notes)
 
     def pairs(self, asked: Iterable[Pair] | None = None) -> tuple[Pair, ...]:
         """The pairs that were asked for, or the related ones in both directions (C19: R is symmetric)."""

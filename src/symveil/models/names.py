@@ -78,14 +78,14 @@ def require_known(name: object, known: Container[object], *, where: str, kind: s
         raise ModelError(where, expected=f"a {kind} that occurs in the model", found=shown(name))
 
 
-def require_rows(rows: object, *, columns: str, width: int = 3) -> list[tuple[object, ...]]:
-    """The rows of a table of transitions as tuples; refuses rows without exactly these `columns`."""
+def require_rows(rows: object, *, columns: str, width: int = 3, where: str = "transitions") -> list[tuple[object, ...]]:
+    """The rows of a table, of transitions by default, as tuples; refuses rows without exactly these `columns`."""
     if isinstance(rows, str) or not isinstance(rows, Iterable):
-        raise ModelError("transitions", expected=f"a list of rows of {columns}", found=shown(rows))
+        raise ModelError(where, expected=f"a list of rows of {columns}", found=shown(rows))
     checked = []
     for index, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != width:
-            raise ModelError(f"transitions[{index}]", expected=columns, found=shown(row))
+            raise ModelError(f"{where}[{index}]", expected=columns, found=shown(row))
         checked.append(tuple(row))
     return checked
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 Progress = Callable[[int, int | None], None]
@@ -48,6 +50,32 @@ def part(progress: Progress | None, begin: int, end: int, *, of: int) -> Progres
         return silent
     progress(begin, of)
     return lambda done, total: progress(begin + ((end - begin) * min(done, total) // total if total else 0), of)
+
+
+_listener: ContextVar[Progress | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def heard_by(progress: Progress) -> Iterator[None]:
+    """Within it, searches that no caller hands a callback (those behind a property) tell this one.
+
+    >>> with heard_by(lambda done, total: print(done, total)):
+    ...     listener("certifying")(1, 2)
+    1 2
+    >>> listener("certifying") is None
+    True
+    """
+    token = _listener.set(progress)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def listener(what: str) -> Progress | None:
+    """Whoever listens to searches, told what is being done; None where nobody does."""
+    progress = _listener.get()
+    return None if progress is None else named(progress, what)
 
 
 def accepted(progress: Callable[..., None] | None, *, before: int) -> Progress | None:

@@ -103,7 +103,7 @@ def shown_at_most(value: float | Fraction, digits: int = 6) -> str:
 
 
 def _shown(value: float | Fraction, digits: int, rounding: str) -> str:
-    if value == 0 or not math.isfinite(value):
+    if value == 0 or (isinstance(value, float) and not math.isfinite(value)):
         return f"{float(value):g}"
     ratio = exact(value)
     with localcontext(Context(prec=digits, rounding=rounding)):

@@ -51,6 +51,10 @@ class Law(Protocol):
     def largest_output(self) -> int | None:
         """How long a released word can be; None where there is no bound."""
 
+    @property
+    def metric(self) -> Metric:
+        """What adjacency counts: "hamming" or "levenshtein"."""
+
     def inputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
         """The words that may be handed in, those of one length as the rows of an array.
 

@@ -35,9 +35,9 @@ Names = NDArray[np.uint32]
 """The name of each record: a row of three 32-bit words."""
 
 
-def new_release_key() -> bytes:
-    """A key for one release, from the operating system. Anyone who has it can undo the noise."""
-    return os.urandom(KEY_BYTES)
+def new_release_key(bits: BitSource | None = None) -> bytes:
+    """A key for one release, from the operating system or from `bits`. Anyone who has it can undo the noise."""
+    return os.urandom(KEY_BYTES) if bits is None else bits.fill(KEY_BYTES).tobytes()
 
 
 class RecordKey:

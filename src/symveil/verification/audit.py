@@ -54,6 +54,19 @@ class _Enumerated:
         return [word for rows in self.outputs for word in rows]
 
 
+def require_law(law: object) -> None:
+    """Refuse what is no mechanism and has no law."""
+    if isinstance(law, type) or not all(hasattr(type(law), name) for name in _ASKED_OF_A_LAW):
+        raise ParameterError(
+            "law",
+            expected="a mechanism such as sv.Exponential(...), or an object with the methods of its law",
+            found=f"the class {law.__name__}" if isinstance(law, type) else f"an object of type {type(law).__name__}",
+        )
+
+
+_ASKED_OF_A_LAW = ("inputs", "outputs", "distance", "log_probabilities")
+
+
 def audit(
     law: Law, *, length: int | None = None, output_length: int | None = None, progress: Progress | None = None
 ) -> AuditVerdict:
@@ -79,6 +92,7 @@ def audit(
     >>> verdict.private, round(verdict.worst_epsilon, 6), round(verdict.longer_outputs_epsilon, 6)
     (True, 4.0, 4.0)
     """
+    require_law(law)
     listed = _enumerated(law, length, output_length)
     words = listed.words
     near = list(neighbours(law, listed.inputs))

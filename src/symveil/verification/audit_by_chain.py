@@ -21,7 +21,7 @@ from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import at_least
 from symveil.privacy.law import Law
 from symveil.privacy.release_chain import END_LABEL_STATE, label_names
-from symveil.verification.audit import MOST_WORDS, neighbours
+from symveil.verification.audit import MOST_WORDS, neighbours, require_law
 from symveil.verification.verdict import AuditVerdict, Witness
 
 _MOST_PAIRS = 50_000
@@ -48,6 +48,7 @@ def audit_by_chain(law: Law, *, length: int | None = None, progress: Progress | 
     >>> verdict.private, round(verdict.worst_epsilon, 9), verdict.pairs_checked
     (True, 1.0, 486)
     """
+    require_law(law)
     inputs = _inputs(law, length)
     words, near = [word for rows in inputs for word in rows], list(neighbours(law, inputs))
     pairs = sum(map(len, near))

@@ -30,6 +30,20 @@ class Witness:
     probability: Fraction
     other: Fraction
 
+    @property
+    def rank(self) -> tuple[bool, Fraction]:
+        """By the odds, infinite ones last."""
+        return self.other == 0, self.probability if self.other == 0 else self.probability / self.other
+
+    @property
+    def loss(self) -> Fraction | None:
+        """ln of the odds, rounded upwards, and at least 0; None where they are infinite."""
+        return None if self.other == 0 else log_upper_bound(max(Fraction(1), self.probability / self.other))
+
+    def __str__(self) -> str:
+        chances = f"{_short(self.probability)} against {_short(self.other)}"
+        return f"{' '.join(self.labels)}: {chances}"
+
     def document(self) -> dict[str, object]:
         """As JSON."""
         chances = {"probability": self.probability, "other": self.other}
@@ -86,6 +100,13 @@ class PrivacyVerdict:
     pairs: tuple[PairVerdict, ...]
     asked: Fraction | None = None
     lumped: bool = False
+    infinite: bool = False
+    """No ε is enough: δ is that of every α from `alpha_below` on."""
+
+    @property
+    def worst(self) -> PairVerdict:
+        """The pair with the largest δ; of several, the one whose witness has the largest odds."""
+        return max(self.pairs, key=lambda pair: (pair.lv.upper, pair.witness is not None and pair.witness.rank))
 
     @property
     def alpha(self) -> Fraction | None:
@@ -112,10 +133,16 @@ class PrivacyVerdict:
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
-        document: dict[str, object] = {"alpha": float((self.alpha_below + self.alpha_above) / 2)}
-        if self.alpha is not None:
-            document["alpha_exact"] = _ratio(self.alpha)
-        if self.epsilon is None:
+        alpha = (self.alpha_below + self.alpha_above) / 2
+        # beyond the floats as text, like all numbers that are too large for JSON's readers
+        document: dict[str, object] = {"alpha": float(alpha) if alpha < 10**300 else shown_at_least(alpha)}
+        if self.infinite:
+            document["alpha"] = document["epsilon"] = "infinity"
+        elif self.alpha is not None and (text := written(self.alpha)) is not None:
+            document["alpha_exact"] = text
+        if self.infinite:
+            pass
+        elif self.epsilon is None:
             document["epsilon"] = at_least(log_upper_bound(self.alpha_above))
         else:
             document |= {"epsilon": float(self.epsilon), "epsilon_exact": _ratio(self.epsilon)}
@@ -127,14 +154,33 @@ class PrivacyVerdict:
             document["delta_exact"] = text
         document["delta"] = bounds
         document["holds"] = self.holds
+        largest, worst = self.largest_odds, self.worst
+        if largest is not None and worst.witness is not None:
+            document["worst"] = {"from": worst.source, "to": worst.target, "witness": worst.witness.document()}
+            loss: dict[str, object] = {"epsilon": "infinity" if largest.loss is None else at_least(largest.loss)}
+            if largest.loss is not None and (text := written(max(Fraction(1), largest.rank[1]))) is not None:
+                loss["alpha_exact"] = text
+            document["loss"] = loss
         if self.lumped:
             document["lumped"] = True
         return document
 
+    @property
+    def largest_odds(self) -> Witness | None:
+        """The witness with the largest odds of all; None where a pair has none."""
+        witnesses = [pair.witness for pair in self.pairs if pair.witness is not None]
+        return max(witnesses, key=lambda each: each.rank) if len(witnesses) == len(self.pairs) else None
+
+    @property
+    def at(self) -> str:
+        """Where δ was computed, for a reader."""
+        if self.infinite:
+            return "every epsilon, however large"
+        return f"alpha = {_short(self.alpha)}" if self.alpha else f"epsilon = {spelled(self.epsilon or Fraction(0))}"
+
     def __str__(self) -> str:
-        alpha = f"alpha = {spelled(self.alpha)}" if self.alpha else f"epsilon = {spelled(self.epsilon or Fraction(0))}"
         asked = "" if self.asked is None else f"; at most {spelled(self.asked)}: {said(self.holds)}"
-        return f"delta {shown(self.delta)} at {alpha} over {len(self.pairs)} pairs{asked}"
+        return f"delta {shown(self.delta)} at {self.at} over {len(self.pairs)} pairs{asked}"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -151,6 +197,14 @@ class PrivacyVerdict:
 def said(holds: bool | None) -> str:
     """The answer in words."""
     return {True: "yes", False: "NO", None: "undecided"}[holds]
+
+
+def shown_loss(verdict: PrivacyVerdict) -> str:
+    """The loss without any δ, for a reader."""
+    largest = verdict.largest_odds
+    if largest is None:
+        return "—"
+    return "infinite" if largest.loss is None else shown_at_least(largest.loss)
 
 
 def shown(bracket: Bracket) -> str:

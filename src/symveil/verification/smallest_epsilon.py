@@ -15,12 +15,20 @@ from symveil.numerics.conversions import float_at_least, float_at_most, fraction
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.release_chain import ReleaseChain
+from symveil.verification.channels import ChannelOdds
 from symveil.verification.distances.bisimulation import Lumping
 from symveil.verification.distances.bracket import DEFAULT_NODES
 from symveil.verification.distances.tables import ChainTable
 from symveil.verification.odds import smallest_alpha
 from symveil.verification.privacy_verdict import written
-from symveil.verification.verify_privacy import read_share, read_to_the_end, verify_privacy
+from symveil.verification.verify_privacy import (
+    Subject,
+    as_channel,
+    read_share,
+    read_to_the_end,
+    seen_chain,
+    verify_privacy,
+)
 
 _LARGEST_EXPONENT = 27
 
@@ -69,7 +77,7 @@ class SmallestEpsilon:
 
 
 def smallest_epsilon(
-    chain: LabelledChain | ReleaseChain,
+    chain: Subject,
     *,
     delta: Number,
     precision: Number = Fraction(1, 1000),
@@ -85,7 +93,7 @@ def smallest_epsilon(
     Parameters
     ----------
     chain
-        A labelled chain, or a mechanism's release chain.
+        A labelled chain, a mechanism's release chain, or a channel (or a table that `Channel.of` takes).
     delta
         The δ that is to hold, from 0 to 1.
     precision
@@ -106,11 +114,17 @@ def smallest_epsilon(
     step = exact(precision, name="precision")
     if step <= 0:
         raise ParameterError("precision", expected="a number above 0 such as 0.001", found=precision)
+    channel = as_channel(chain, options.pop("related", None))
+    if channel is not None:
+        return SmallestEpsilon.of_alpha(ChannelOdds.of(channel, pairs).smallest_alpha(wanted), delta=wanted)
+    assert isinstance(chain, LabelledChain | ReleaseChain)  # noqa: S101 - the rest are channels
     asked = list((chain.chain if isinstance(chain, ReleaseChain) else chain).pairs(pairs))
     if isinstance(chain, LabelledChain) and options.get("horizon") is None and asked:
-        lumping = Lumping.of(ChainTable.of(chain))
+        seen = seen_chain(chain, options.get("silent", ()), asked)
+        lumping = Lumping.of(ChainTable.of(seen.chain))
+        place = {state: seen.chain.number[start] for state, start in seen.start.items()}
         limit = options.get("nodes", DEFAULT_NODES)
-        words = [read_to_the_end(lumping, chain.number[s], chain.number[t], nodes=limit) for s, t in asked]
+        words = [read_to_the_end(lumping, place[s], place[t], nodes=limit) for s, t in asked]
         if (odds := [each.odds for each in words if each is not None]) and None not in words:
             alpha = smallest_alpha(odds, rational(wanted))
             return SmallestEpsilon.of_alpha(None if alpha is None else fraction(alpha), delta=wanted)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from symveil.errors import ModelError, ParameterError
+from symveil.languages.silent import SeenChain, without_silent
+from symveil.models.channel import Channel, Related, related_pairs
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numerics.conversions import exp_enclosure, float_at_least, float_at_most, fraction, rational
 from symveil.numerics.progress import Progress, part
 from symveil.numerics.rationals import Number, exact
 from symveil.privacy.parameters import read_epsilon
 from symveil.privacy.release_chain import ReleaseChain
+from symveil.verification.channels import verify_channel
 from symveil.verification.distances.bisimulation import Lumping, lumped
 from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracket, Bracketing
 from symveil.verification.distances.distances import Distances, Exactness, skewed_distances
@@ -23,16 +27,21 @@ from symveil.verification.distances.upper_bounds import lifting_bound
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, Witness
 
 LARGEST_ALPHA = 10**12
+Subject = LabelledChain | ReleaseChain | Channel | Iterable[Any]
+"""What is verified: a chain, a mechanism's chain, a channel, or a table that `Channel.of` takes."""
+
 MOST_PAIRS_FOR_BD = 60_000
-MOST_PAIRS_FOR_LD = 300_000  # where δ is known without it
+MOST_PAIRS_FOR_LD = 50_000  # where δ is known without it
 
 
 def verify_privacy(
-    chain: LabelledChain | ReleaseChain,
+    chain: Subject,
     *,
     alpha: Number | None = None,
     epsilon: Number | None = None,
     pairs: Iterable[Pair] | None = None,
+    related: Related | None = None,
+    silent: Iterable[str] = (),
     delta: Number | None = None,
     width: Number | None = None,
     nodes: int = DEFAULT_NODES,
@@ -50,12 +59,18 @@ def verify_privacy(
     chain
         A labelled chain, or a mechanism's `release_chain`. Then the bounds are proved for the mechanism's true law,
         from which the rational chain differs by a tiny known factor e^κ: P(E|w) − αP(E|v) is at most
-        e^κ (P'(E|w) − αe^(−2κ) P'(E|v)), and at least the same with the signs of κ turned.
+        e^κ (P'(E|w) − αe^(−2κ) P'(E|v)), and at least the same with the signs of κ turned. Or a channel: a `Channel`,
+        or any table that `Channel.of` takes (a matrix, a data frame, mappings); its answers are exact.
     alpha, epsilon
-        One of them: α, or ε = ln α.
+        One of them: α, or ε = ln α. For a channel, none of them: then the smallest one for `delta`, or for δ = 0.
     pairs
         Ordered pairs of states: (s, t) asks how much likelier an event can be from s. By default the related states, in
         both directions.
+    related
+        For a table: which inputs are related, as `Channel.of` takes it; all of them by default.
+    silent
+        Labels that nobody sees, nor how long they last. Then δ and the distances are those of the chain of what is
+        seen (`without_silent`).
     delta
         The question: whether δ is at most this.
     width, nodes, horizon
@@ -65,7 +80,7 @@ def verify_privacy(
     symmetric
         Whether bd is wanted; by default not for large chains, where it takes several times as long as ld.
     ld
-        Whether ld is wanted; by default not for large chains whose δ is known without it.
+        Whether ld is wanted; by default not for large chains whose δ is known without it (nor is bd, then).
     on_lumped
         Work on the quotient by bisimilarity, where δ is the same and ld may differ. (Brackets merge bisimilar states
         in any case: that changes no answer.)
@@ -81,9 +96,17 @@ def verify_privacy(
     >>> verdict = verify_privacy(answers, alpha="6/5", delta="4/15")
     >>> verdict.holds, verdict.delta.upper
     (True, Fraction(4, 15))
+    >>> table = [["3/4", "1/4"], ["1/4", "3/4"]]                    # randomised response as a channel
+    >>> verify_privacy(table).alpha, verify_privacy(table, alpha=2).delta.upper
+    (Fraction(3, 1), Fraction(1, 4))
     """
-    below, above, read = read_alpha(alpha, epsilon)
     asked = None if delta is None else read_share(delta, name="delta")
+    channel = as_channel(chain, related)
+    if channel is not None:
+        _refuse_silent(silent)
+        bounds = None if alpha is None and epsilon is None else read_alpha(alpha, epsilon)
+        return verify_channel(channel, bounds=bounds, asked=asked, pairs=pairs, progress=progress)
+    below, above, read = read_alpha(alpha, epsilon)
     goal = DEFAULT_WIDTH if width is None else read_share(width, name="width")
     _require_count(nodes, name="nodes")
     if horizon is not None:
@@ -92,22 +115,21 @@ def verify_privacy(
     if isinstance(chain, ReleaseChain):
         slack, chain = chain.log_error, chain.chain
         below, above = _widened(below, above, slack)
-    if not isinstance(chain, LabelledChain):
-        raise ParameterError("chain", expected="a labelled chain", found=type(chain).__name__)
+    assert isinstance(chain, LabelledChain)  # noqa: S101 - what is neither was refused
     wanted = chain.pairs(pairs)
     if not wanted:
         raise ModelError("pairs", expected="at least one pair of states, or related states in the chain", found="none")
-    work, home = lumped(chain) if on_lumped else (chain, {state: state for state in chain.states})
+    seen = seen_chain(chain, silent, wanted)
+    work, home = lumped(seen.chain) if on_lumped else (seen.chain, {state: state for state in seen.chain.states})
     table = ChainTable.of(work)
     lumping = Lumping.of(table)
-    numbers = [(work.number[home[source]], work.number[home[target]]) for source, target in wanted]
+    number = {state: work.number[home[start]] for state, start in seen.start.items()}
+    numbers = [(number[source], number[target]) for source, target in wanted]
     closed = [None if horizon is not None else read_to_the_end(lumping, *pair, nodes=nodes) for pair in numbers]
-    if ld is None:
-        ld = len(table.same_label_pairs) <= MOST_PAIRS_FOR_LD
-    if symmetric is None:
-        symmetric = len(table.same_label_pairs) <= MOST_PAIRS_FOR_BD
+    ld = _is_wanted(ld, table, at_most=MOST_PAIRS_FOR_LD) or support_only or None in closed
+    symmetric = _is_wanted(symmetric, table, at_most=MOST_PAIRS_FOR_BD if ld else 0)
     skewed = both = rules = None
-    if ld or support_only or None in closed:
+    if ld:
         # an α that only encloses e^ε has no exact distance worth writing down
         exactness: Exactness = "auto" if below == above else "never"
         skewed = skewed_distances(
@@ -120,8 +142,8 @@ def verify_privacy(
         both = symmetric_distances(table, below, progress=part(progress, 40, 60, of=100))
     question = asked if width is None else None
     verdicts = []
-    for number, ((source, target), (s, t), words) in enumerate(zip(wanted, numbers, closed, strict=True)):
-        own = part(progress, 60 + 40 * number // len(wanted), 60 + 40 * (number + 1) // len(wanted), of=100)
+    for done, ((source, target), (s, t), words) in enumerate(zip(wanted, numbers, closed, strict=True)):
+        own = part(progress, 60 + 40 * done // len(wanted), 60 + 40 * (done + 1) // len(wanted), of=100)
         one_step, two_way = (
             None if each is None else _stretched(_bound(each, s, t, known=below == above), slack)
             for each in (skewed, both)
@@ -143,12 +165,51 @@ def verify_privacy(
                 ld=None if support_only else one_step,
                 bd=two_way,
                 support_only=one_step if support_only else None,
-                witness=None if words is None else _witness(lumping, s, t, words),
+                # a mechanism's chain is not its law to the last digit
+                witness=None if words is None or slack else _witness(lumping, s, t, words),
             )
         )
     return PrivacyVerdict(
         alpha_below=below, alpha_above=above, epsilon=read, pairs=tuple(verdicts), asked=asked, lumped=on_lumped
     )
+
+
+def seen_chain(chain: LabelledChain, silent: Iterable[str], pairs: Iterable[Pair]) -> SeenChain:
+    """The chain without silent states, and where the states of the pairs start in it."""
+    hidden = silent if isinstance(silent, str) else list(silent)
+    starts = list(dict.fromkeys(state for pair in pairs for state in pair))
+    return (
+        without_silent(chain, hidden, starts=starts)
+        if hidden
+        else SeenChain(chain, dict(zip(starts, starts, strict=True)))
+    )
+
+
+def _refuse_silent(silent: Iterable[str]) -> None:
+    if list(silent):
+        raise ParameterError("silent", expected="a chain with it, whose labels are not all seen", found="a channel")
+
+
+def _is_wanted(asked: bool | None, table: ChainTable, *, at_most: int) -> bool:
+    return len(table.same_label_pairs) <= at_most if asked is None else asked
+
+
+def as_channel(model: object, related: Related | None) -> Channel | None:
+    """The channel that a table is, with these related inputs; None where it is a chain."""
+    if isinstance(model, LabelledChain | ReleaseChain):
+        if related is not None:
+            raise ParameterError(
+                "related", expected="a channel with it; pairs of a chain are given as pairs", found="a chain"
+            )
+        return None
+    if isinstance(model, str) or not (isinstance(model, Channel) or hasattr(model, "__iter__")):
+        compiles = hasattr(type(model), "release_chain") and not isinstance(model, type)
+        advice = ", whose chain is mechanism.release_chain([word, other])" if compiles else ""
+        kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise ParameterError("chain", expected="a labelled chain", found=f"{kind}{advice}")
+    if isinstance(model, Channel):
+        return model if related is None else replace(model, related=related_pairs(model.inputs, related))
+    return Channel.of(model, related="all" if related is None else related)
 
 
 def read_to_the_end(lumping: Lumping, source: int, target: int, *, nodes: int) -> FiniteWords | None:

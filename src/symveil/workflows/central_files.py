@@ -28,7 +28,7 @@ from symveil.io.sequences.sequence_files import open_sequences
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import Model
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.workflows.parameters import Engine, no_pyspark, read_engine
+from symveil.workflows.parameters import Engine, check_ledger_apart, no_pyspark, read_engine
 
 
 def public_language(
@@ -85,6 +85,7 @@ def release_centrally(
     Persons over budget are left out: an error would tell that one of them is in the file. `found` holds the symbols
     of a file whose alphabet is not public.
     """
+    check_ledger_apart(ledger, source, target)
     facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": form}
     language = release.language or found or FoundSymbols()
     words: CentralWords
@@ -96,8 +97,14 @@ def release_centrally(
     protocol = Protocol(
         job=job,
         target=target,
-        manifest_text=lambda name, written: release.manifest(
-            name, written.digest, queries=queries(), output=job.facts, version=__version__, charged=ledger is not None
+        manifest_text=lambda name, written, date: release.manifest(
+            name,
+            written.digest,
+            queries=queries(),
+            output=job.facts,
+            version=__version__,
+            charged=ledger is not None,
+            date=date,
         ).text(),
         settings=Settings(
             asked=release.asked(columns=spelled_columns(columns)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,13 +15,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.noise import Query, read_delta, read_neighbours
+from symveil.central.noise import read_delta, read_neighbours
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.engines.batch import encode_lists
-from symveil.engines.central_promise import CentralRelease
+from symveil.engines.central_promise import CentralRelease, queries_of
 from symveil.engines.promise import Release, promised
 from symveil.errors import FileError, SymveilError, reason
 from symveil.files.atomic import digest_of, digest_of_folder
+from symveil.io.json_schema import first_fault, shipped_schema
 from symveil.io.manifest import FORMAT_WITHOUT_LAW, Manifest, alphabet_digest, model_digest, read_any_manifest
 from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import suffix
@@ -32,6 +34,8 @@ from symveil.numerics.rationals import at_least, exact, spelled
 from symveil.privacy.parameters import read_epsilon
 from symveil.workflows.enforce_log import log_policy
 from symveil.workflows.opacity import load_system
+from symveil.workflows.public_averages import expected_error_of_file
+from symveil.workflows.release_report import passes_unprotected
 from symveil.workflows.released_file import beside, choice_of, model_path, open_released
 
 Loaded = TypeVar("Loaded", bound=AnyModel)
@@ -113,25 +117,70 @@ def check_manifest(
 def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
     document = manifest.document
     path = Path(output) if output is not None else beside(file, document["output"]["file"], "output")
-    checks = [_bytes(path, document)]
+    checks = [_bytes(path, document), *_fields(document, "manifest")]
     release = _release(document, file, model, checks)
     if release is not None:
         checks.append(_compared("alphabet", alphabet_digest(release.alphabet) == document["digests"]["alphabet"]))
         content = _content(path, release, document) if checks[0].holds else None
         checks.append(_guarantee(release, document, None if content is None else content.lengths))
+        if document.get("expected_error") is not None and content is not None:
+            checks.append(_expected_error(release, document["expected_error"], content.lengths))
         if content is not None:
             checks += [
                 _counts(content, document["counts"]),
                 _form(path, content, document["output"]),
                 Check("legality", content.outside == 0, f"{content.outside} sequences that the language does not have"),
             ]
+    checks.append(_unprotected(path, document, readable=checks[0].holds))
     return CheckedManifest(file, tuple(checks))
+
+
+def _fields(document: dict[str, Any], name: str) -> list[Check]:
+    """Every field as its schema says; what 0.2 wrote has none."""
+    if document["format"] == FORMAT_WITHOUT_LAW:
+        return []
+    fault = first_fault(document, shipped_schema(name))
+    return [Check("fields", fault is None, f"as {name}.schema.json says" if fault is None else fault)]
+
+
+def _expected_error(release: Release, told: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
+    """What the manifest says of the average error, worked out again; floats differ a little between machines."""
+    again = expected_error_of_file(release.mechanism, lengths)
+    same = (
+        again is not None
+        and (again["length"], again["words"]) == (told["length"], told["words"])
+        and math.isclose(float(str(again["symbols"])), told["symbols"], rel_tol=1e-3, abs_tol=1e-9)
+    )
+    shown = f"{told['symbols']:.4g} of {told['length']} symbols on average"
+    return Check("expected error", same, f"{shown}, computed again" if same else f"{shown}, which is another number")
+
+
+def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Check:
+    """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences."""
+    kept = document.get("kept")
+    if kept is not None and readable and (more := _other_columns(path, document, kept)):
+        return Check("passes unprotected", False, f"also columns that the manifest does not list: {', '.join(more)}")
+    return Check("passes unprotected", True, ", ".join(passes_unprotected(document)))
+
+
+_COLUMNS = ("id", "sequence", "case", "symbol", "order")
+"""What of `columns` names a column."""
+
+
+def _other_columns(path: Path, document: dict[str, Any], kept: list[str]) -> list[str]:
+    """Columns of the output that the manifest does not speak of."""
+    columns = document["output"]["columns"]
+    known = {*(name for key, name in columns.items() if key in _COLUMNS), *kept}
+    found: list[str] = []
+    for file in open_released(path, document):
+        found += [name for name in file.columns_in_file() if name not in known and name not in found]
+    return found
 
 
 def _central(file: Path, document: dict[str, Any], output: str | Path | None, model: str | Path | None) -> list[Check]:
     """A central release: its bytes, its public support, and that its queries add up to its ε at the scales they say."""
     path = Path(output) if output is not None else beside(file, document["output"]["file"], "output")
-    checks = [_bytes(path, document)]
+    checks = [_bytes(path, document), *_fields(document, "central")]
     if document["model"] is not None:
         place = model_path(file, document["model"]["file"], model)
         loaded = _same_model(load_word_model, document["digests"]["model"], place, checks)
@@ -143,7 +192,22 @@ def _central(file: Path, document: dict[str, Any], output: str | Path | None, mo
     digest = None if language is None else alphabet_digest(language.alphabet)
     checks.append(_compared("alphabet", digest == document["digests"]["alphabet"]))
     checks.append(_queries(document, language))
+    if document["release"] == "synthesize" and checks[0].holds and language is not None:
+        checks.append(_synthetic(path, document, language))
     return checks
+
+
+def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Check:
+    """Synthetic words: as many as were declared, of the public lengths, and every one legal."""
+    shortest, longest = document["parameters"]["lengths"]
+    words = outside = 0
+    for file in open_released(path, document):
+        for batch in file.records():
+            codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
+            refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)
+            words, outside = words + len(lengths), outside + int(np.count_nonzero(refused))
+    said = f"{words} words, {outside} that the graph or the lengths do not allow"
+    return Check("words", outside == 0 and words == document["parameters"]["count"], said)
 
 
 def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
@@ -158,16 +222,7 @@ def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
         parameters=document["parameters"],
         delta=delta,
     )
-    queries = [
-        Query(
-            name=each["query"],
-            epsilon=read_epsilon(each["epsilon"]),
-            bound=int(each["bound"]),
-            neighbours=release.neighbours,
-            delta=read_delta(each["delta"]) if "delta" in each else Fraction(0),
-        )
-        for each in document["queries"]
-    ]
+    queries = queries_of(document)
     promise = release.promised(queries) | {"epsilon": at_least(release.epsilon), "unit": "person", "how": "certified"}
     if delta:
         promise["delta"] = at_least(delta)

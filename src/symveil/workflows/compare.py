@@ -22,7 +22,9 @@ from symveil.utility.distributions import coverage_kendall_tau, hotspot_ndcg, le
 from symveil.utility.geography import diameter_counts, diameter_jsd, od_jsd, range_query_error
 from symveil.utility.log_similarity import MOST_PAIRS, log_similarity
 from symveil.utility.ngrams import LONGEST, SHORTEST, TOP, FrequentPatterns, Pairs, frequent_patterns
+from symveil.workflows.central_tables import central_manifest
 from symveil.workflows.compare_files import read_pair
+from symveil.workflows.synthetic_manifest import what_it_is
 
 HOLDER_ONLY = (
     "for the holder of the true file only: these numbers depend on the secret sequences and are not private; do not "
@@ -39,10 +41,13 @@ class ComparedFile:
     file: str | None
     """Its name; None where words were handed over."""
     words: CodedWords = field(repr=False)
+    what: str | None = None
+    """What it is, where its manifest says that its sequences are synthetic."""
 
     def document(self) -> dict[str, object]:
         """The JSON form."""
-        return {"file": self.file, "sequences": len(self.words), "symbols": len(self.words.codes)}
+        what = {} if self.what is None else {"what": self.what}
+        return {"file": self.file, "sequences": len(self.words), "symbols": len(self.words.codes), **what}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -130,8 +135,9 @@ def compare(
     Parameters
     ----------
     true, private
-        Files of sequences in any form that `privatize_file` reads or writes (a folder that a cluster wrote too), or
-        words. They may come from anywhere and differ in form, in their number of sequences and in their symbols.
+        Files of sequences in any form that `privatize_file` reads or writes (a folder that a cluster wrote too), tables
+        in memory, or words. They may come from anywhere and differ in form, in their number of sequences and in their
+        symbols.
     places
         A CSV file of where symbols lie: symbol, x, y, or the two ends of each road.
     zones
@@ -175,7 +181,7 @@ def compare(
     zone_of = tuple(zone_names.get(symbol, symbol) for symbol in symbols)
     return _compared(
         ComparedFile(_named(true), one),
-        ComparedFile(_named(private), other),
+        ComparedFile(_named(private), other, _synthetic(private)),
         symbols=symbols,
         roads=roads,
         zones=grid,
@@ -258,6 +264,12 @@ def _require_all(symbols: Iterable[str], known: Mapping[str, object], option: st
     missing = sum(symbol not in known for symbol in symbols)
     if known and missing:  # which ones is a secret
         raise InputError(f"{option}: expected {what} for every symbol, found none for {missing} of them")
+
+
+def _synthetic(private: object) -> str | None:
+    """What the manifest beside a private file says of synthetic words; None: it has none, or it says something else."""
+    told = central_manifest(Path(private)) if isinstance(private, str | Path) else None
+    return None if told is None or told["release"] != "synthesize" else what_it_is(told)
 
 
 def _named(source: object) -> str | None:

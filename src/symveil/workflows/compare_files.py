@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, SymveilError, WordError
 from symveil.files.atomic import released_files
-from symveil.io.manifest import manifest_path, read_manifest
+from symveil.io.manifest import CENTRAL_FORMAT, manifest_path, read_any_manifest
 from symveil.io.reading import suffix
 from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.frames import is_frame, opened_frame
 from symveil.io.sequences.records import PLACE, SYMBOLS
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
@@ -65,12 +66,23 @@ def read_pair(
     return symbols, (one.words(number), other.words(number))
 
 
+def read_words(source: Source, columns: ColumnOptions, *, name: str) -> tuple[tuple[str, ...], CodedWords]:
+    """The symbols of one file, in the order of their text, and its words."""
+    gathered = _gathered(source, columns, name=name, may_differ=name != "true")
+    symbols = tuple(sorted(gathered.code))
+    return symbols, gathered.words({symbol: index for index, symbol in enumerate(symbols)})
+
+
 def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: bool = False) -> _Gathered:
     gathered = _Gathered()
     if isinstance(source, str | Path):
         for file in _files(Path(source), columns, may_differ=may_differ):
             for batch in file.records():
                 gathered.add(*_coded(batch, file))
+    elif is_frame(source):
+        table = opened_frame(source, columns)
+        for batch in table.records():
+            gathered.add(*_coded(batch, table))
     else:
         gathered.add(*_coded_words(source, name))
     if not gathered.code:
@@ -114,7 +126,11 @@ def _told(place: Path) -> tuple[ColumnOptions, bool] | None:
     manifest = manifest_path(place)
     if not manifest.is_file():
         return None
-    output = read_manifest(manifest).document["output"]
+    told = read_any_manifest(manifest).document
+    output = told["output"]
+    if told["format"] == CENTRAL_FORMAT and told["release"] != "synthesize":
+        found = "a table of counts, for compare_table" if told["release"] == "count" else "a model"
+        raise FileError(str(place), expected="a file of sequences", found=found)
     try:
         return ColumnOptions.from_names(output["columns"]), output.get("spreadsheet_safe") is True
     except (LookupError, TypeError, AttributeError):

@@ -95,7 +95,11 @@ def comparison_page(found: Comparison) -> str:
         ("Frequent patterns", _patterns(found)),
         ("Which symbol follows which", _pairs(found)),
     ]
-    lead = "What the private file keeps of the true one. Nobody but the holder of the true file may see this page."
+    synthetic = "" if found.private.what is None else f"The private file has {found.private.what}. "
+    lead = (
+        f"What the private file keeps of the true one. {synthetic}Nobody but the holder of the true file may see this "
+        "page."
+    )
     return page("symveil compare: a utility report", lead, sections, style=_STYLE)
 
 

@@ -12,7 +12,7 @@ from symveil.central.cells import Cells, cells_of
 from symveil.central.contributions import Read
 from symveil.central.counts import Bound, PrivateCounts, private_counts, read_bound
 from symveil.central.noise import Neighbours, read_delta, read_neighbours
-from symveil.central.unlisted_cells import counted_with_delta, selected_counts
+from symveil.central.unlisted_cells import counted_plainly, selected_counts
 from symveil.engines.central_job import FileWords, FoundSymbols
 from symveil.engines.central_promise import CentralRelease
 from symveil.engines.protocol import new_release_id
@@ -20,6 +20,7 @@ from symveil.errors import ParameterError, either
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.io.estimates import SUFFIXES, table_bytes
 from symveil.io.models.coordinates import read_coordinates
+from symveil.io.reading import path_of
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
@@ -151,7 +152,7 @@ def count(
     (True, 9)
     """
     asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
-    file = open_sequences(Path(path), asked.columns)
+    file = open_sequences(path_of(path), asked.columns)
     words = FileWords(file, asked.release.language or asked.found)
     numbers = {name: number for number, name in enumerate(words.persons())}
     keys = RecordKey(new_release_key(), new_release_id())
@@ -204,7 +205,7 @@ def count_file(
     ('count', 1.0, True)
     """
     asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
-    source, target = Path(path), Path(out)
+    source, target = path_of(path), path_of(out, name="out")
     if target.suffix.lower() not in SUFFIXES:
         raise ParameterError("out", expected=f"a file name ending in {either(SUFFIXES)}", found=repr(target.name))
     made: list[PrivateCounts] = []
@@ -325,7 +326,7 @@ class _Counting:
             neighbours=options.neighbours,
             language=None,
             parameters={
-                "statistic": counted_with_delta(statistic).name,
+                "statistic": counted_plainly(statistic).name,
                 "bound": options.bound,
                 "max_length": options.max_length,
                 "confidence": options.confidence,

@@ -34,11 +34,33 @@ class ErrorCurve:
     epsilons: tuple[float, ...]
     errors: tuple[float, ...]
 
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {"mechanism": self.mechanism, "epsilon": list(self.epsilons), "expected_error": list(self.errors)}
+
 
 def error_curves(
-    language: Language, *, word: Word | None = None, adjacency: Adjacency = 1, progress: Progress | None = None
+    language: Language,
+    *,
+    word: Word | None = None,
+    adjacency: Adjacency = 1,
+    epsilons: Sequence[Fraction] = EPSILONS,
+    progress: Progress | None = None,
 ) -> tuple[ErrorCurve, ...]:
     """The curves of every mechanism for `word`; without one the average over words of the public model.
+
+    Parameters
+    ----------
+    language
+        Words of one length.
+    word
+        One of them; None: a few typical words of the public model.
+    adjacency
+        Up to what distance words are to look alike.
+    epsilons
+        At which budgets.
+    progress
+        Called with how much is done, and of how much.
 
     >>> import symveil as sv
     >>> curves = error_curves(sv.words("ab", 5))
@@ -52,12 +74,12 @@ def error_curves(
     curves = []
     for number, (name, make) in enumerate(makers.items()):
         errors = []
-        for step, epsilon in enumerate(EPSILONS):
+        for step, epsilon in enumerate(epsilons):
             mechanism = make(epsilon)
             errors.append(sum(mechanism.distances(each).expected_error for each in words) / len(words))
             if progress:
-                progress(number * len(EPSILONS) + step + 1, len(makers) * len(EPSILONS))
-        curves.append(ErrorCurve(name, tuple(map(float, EPSILONS)), tuple(errors)))
+                progress(number * len(epsilons) + step + 1, len(makers) * len(epsilons))
+        curves.append(ErrorCurve(name, tuple(map(float, epsilons)), tuple(errors)))
     return tuple(curves)
 
 
@@ -86,10 +108,7 @@ def _public_words(language: Language) -> Sequence[Word | None]:
 def save_curves(curves: Sequence[ErrorCurve], path: Path) -> None:
     """Write the curves as a picture (`.png`, `.svg`) or as numbers (`.json`)."""
     if path.suffix.lower() == ".json":
-        document = [
-            {"mechanism": each.mechanism, "epsilon": each.epsilons, "expected_error": each.errors} for each in curves
-        ]
-        write_text(path, json.dumps({"curves": document}) + "\n")
+        write_text(path, json.dumps({"curves": [each.document() for each in curves]}) + "\n")
         return
     if path.suffix.lower() not in (".png", ".svg"):
         raise ParameterError("curves", expected="a file name ending in .png, .svg or .json", found=repr(path.name))

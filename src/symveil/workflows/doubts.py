@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.numerics.rationals import Number, exact, shown_at_least
 from symveil.privacy.protection import Protection
+
+LARGE = 20
+"""Above it an ε is called what it is: e^20 is above 10^8."""
 
 
 def doubts(mechanism: Mechanism, protection: Protection | None = None) -> list[str]:
@@ -27,7 +34,40 @@ def doubts(mechanism: Mechanism, protection: Protection | None = None) -> list[s
         warnings.append("this mechanism loses more than was asked for: it is not private")
     if mechanism.tells_apart:
         warnings += given_up_notes(mechanism)
-    return warnings + thin_protection(protection)
+    return warnings + large_loss(mechanism.epsilon) + thin_protection(protection)
+
+
+def large_loss(epsilon: Number, largest_charge: Number | None = None) -> list[str]:
+    """The warning that an ε is too large to protect anybody.
+
+    Parameters
+    ----------
+    epsilon
+        What was asked for.
+    largest_charge
+        What one person is charged in all, for the holder, where that is known.
+
+    >>> large_loss(20), large_loss(1, "24")
+    ([], ['one person is charged 24 in all, which is hardly any privacy: odds may shift by a factor above 10^10'])
+    >>> large_loss(50)
+    ['epsilon 50 is hardly any privacy: odds may shift by a factor above 10^21']
+    """
+    asked = exact(epsilon, name="epsilon")
+    if asked > LARGE:
+        what = f"epsilon {shown_at_least(asked)} is"
+        return [f"{what} hardly any privacy: odds may shift by a factor above 10^{_digits(asked)}"]
+    charged = asked if largest_charge is None else exact(largest_charge, name="charge")
+    if charged > LARGE:
+        return [
+            f"one person is charged {shown_at_least(charged)} in all, which is hardly any privacy: odds may shift by a "
+            f"factor above 10^{_digits(charged)}"
+        ]
+    return []
+
+
+def _digits(epsilon: Fraction) -> int:
+    """e^ε is at least ten to this power."""
+    return math.floor(float(min(epsilon, Fraction(10**9))) / math.log(10) * (1 - 1e-12))
 
 
 def thin_protection(protection: Protection | None) -> list[str]:
@@ -39,6 +79,19 @@ def thin_protection(protection: Protection | None) -> list[str]:
         f"protection is thin: on average {near:.3g} feasible words lie within the adjacency of a word, unevenly over "
         "its positions; a larger adjacency may hide more"
     ]
+
+
+def no_better_than_classic(how: str, calibration: object) -> list[str]:
+    """That a proof was looked for and gave no more than the published bound, in words.
+
+    >>> no_better_than_classic("classic", "tight")
+    ['certified, no better than classic here: no proof gave a larger rate than the published bound']
+    >>> no_better_than_classic("certified", "tight"), no_better_than_classic("classic", "classic")
+    ([], [])
+    """
+    if how != "classic" or calibration != "tight":
+        return []
+    return ["certified, no better than classic here: no proof gave a larger rate than the published bound"]
 
 
 def given_up_notes(mechanism: Mechanism) -> list[str]:

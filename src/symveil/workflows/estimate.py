@@ -24,6 +24,7 @@ from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.substitution_noise import SMALLEST, SubstitutionNoise
 from symveil.estimation.substitution_tables import SubstitutionTables, Target
 from symveil.estimation.table import EstimatedTable
+from symveil.io.reading import path_of
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
 from symveil.workflows.estimate_chain import chain_table
@@ -87,7 +88,7 @@ def estimate(
     _check_confidence(confidence)
     if assume not in (None, "chain"):
         raise ParameterError("assume", expected="chain, or nothing", found=assume)
-    released = ReleasedWords(Path(path), manifest=manifest, model=model, cluster=cluster)
+    released = ReleasedWords(path_of(path), manifest=manifest, model=model, cluster=cluster)
     goal: Target = "population" if target == "population" else "file"
     with released.as_file_errors():
         if assume is not None:
@@ -138,7 +139,7 @@ def estimate_statistic(
     ('iterated-release', True)
     """
     _check_confidence(confidence)
-    released = ReleasedWords(Path(path), manifest=manifest, model=model, cluster=cluster)
+    released = ReleasedWords(path_of(path), manifest=manifest, model=model, cluster=cluster)
     with released.as_file_errors():
         told = released.told
         if told["parameters"]["metric"] == "levenshtein":

@@ -13,6 +13,7 @@ from typing import Any
 
 from symveil.errors import FileError, InputError, ParameterError, TooLargeError, WordError
 from symveil.io.models.model_files import load_word_model, save_model
+from symveil.io.reading import path_of
 from symveil.io.sequences.word_lists import read_sequences
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.markov_chain import MarkovChain
@@ -175,7 +176,7 @@ def learn_file(
     path: str | Path, out: str | Path, *, smooth: Number = 0, graph: str | Path | None = None, **reading: Any
 ) -> Learned:
     """Learn a chain from a file of sequences and write it as a model file; `reading` as `read_sequences` takes it."""
-    source, target = Path(path), Path(out)
+    source, target = path_of(path), path_of(out, name="out")
     if target.exists() and source.exists() and target.samefile(source):
         raise FileError(str(target), expected="another file than the sequences", found="the same")
     feasible = None if graph is None else _load_graph(Path(graph))

@@ -1,10 +1,7 @@
-"""Learn a law of words from a whole file, with one ε per person; draw synthetic words from it, for nothing more."""
+"""Learn a law of words from a whole file, with one ε per person."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,20 +11,19 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from symveil.central.contributions import Read
-from symveil.central.learned import SHARES, LearnedLaw, learn_law
+from symveil.central.learned import SHARES, learn_law
 from symveil.central.learned_log import LOG_SHARES, learn_log
 from symveil.central.map_classes import map_classes
 from symveil.central.noise import Neighbours, Query, read_neighbours
 from symveil.central.rules import Rules
 from symveil.central.support import Support
 from symveil.engines.central_promise import CentralRelease
-from symveil.errors import FileError, ParameterError, either
+from symveil.errors import ParameterError, either
 from symveil.estimation.batches import Batch
-from symveil.files.atomic import write_files
 from symveil.io.manifest import model_digest
 from symveil.io.models.coordinates import read_coordinates
-from symveil.io.models.law_json import law_text, read_law
-from symveil.io.reading import MOST_TIMES
+from symveil.io.models.law_json import law_text
+from symveil.io.reading import MOST_TIMES, path_of
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import LONGEST
 from symveil.languages.any_length import AnyLength
@@ -36,12 +32,11 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import read_epsilon, require_spellable
-from symveil.randomness import BitSource, RecordKey, system_bits
+from symveil.randomness import RecordKey
 from symveil.workflows.central_files import public_language, release_centrally, symbol_zones, zones_digest
 from symveil.workflows.declared_rules import declared_rules, require_legal_words
 from symveil.workflows.parameters import Engine
 
-SYNTHETIC_SUFFIXES = (".csv", ".jsonl")
 LawKind = Literal["auto", "trips", "log"]
 """Which law is learned: of trips, or of the cases of an event log."""
 
@@ -146,9 +141,8 @@ def learn(
     ...     source, model = Path(folder, "trips.csv"), Path(folder, "model.json")
     ...     _ = source.write_text("id,links\\n" + "".join(f"{i},a b a\\n" for i in range(300)))
     ...     learned = learn(source, model, epsilon=1, lengths=(2, 4), alphabet="ab")
-    ...     drawn = synthesize(model, Path(folder, "synthetic.csv"), count=20)
-    >>> learned.guarantee, drawn.released
-    (Guarantee(epsilon=1.0, how='certified'), 20)
+    >>> learned.guarantee, learned.manifest["release"]
+    (Guarantee(epsilon=1.0, how='certified'), 'learn')
     """
     target, reading = Path(out), columns or ColumnOptions()
     if target.suffix.lower() != ".json":
@@ -211,7 +205,7 @@ def learn(
         return law_text(learned).encode()
 
     finished = release_centrally(
-        release, Path(path), target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
+        release, path_of(path), target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
         release_id=release_id, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
     )  # fmt: skip
     return LearnedPrivately(
@@ -220,26 +214,6 @@ def learn(
         manifest=finished.manifest,
         already_done=finished.already_done,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Synthesized:
-    """Synthetic words in a file.
-
-    Parameters
-    ----------
-    out
-        The file.
-    released
-        How many words it has.
-    """
-
-    out: Path
-    released: int
-
-    def document(self) -> dict[str, object]:
-        """The JSON form."""
-        return {"out": str(self.out), "released": self.released}
 
 
 def _law_kind(kind: LawKind, language: AnyLength, *, mapped: bool) -> LawKind:
@@ -257,75 +231,3 @@ def _law_kind(kind: LawKind, language: AnyLength, *, mapped: bool) -> LawKind:
 def _pairs_decide(graph: WordGraph) -> bool:
     """Whether all words over a graph's pairs of symbols are its words: it is a chain that begins anywhere."""
     return graph.state_is_symbol and graph.start == len(graph.alphabet)
-
-
-def synthesize(
-    model: str | Path,
-    out: str | Path,
-    *,
-    count: int,
-    no_repeats: bool = False,
-    constraint: Model | str | Path | None = None,
-    separator: str = " ",
-    bits: BitSource | None = None,
-) -> Synthesized:
-    """Draw words from a model that was learned privately: every one is legal, and none costs anything.
-
-    Parameters
-    ----------
-    model
-        The model file that `learn` wrote.
-    out
-        The file to write: .csv with the columns id and sequence, or .jsonl with lists.
-    count
-        How many words: a number that is declared, not counted in secret data.
-    no_repeats
-        Whether words are drawn given that they have every symbol at most once.
-    constraint
-        A model (or its file): words are drawn given that they are words of it.
-    separator
-        What stands between symbols in a CSV file.
-    bits
-        Where random bits come from; by default the operating system's.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     source, model = Path(folder, "trips.csv"), Path(folder, "model.json")
-    ...     _ = source.write_text("id,links\\n1,a b\\n2,b a\\n")
-    ...     _ = learn(source, model, epsilon=1, lengths=(2, 2), alphabet="ab")
-    ...     _ = synthesize(model, Path(folder, "synthetic.csv"), count=3)
-    ...     len(Path(folder, "synthetic.csv").read_text().splitlines())
-    4
-    """
-    target = Path(out)
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ParameterError("count", expected="a whole number, 1 or more", found=count)
-    if target.suffix.lower() not in SYNTHETIC_SUFFIXES:
-        raise ParameterError(
-            "out", expected=f"a file name ending in {either(SYNTHETIC_SUFFIXES)}", found=repr(target.name)
-        )
-    source = Path(model)
-    if target.exists() and source.exists() and target.samefile(source):
-        raise FileError(str(target), expected="another file than the model", found="the same")
-    law = read_law(source)
-    rules = declared_rules(law.symbols, no_repeats=no_repeats, constraint=constraint)
-    require_legal_words(law.support, law.rules.and_those(rules), law.symbols)
-    if target.suffix.lower() == ".csv" and any(separator in symbol for symbol in law.symbols):
-        raise ParameterError("separator", expected="one that occurs in no symbol, or .jsonl", found=repr(separator))
-    write_files({target: _written(law.under(rules), count, target, separator, system_bits() if bits is None else bits)})
-    return Synthesized(out=target, released=count)
-
-
-def _written(law: LearnedLaw, count: int, target: Path, separator: str, bits: BitSource) -> bytes:
-    codes, lengths = law.draw(count, bits)
-    names = np.array(law.symbols, dtype=object)[codes]
-    words = np.split(names, np.cumsum(lengths)[:-1])
-    text = io.StringIO()
-    if target.suffix.lower() == ".jsonl":
-        for number, word in enumerate(words, start=1):
-            text.write(json.dumps({"id": number, "sequence": word.tolist()}, ensure_ascii=False) + "\n")
-    else:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["id", "sequence"])
-        writer.writerows([number, separator.join(word.tolist())] for number, word in enumerate(words, start=1))
-    return text.getvalue().encode()

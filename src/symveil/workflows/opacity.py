@@ -11,11 +11,13 @@ from symveil.errors import FileError, ModelError, ParameterError, TooLargeError
 from symveil.files.atomic import write_files
 from symveil.io.models.model_files import load_model
 from symveil.languages.observation import Observed, observer
+from symveil.models.automaton import TransitionSystem
+from symveil.models.initial_states import read_initial, starting_in
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, at_least
 from symveil.verification.opacity.notions import read_question, read_threshold
-from symveil.verification.opacity.verify import OpacityVerdict, verdict_on
+from symveil.verification.opacity.verify import OpacityVerdict, observed_for, verdict_on
 from symveil.verification.opacity.violation import ViolationProbability, read_within, shown_within, violation_on
 from symveil.workflows.draw import diagram_text
 
@@ -44,7 +46,7 @@ class OpacityReport:
         verdict, violation = self.verdict, self.violation
         return {
             "property": verdict.property_name,
-            "notion": verdict.question.notion,
+            "notion": verdict.question.shown_notion,
             "k": verdict.question.shown_k,
             "theta": None if self.theta is None else str(self.theta),
             "holds": self.holds,
@@ -62,9 +64,22 @@ class OpacityReport:
         }
 
 
-def load_system(path: str | Path, *, secret: Sequence[str] = (), notes: list[str] | None = None) -> PartiallyObserved:
-    """The system in a file, with the secret states of `secret` where they are given; warns about useless ones."""
+def load_system(
+    path: str | Path,
+    *,
+    secret: Sequence[str] = (),
+    initial: Sequence[str] = (),
+    notion: str = "weak",
+    notes: list[str] | None = None,
+) -> PartiallyObserved:
+    """The system in a file, with the secret states of `secret` where they are given; warns about useless ones.
+
+    `initial` has other initial states than the file, each `STATE` or `STATE=PROBABILITY`; they are prepared for the
+    question that `notion` asks.
+    """
     system = load_model(path, notes=notes)
+    if isinstance(system, TransitionSystem):
+        system = _all_observable(system, path, notes)
     if not isinstance(system, StochasticSystem | LogicalSystem):
         raise FileError(str(path), expected="a partially observed system (kind stochastic-system)", found=system.kind)
     for state in secret:
@@ -72,9 +87,26 @@ def load_system(path: str | Path, *, secret: Sequence[str] = (), notes: list[str
             raise ParameterError("secret", expected="a state of the system", found=repr(state))
     if secret:
         system = system.with_secret(tuple(dict.fromkeys(secret)))
+    if initial:
+        asked = read_initial(initial, system.states)
+        if notion == "initial":  # which asks for no probability
+            asked = dict.fromkeys(asked)
+        system = starting_in(system, asked, whole_runs=notion in ("strong", "joint-1", "separate-1"), notes=notes)
     if notes is not None:
         notes.extend(_remarks(system, path))
     return system
+
+
+def _all_observable(system: TransitionSystem, path: str | Path, notes: list[str] | None) -> LogicalSystem:
+    """A transition system of which an observer sees every action."""
+    if notes is not None:
+        notes.append(f"{path}: nothing says which events are observable: all of them are taken to be")
+    return LogicalSystem.from_transitions(
+        list(dict.fromkeys(system.transitions)),
+        initial=system.initial,
+        observable=list(dict.fromkeys(action for _, action, _ in system.transitions)),
+        states=system.states,
+    )
 
 
 def _remarks(system: PartiallyObserved, path: str | Path) -> list[str]:
@@ -119,12 +151,17 @@ def judge_opacity(
     (True, False, ViolationProbability(1/4, weak current-state opacity))
     """
     threshold = None if theta is None else read_threshold(theta)
-    observed = system if isinstance(system, Observed) else Observed(system)
+    question = read_question(k, notion)
+    observed = observed_for(system, question)
     has_probabilities = isinstance(observed.system, StochasticSystem)
     if not has_probabilities and (threshold is not None or within is not None):
+        if question.secret_epoch is not None:
+            raise ParameterError(
+                "notion", expected="weak, strong or initial with a threshold or a horizon", found=notion
+            )
         expected = "probabilities on every transition for a threshold or a horizon"
         raise ModelError("system", expected=expected, found="a logical system")
-    question, limit = read_question(k, notion), observed.limit(progress=progress)
+    limit = observed.limit(progress=progress)
     verdict = verdict_on(observed, question, limit)
     violation = None
     if has_probabilities:

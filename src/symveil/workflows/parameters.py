@@ -15,6 +15,7 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from symveil.engines.batch import OnUnknown
 from symveil.errors import ParameterError
+from symveil.io.manifest import manifest_path
 from symveil.io.reading import MOST_TIMES
 from symveil.io.sequences.artificial_times import ArtificialTimes
 from symveil.io.sequences.records import LONGEST, check_sizes
@@ -46,6 +47,8 @@ class RunOptions:
         What happens to persons with too little budget: "error", or "drop".
     release_id
         The name of the release; the same name is never charged twice.
+    again
+        Without a release id: make a release once more whose output stands, and charge everybody a second time.
     engine, master
         "local", or "spark" with the address of the cluster.
     unsafe_report_true_error
@@ -66,6 +69,7 @@ class RunOptions:
     ledger: str | Path | None = None
     over_budget: OverBudget = "error"
     release_id: str | None = None
+    again: bool = False
     engine: Engine = "local"
     master: str | None = None
     unsafe_report_true_error: bool = False
@@ -86,6 +90,10 @@ class RunOptions:
         if self.engine == "spark" and self.has_times:
             raise ParameterError("start", expected="the local engine", found="spark")
         self.times()
+        if self.again and self.release_id is not None:
+            raise ParameterError(
+                "again", expected="no release id with it, whose release is never made twice", found="both"
+            )
         self._check_release_id()
 
     @property
@@ -132,8 +140,8 @@ class ChoiceParameters(TypedDict, total=False):
     costs: CostTable | None
 
 
-class ColumnParameters(TypedDict, total=False):
-    """The fields of `ColumnOptions` that say how a file is read."""
+class ReadingParameters(TypedDict, total=False):
+    """The fields of `ColumnOptions` that say how a table is read."""
 
     sequence: str | None
     separator: str | None
@@ -141,9 +149,20 @@ class ColumnParameters(TypedDict, total=False):
     case: str | None
     order: str | None
     symbol: str | None
+    date_format: str | None
+
+
+class ColumnParameters(ReadingParameters, total=False):
+    """The fields of `ColumnOptions` that say how a file is read."""
+
     person: str | None
     delimiter: str | None
-    date_format: str | None
+
+
+class TableParameters(ChoiceParameters, ReadingParameters, total=False):
+    """The fields of `MechanismChoice`, and of `ColumnOptions` as far as a table in memory has them."""
+
+    keep: Iterable[str]
 
 
 class FileParameters(ChoiceParameters, ColumnParameters, total=False):
@@ -154,6 +173,7 @@ class FileParameters(ChoiceParameters, ColumnParameters, total=False):
     ledger: str | Path | None
     over_budget: OverBudget
     release_id: str | None
+    again: bool
     engine: Engine
     master: str | None
     unsafe_report_true_error: bool
@@ -178,6 +198,15 @@ def no_pyspark() -> ParameterError:
     return ParameterError(
         "engine", expected="pyspark to be installed for spark (pip install symveil[spark])", found="none"
     )
+
+
+def check_ledger_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
+    """A ledger in the output's place would be replaced by it, and every charge with it."""
+    if ledger is None or "://" in str(ledger):
+        return
+    for other in (source, target, manifest_path(target)):
+        if Path(ledger).resolve() == other.resolve():
+            raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
 
 
 def described(kind: type[Described], given: Described | None, named: dict[str, Any], *, name: str) -> Described:

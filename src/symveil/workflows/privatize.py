@@ -1,34 +1,94 @@
-"""Privatise many words of any mixture of lengths."""
+"""Privatise many words of any mixture of lengths: in a list, in a column, or in a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Unpack
+from dataclasses import fields
+from typing import Any, Protocol, TypeVar, Unpack, overload
 
 import numpy as np
+import pyarrow as pa
 
+from symveil.engines.batch import ReleasePlan
+from symveil.engines.local import release_batches
 from symveil.engines.promise import Release
-from symveil.errors import WordError
+from symveil.errors import ParameterError, WordError
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.frames import (
+    is_frame,
+    is_series,
+    like_frame,
+    like_series,
+    opened_frame,
+    without_rows,
+    words_of_series,
+)
+from symveil.io.sequences.records import PLACE, SYMBOLS
+from symveil.io.symbols import check_separable, reading_advice
 from symveil.languages.graph import NOT_ACCEPTED, Model
 from symveil.languages.language import Language, refusal
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, decode, encode_many, split_words
-from symveil.randomness import BitSource, system_bits
-from symveil.workflows.parameters import ChoiceParameters, check_choice_names, described_choice, shows_fields
+from symveil.randomness import BitSource, new_release_key, system_bits
+from symveil.workflows.parameters import (
+    TableParameters,
+    check_choice_names,
+    described,
+    described_choice,
+    shows_fields,
+)
 
 
-@shows_fields(MechanismChoice, types=ChoiceParameters, first=("alphabet", "model", "epsilon"))
+class Table(Protocol):
+    """A DataFrame of pandas or polars, an Arrow table, or a column of one: what hands out Arrow's batches."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Arrow's own interchange."""
+
+
+Frame = TypeVar("Frame", bound=Table)
+
+
+@overload
+def privatize(
+    words: Frame,
+    *,
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+    model: Model | None = None,
+    choice: MechanismChoice | None = None,
+    columns: ColumnOptions | None = None,
+    bits: BitSource | None = None,
+    **named: Unpack[TableParameters],
+) -> Frame: ...
+
+
+@overload
 def privatize(
     words: Iterable[Word],
     *,
     alphabet: Alphabet | Iterable[Symbol] | None = None,
     model: Model | None = None,
     choice: MechanismChoice | None = None,
+    columns: ColumnOptions | None = None,
     bits: BitSource | None = None,
-    **named: Unpack[ChoiceParameters],
-) -> list[Word]:
-    """A private word for each word, in the same order.
+    **named: Unpack[TableParameters],
+) -> list[Word]: ...
+
+
+@shows_fields(MechanismChoice, ColumnOptions, types=TableParameters, first=("alphabet", "model", "epsilon"))
+def privatize(
+    words: Any,
+    *,
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+    model: Model | None = None,
+    choice: MechanismChoice | None = None,
+    columns: ColumnOptions | None = None,
+    bits: BitSource | None = None,
+    **named: Unpack[TableParameters],
+) -> Any:
+    """A private word for each word, in the same order; of a table a table, of a column a column.
 
     With metric "hamming" each word's length is public and kept. With "levenshtein" it is secret, and the
     released word has another one; `max_length` is then a public bound on the lengths (truncated-levenshtein
@@ -37,12 +97,17 @@ def privatize(
     Parameters
     ----------
     words
-        The words, of any mixture of lengths.
+        The words, of any mixture of lengths: in a list, in a Series of pandas or polars or an array of Arrow (a text is
+        the word of its characters), or in a DataFrame or an Arrow table, which is read as `privatize_file` reads a
+        file: the result has the columns of ids and sequences, and those in `keep`; other columns do not pass, nor does
+        an index.
     alphabet, model
         One of them: the symbols, or the model whose words are released.
     choice
         Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
         utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs.
+    columns
+        How a table is read; or by name: sequence, separator, identifier, case, order, symbol, date_format, keep.
     bits
         Where random bits come from; by default the system.
 
@@ -55,12 +120,68 @@ def privatize(
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     >>> all("bb" not in word for word in sv.privatize(["abab", "ba"] * 20, model=chain, epsilon=1))
     True
+
+    A table with a sequence in each row, and with an event in each row:
+
+    >>> import pyarrow as pa
+    >>> trips = pa.table({"trip_id": [1, 2], "links": ["a b a", "b"], "rider": ["ann", "ben"]})
+    >>> private = sv.privatize(trips, alphabet="ab", epsilon=2, keep=["rider"])
+    >>> private.column_names, private["rider"].to_pylist()
+    (['trip_id', 'links', 'rider'], ['ann', 'ben'])
+    >>> log = pa.table({"who": ["x", "x", "y"], "when": [2, 1, 1], "what": ["b", "a", "c"]})
+    >>> sv.privatize(log, alphabet="abc", epsilon=1000, case="who", order="when", symbol="what").to_pydict()
+    {'who': ['x', 'x', 'y'], 'when': [1, 2, 1], 'what': ['a', 'b', 'c']}
     """
-    loose = dict(named)
-    check_choice_names("privatize", ChoiceParameters, loose, choice)
+    loose: dict[str, Any] = dict(named)
+    if "keep" in loose:
+        loose["keep"] = tuple(loose["keep"])
+    check_choice_names("privatize", TableParameters, loose, choice)
+    reading = described(ColumnOptions, columns, loose, name="columns")
     choice = described_choice(choice, loose)
-    built = Release.of(choice, alphabet=alphabet, model=model).mechanism
+    release = Release.of(choice, alphabet=alphabet, model=model)
+    if is_frame(words):
+        return _private_table(words, reading, release.mechanism, bits)
+    if is_series(words):
+        return like_series(words, _private_words(words_of_series(words), choice, release.mechanism, bits))
+    _refuse_reading(reading)
+    return _private_words(words, choice, release.mechanism, bits)
+
+
+def _private_table(frame: Any, reading: ColumnOptions, mechanism: Mechanism, bits: BitSource | None) -> Any:
+    """The table's records through the core of files; they are known by their place, whatever their ids."""
+    for name in ("person", "delimiter"):
+        if getattr(reading, name) is not None:
+            raise ParameterError(name, expected="privatize_file with it: a table in memory has none", found="a table")
+    file = opened_frame(frame, reading)
+    if mechanism.metric == "levenshtein":
+        file.check_lengths_may_change()
+    if file.separator is not None:
+        check_separable(mechanism.alphabet, file.separator)
+    plan = ReleasePlan(
+        mechanism=mechanism,
+        release_id="table",
+        release_key=new_release_key(bits),
+        sequence=SYMBOLS,
+        place=PLACE,
+        unit=f"{file.file}: {file.unit}",
+        advice=reading_advice(mechanism.alphabet, file.separator),
+    )
+    released = [file.arranged(private) for _, private in release_batches(file.records(), plan)]
+    if not released:
+        return without_rows(frame, file.written)
+    return like_frame(frame, pa.Table.from_batches(released))
+
+
+def _refuse_reading(reading: ColumnOptions) -> None:
+    for each in fields(reading):
+        if getattr(reading, each.name) != each.default:
+            raise ParameterError(each.name, expected="a table with it", found="words")
+
+
+def _private_words(words: Any, choice: MechanismChoice, built: Mechanism, bits: BitSource | None) -> list[Word]:
     language = built.language
+    if not isinstance(words, Iterable):
+        raise ParameterError("words", expected="words, a column or a table of them", found=f"a {type(words).__name__}")
     sources = words if isinstance(words, str) else list(words)
     rows = encode_many(sources, language.alphabet, tell_length=choice.metric == "hamming")
     codes = np.concatenate([np.empty(0, dtype=np.int32), *rows])

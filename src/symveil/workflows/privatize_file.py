@@ -15,12 +15,13 @@ from symveil.engines.protocol import Protocol
 from symveil.engines.settings import Settings, made_by, spelled_columns, worked_out
 from symveil.errors import ParameterError
 from symveil.io.formulas import Apostrophes
-from symveil.io.manifest import manifest_path
 from symveil.io.models.model_files import load_word_model
+from symveil.io.reading import path_of
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.sequence_files import open_sequences
 from symveil.io.symbols import check_separable
 from symveil.languages.graph import Model
+from symveil.ledger.amounts import shown_units
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.progress import Progress, accepted, silent
@@ -30,11 +31,13 @@ from symveil.workflows.parameters import (
     FileParameters,
     RunOptions,
     check_choice_names,
+    check_ledger_apart,
     described,
     described_choice,
     no_pyspark,
     shows_fields,
 )
+from symveil.workflows.public_averages import expected_error_of_file
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,16 +50,22 @@ class FileRelease:
     already_done: bool = False
     """Whether an earlier run had finished this release: nothing was drawn and nobody charged."""
     notes: tuple[str, ...] = ()
+    persons: int | None = None
+    """How many persons were charged; None: nobody was. For the holder: it is not in the manifest."""
+    largest_charge: str | None = None
+    """What was charged to the person who paid most."""
     true_error: dict[str, float] | None = field(default=None, repr=False)
     """How many symbols were really changed. It depends on the secret words: do not publish it."""
 
     def document(self) -> dict[str, object]:
-        """The JSON form: the manifest, and where it and the output are."""
+        """The JSON form, for the holder: the manifest, where it and the output are, and who paid."""
         document: dict[str, object] = {
             **self.manifest,
             "out": str(self.out),
             "manifest": str(self.manifest_file),
             "already_done": self.already_done,
+            "persons": self.persons,
+            "largest_charge": self.largest_charge,
         }
         if self.true_error is not None:
             document["unsafe_true_error"] = self.true_error
@@ -95,7 +104,7 @@ def privatize_file(
         How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
         delimiter, date_format, keep.
     run
-        How it is released; or by name: on_unknown, ledger, over_budget, release_id, engine, master,
+        How it is released; or by name: on_unknown, ledger, over_budget, release_id, again, engine, master,
         unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe, start, time_step.
     progress
         Called with how much of a pass over the file is done, and of how much; with `what` (charging, releasing) and
@@ -110,22 +119,57 @@ def privatize_file(
     (2, 'exact')
     """
     progress = accepted(progress, before=3)
-    loose = dict(named)
-    check_choice_names("privatize_file", FileParameters, loose, choice)
-    if "keep" in loose:
-        loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
-    choice = described_choice(choice, loose)
-    columns = described(ColumnOptions, columns, loose, name="columns")
-    run = described(RunOptions, run, loose, name="run")
-    notes: list[str] = []
-    model_file = Path(model) if isinstance(model, str | Path) else None
-    loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
-    release = Release.of(choice, alphabet=alphabet, model=loaded)
-    if run.unsafe_report_true_error and choice.metric == "levenshtein":
-        raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
-    return release_file(
-        release, Path(path), Path(out), columns=columns, run=run, model_file=model_file, notes=notes, progress=progress
+    asked = AskedRelease.of(
+        "privatize_file", dict(named), alphabet=alphabet, model=model, choice=choice, columns=columns, run=run
     )
+    return release_file(
+        asked.release,
+        path_of(path),
+        path_of(out, name="out"),
+        columns=asked.columns,
+        run=asked.run,
+        model_file=asked.model_file,
+        notes=list(asked.notes),
+        progress=progress,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedRelease:
+    """What `privatize_file` was asked for: what is released by what, how the file is read, and how it is released."""
+
+    release: Release
+    columns: ColumnOptions
+    run: RunOptions
+    model_file: Path | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        function: str,
+        loose: dict[str, Any],
+        *,
+        alphabet: Alphabet | Iterable[Symbol] | None,
+        model: Model | str | Path | None,
+        choice: MechanismChoice | None,
+        columns: ColumnOptions | None = None,
+        run: RunOptions | None = None,
+    ) -> AskedRelease:
+        """From objects, or from the names of their fields in `loose`; `function` is what messages call the caller."""
+        check_choice_names(function, FileParameters, loose, choice)
+        if "keep" in loose:
+            loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
+        choice = described_choice(choice, loose)
+        columns = described(ColumnOptions, columns, loose, name="columns")
+        run = described(RunOptions, run, loose, name="run")
+        notes: list[str] = []
+        model_file = Path(model) if isinstance(model, str | Path) else None
+        loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
+        release = Release.of(choice, alphabet=alphabet, model=loaded)
+        if run.unsafe_report_true_error and choice.metric == "levenshtein":
+            raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
+        return cls(release=release, columns=columns, run=run, model_file=model_file, notes=tuple(notes))
 
 
 def release_file(
@@ -141,13 +185,25 @@ def release_file(
 ) -> FileRelease:
     """A file through the mechanism of a release, by the protocol: charged, written aside, put in its place."""
     choice, notes = release.choice, list(notes or ())
-    _check_apart(run.ledger, source, target)
-    job = _job(source, target, release, columns, run, progress or silent)
+    check_ledger_apart(run.ledger, source, target)
+    job = file_job(source, target, release, columns, run, progress or silent)
     protocol = Protocol(
         job=job,
         target=target,
-        manifest_text=lambda name, written: manifest(
-            release, job, name, written, version=__version__, model_file=model_file, charged=run.ledger is not None
+        manifest_text=lambda name, written, date: manifest(
+            release,
+            job,
+            name,
+            written,
+            version=__version__,
+            model_file=model_file,
+            charged=run.ledger is not None,
+            said={
+                "date": date,
+                "kept": list(columns.keep),
+                "person": columns.person,
+                "expected_error": expected_error_of_file(release.mechanism, written.lengths),
+            },
         ).text(),
         settings=Settings(
             asked=parameters(
@@ -163,6 +219,7 @@ def release_file(
         ),
         worked_out=lambda job: worked_out(release.mechanism, job.lengths),
         release_id=run.release_id,
+        again=run.again,
     )
     if run.ledger is not None and not job.has_ids and columns.person is None:
         notes.append(
@@ -174,19 +231,29 @@ def release_file(
             f"at epsilon {spelled(choice.epsilon)} the release carries no information: every sequence becomes empty; "
             "use a larger epsilon, or a public bound --max-length where sequences are short"
         )
+    if run.ledger is None and columns.person is not None:
+        notes.append("nobody is charged: --person says who pays, and there is no --ledger")
     with job.explained():
         finished = protocol.run(run.ledger, lambda: price(release), run.over_budget)
+    bill = finished.bill
+    if bill is not None and job.has_ids and columns.person is None:
+        notes.append(
+            f"{bill.persons} persons for {bill.sequences} sequences: each pays as a person of its own, known by its "
+            "id; name --person if people recur"
+        )
     return FileRelease(
         out=target,
         manifest_file=finished.manifest_file,
         manifest=finished.manifest,
         already_done=finished.already_done,
+        persons=None if bill is None else bill.persons,
+        largest_charge=None if bill is None else shown_units(bill.largest),
         notes=(*notes, *release.mechanism.notes, *given_up_notes(release.mechanism)),
         true_error=None if finished.written is None else finished.written.true_error,
     )
 
 
-def _job(
+def file_job(
     source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
 ) -> Job[Any]:
     """The input, the output, and the engine between them."""
@@ -216,12 +283,3 @@ def _job(
         progress=progress,
         spreadsheet_safe=run.spreadsheet_safe,
     )
-
-
-def _check_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
-    """A ledger in the output's place would be replaced by it, and every charge with it."""
-    if ledger is None or "://" in str(ledger):
-        return
-    for other in (source, target, manifest_path(target)):
-        if Path(ledger).absolute() == other.absolute():
-            raise ParameterError("ledger", expected="a file of its own", found="the input or the output")

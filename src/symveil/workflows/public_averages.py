@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.runs import RunLanguage
@@ -26,6 +27,8 @@ NO_BOUND = "no lower bound: the model is too large for a quick one (sv.lower_bou
 _ALL_WORDS = 64
 _MOST_WORDS, _FEWEST_WORDS = 200, 20
 _MOST_STEPS = 2_000_000
+# What a manifest says is worked out for every release: about a second at most.
+_LONGEST_IN_A_MANIFEST, _MOST_STEPS_IN_A_MANIFEST = 500, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,55 @@ def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None
         protection=protection(mechanism.language, mechanism.adjacency),
         expected_cost=None if costs is None else float(shares @ np.array(costs)),
     )
+
+
+def expected_error_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> dict[str, object] | None:
+    """For a manifest: how many symbols change on average in words of the middle one of the lengths of a file.
+
+    The average is over the public model, and only where it takes little time; None elsewhere, and where lengths are
+    secret.
+
+    Parameters
+    ----------
+    mechanism
+        What releases the file.
+    lengths
+        The lengths that occur, sorted.
+
+    >>> import symveil as sv
+    >>> expected_error_of_file(sv.Exponential(sv.words("abc", 3), epsilon=2), np.array([3]))
+    {'length': 3, 'symbols': 0.639042, 'standard_error': 0.0, 'words': 'uniform'}
+    """
+    positive = lengths[lengths > 0]
+    if mechanism.metric != "hamming" or not len(positive):
+        return None
+    length = int(positive[len(positive) // 2])
+    own = mechanism.of_length(length) if length <= _LONGEST_IN_A_MANIFEST else None
+    if own is None or own.length != length:
+        return None
+    language = own.language.runs
+    if language is None and not own.language.homogeneous:
+        return None
+    if language is not None and (
+        own.weighting is None or length * language.graph.edge_count > _MOST_STEPS_IN_A_MANIFEST
+    ):
+        return None
+    errors, _ = _errors(own, None)
+    mean, spread = _mean(own, errors)
+    return {
+        "length": length,
+        "symbols": float(f"{mean:.6g}"),
+        "standard_error": float(f"{spread:.3g}"),
+        "words": _prior(own),
+    }
+
+
+def _mean(mechanism: Mechanism, errors: list[float]) -> tuple[float, float]:
+    """The average of errors over the words of a language, and its standard error; 0 where all words were looked at."""
+    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_written_out(mechanism))
+    shares = _shares(mechanism) if whole and len(errors) > 1 else np.full(len(errors), 1 / len(errors))
+    spread = 0.0 if whole else float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
+    return float(shares @ np.array(errors)), spread
 
 
 def least_possible(mechanism: Mechanism) -> LowerBound | None:

@@ -14,12 +14,10 @@ from symveil.drawing.curves import Band, Curve
 from symveil.drawing.svg_plots import curves_svg
 from symveil.errors import ParameterError
 from symveil.files.atomic import write_text
-from symveil.models.labelled_chain import LabelledChain
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, exact
-from symveil.privacy.release_chain import ReleaseChain
 from symveil.verification.privacy_verdict import PrivacyVerdict
-from symveil.verification.verify_privacy import verify_privacy
+from symveil.verification.verify_privacy import Subject, verify_privacy
 
 _MOST_POINTS = 1000
 _CURVE_POINTS = 25
@@ -83,7 +81,7 @@ class PrivacyCurve:
 
 
 def privacy_curve(
-    chain: LabelledChain | ReleaseChain,
+    chain: Subject,
     *,
     alphas: Sequence[Number] | None = None,
     epsilons: Sequence[Number] | None = None,
@@ -95,7 +93,7 @@ def privacy_curve(
     Parameters
     ----------
     chain
-        A labelled chain, or a mechanism's release chain.
+        A labelled chain, a mechanism's release chain, or a channel.
     alphas
         e^ε of each point, 1 or more.
     epsilons
@@ -126,14 +124,14 @@ def privacy_curve(
 
 
 def privacy_curve_up_to(
-    chain: LabelledChain | ReleaseChain, alpha: Fraction, *, progress: Progress | None = None, **options: Any
+    chain: Subject, alpha: Fraction, *, progress: Progress | None = None, **options: Any
 ) -> PrivacyCurve:
     """The curve from ε = 0 to ln α at points that are evenly spaced in ε, but for rounding.
 
     Parameters
     ----------
     chain
-        A labelled chain, or a mechanism's release chain.
+        A labelled chain, a mechanism's release chain, or a channel.
     alpha
         e^ε of the last point, above 1.
     progress

@@ -345,3 +345,26 @@ def test_more_different_costs_than_the_loops_can_number_keep_the_classic_bound()
     mechanism = sv.Exponential(sv.runs(chain, 1), epsilon=2, costs=table)
     assert len(mechanism.plain_cost.values) > 2**16
     assert mechanism.guarantee == sv.Guarantee(epsilon=2.0, how="classic")
+
+
+@pytest.mark.usefixtures("not_enumerated")
+def test_where_few_rates_can_be_tried_a_large_budget_needs_one(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rates, "rates_that_can_be_tried", lambda _: rates.FEW_EVALUATIONS)
+    tried: list[Fraction] = []
+    real = rates.proved_loss
+    monkeypatch.setattr(rates, "proved_loss", lambda *given, **named: tried.append(given[1]) or real(*given, **named))
+    words = sv.runs(grid_roads(4, seed=3), 8, public_start=True)
+    cost = swap(words, adjacency=2, cap=6).staircase(period=2, first_step=1)
+    weighting = Weighting(language=words, cost=cost, adjacency=2)
+    found = certify_cost(weighting, epsilon=Fraction(16))
+    assert found.how == "certified"
+    assert tried == [found.rate]
+    assert found.rate > Fraction(159, 10)
+    tried.clear()
+    small = certify_cost(weighting, epsilon=Fraction(2))  # where that fails, what was missing says where to go on
+    assert 1 < len(tried) <= rates.FEW_EVALUATIONS
+    assert tried == sorted(tried, reverse=True) or small.how == "certified"
+    assert small.loss <= 2
+    assert 1 <= small.rate < Fraction(2)

@@ -16,6 +16,7 @@ import symveil as sv
 from symveil.examples.road_network import town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
+from symveil.numerics.progress import heard_by
 from symveil.privacy.calibration import certify, meeting_rates
 from symveil.privacy.calibration.calibrate import Weighting, calibrated_rate
 from symveil.privacy.calibration.costs.pairs import is_feasible, pair_losses
@@ -109,6 +110,21 @@ def test_progress_grows_and_may_end_the_search() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         met_rate(_town(4, balanced=False), epsilon=Fraction(4), progress=enough)
+
+
+def test_a_search_behind_a_mechanism_tells_whoever_listens_and_can_be_ended() -> None:
+    told: list[tuple[int, int, str]] = []
+    words = sv.runs(town(), 4)
+    with heard_by(lambda done, total, what="": told.append((done, total, what))):
+        assert sv.Exponential(words, epsilon="7/3", cost="swap").certified is not None
+    assert told
+    assert {what for _, _, what in told} == {"certifying exponential (swap, at most 15)"}
+
+    def enough(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with heard_by(enough), pytest.raises(KeyboardInterrupt):
+        sv.Exponential(words, epsilon="8/3", cost="swap").certified  # noqa: B018 - it is the search
 
 
 def test_without_adjacent_words_nothing_is_lost() -> None:

@@ -161,3 +161,23 @@ def test_ld_is_left_out_where_delta_is_known_and_pairs_are_many(monkeypatch: pyt
     assert all(pair.ld is not None for pair in asked.pairs)
     # where a bracket needs it, it is there
     assert all(pair.ld is not None for pair in sv.verify_privacy(long_round(3), alpha=2, ld=False).pairs)
+
+
+def test_fractions_that_nobody_can_read_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long row of coins that differ a little: in the end there are fractions with thousands of digits."""
+    rows, labels, length = [("end", "end", Fraction(1))], {"end": "$"}, 6
+    for name, chance in (("s", Fraction(1, 3)), ("t", Fraction(3, 10))):
+        for k in range(length):
+            labels |= {f"{name}{k}": "x", f"{name}{k}!": "y"}
+            ahead = [f"{name}{k + 1}", f"{name}{k + 1}!"] if k + 1 < length else ["end", "end"]
+            for state in (f"{name}{k}", f"{name}{k}!"):
+                moves = {ahead[0]: chance, ahead[1]: 1 - chance} if ahead[0] != ahead[1] else {"end": Fraction(1)}
+                rows += [(state, target, each) for target, each in moves.items()]
+    chain = LabelledChain.from_transitions(rows, labels=labels, related=[("s0", "t0")])
+    exact = sv.verify_privacy(chain, alpha=1, symmetric=False).delta
+    assert exact.exact
+    monkeypatch.setattr("symveil.verification.distances.finite_words._LONGEST", 4)
+    lumping = Lumping.of(ChainTable.of(chain))
+    assert finite_words(lumping.table, chain.number["s0"], chain.number["t0"], nodes=1000) is None
+    bracket = sv.verify_privacy(chain, alpha=1, symmetric=False).delta
+    assert bracket.lower <= exact.lower <= bracket.upper

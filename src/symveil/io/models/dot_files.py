@@ -1,9 +1,9 @@
-"""DOT files as chains, by a small parser of our own: one pass, in time that grows with the size of the file only.
+"""DOT files, by a small parser of our own: one pass, in time that grows with the size of the file only.
 
 The usual parser backtracks: 37 bytes of nested braces keep it busy for minutes, ten thousand edges for half of one.
 What is read is what the DOT language means: edges and nodes of subgraphs belong to the graph, `edge [weight=2]` holds
 for the edges after it, `a -> {b c}` is two edges, `a:port` is the node a. Of all attributes only an edge's
-`probability` and `weight` matter here.
+`probability`, `weight` and `label` matter here, and what makes a node invisible; `dot_models` says what they mean.
 """
 
 from __future__ import annotations
@@ -11,18 +11,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 
 from symveil.errors import FileError
-from symveil.io.models.networkx_graphs import ATTRIBUTES, graph_chain
-from symveil.io.models.places import placed
-from symveil.io.reading import read_text
-from symveil.models.markov_chain import MarkovChain
+from symveil.io.models.networkx_graphs import ATTRIBUTES
 from symveil.models.names import shown
 
-DOT_SUFFIXES = (".dot", ".gv")
-
-_LARGEST_FILE = 64 * 1024 * 1024
 _DEEPEST = 50
 _MOST_BY_GROUPS = 1_000_000  # edges: two braces with a thousand nodes each are a million of them
 
@@ -34,14 +27,9 @@ _ESCAPE = re.compile(r"\\(\r\n|.)", re.DOTALL)
 _END = "the end of the file"
 
 
-def read_dot_file(path: Path, *, notes: list[str] | None = None) -> MarkovChain:
-    """The chain in a DOT file; `notes` gets a sentence for what was assumed or left out."""
-    graph = parse_dot(read_text(path, what="DOT file", at_most=_LARGEST_FILE), where=str(path))
-    if graph.others and notes is not None:
-        notes.append("there are several graphs: the first one was read")
-    with placed(lambda where: f"{path}: {where}"):
-        return graph_chain(list(graph.nodes), graph.edge_list(), directed=graph.directed, notes=notes)
-
+LABEL = "label"
+_LOOKS = (LABEL, "style", "shape")
+_OF_EDGES = (*ATTRIBUTES, LABEL)
 
 Edge = tuple[str, str]
 Values = dict[str, str]
@@ -57,6 +45,8 @@ class DotGraph:
     edges: list[tuple[str, str, Values]] = field(default_factory=list)
     others: bool = False
     """Whether another graph follows."""
+    looks: dict[str, Values] = field(default_factory=dict)
+    """What is said of how a node looks: its label, style and shape."""
 
     def edge_list(self) -> list[tuple[str, str, Values]]:
         """The edges; of those that a strict graph repeats one, with everything that was said of it."""
@@ -183,14 +173,14 @@ class _Parser:
         self._next()
         if not self._is("{"):
             self._text_of("the name of the graph, or {")
-        self._statements({}, depth=1)
+        self._statements({}, {}, depth=1)
         graph.others = self._is_word("strict", "graph", "digraph")
         if not graph.others and (self.token or self.is_quoted):
             raise self._error(f"{_END} after the graph")
         return graph
 
-    def _statements(self, values: Values, *, depth: int) -> dict[str, None]:
-        """What stands in braces; returns the nodes in it. `values` is what is said of all edges."""
+    def _statements(self, values: Values, looks: Values, *, depth: int) -> dict[str, None]:
+        """What stands in braces; returns the nodes in it. `values` is what is said of all edges, `looks` of nodes."""
         if depth > _DEEPEST:
             raise self._error(f"subgraphs nested at most {_DEEPEST} deep", "more")
         self._require("{", "{")
@@ -199,33 +189,43 @@ class _Parser:
             if not self.token and not self.is_quoted:
                 raise self._error("}")
             if not self._take(";"):
-                values = self._statement(values, nodes, depth)
+                values, looks = self._statement(values, looks, nodes, depth)
         return nodes
 
-    def _statement(self, values: Values, nodes: dict[str, None], depth: int) -> Values:
+    def _statement(self, values: Values, looks: Values, nodes: dict[str, None], depth: int) -> tuple[Values, Values]:
         kind = self.token.lower() if self._is_word("graph", "node", "edge") else ""
         is_node = not self._is("{") and not self._is_word("subgraph")
-        groups = [self._group(values, depth)]
+        groups = [self._group(values, looks, depth)]
         if kind and self._is("["):  # what holds for everything from here on
+            if kind == "node":
+                return values, {**looks, **self._attributes(_LOOKS)}
             said = self._attributes()
-            return {**values, **said} if kind == "edge" else values
+            return ({**values, **said} if kind == "edge" else values), looks
         if is_node and self._take("="):
             self._text_of("a value")
-            return values
+            return values, looks
         while self._is("->") or self._is("--"):
             if self._is("->") != self._graph.directed:
                 raise self._error("-> in a digraph and -- in a graph")
             self._next()
-            groups.append(self._group(values, depth))
+            groups.append(self._group(values, looks, depth))
         for group in groups:
             nodes.update(group)
+            for node in group:
+                # what holds for all nodes holds for those that are first mentioned under it
+                if node not in self._graph.nodes and looks:
+                    self._graph.looks[node] = looks
             self._graph.nodes.update(group)
-        said = self._attributes()
+        said = self._attributes((*ATTRIBUTES, *_LOOKS))
         if len(groups) > 1:
-            self._connect(groups, {**values, **said} if said else values)
-        return values
+            odds = {name: value for name, value in said.items() if name in _OF_EDGES}
+            self._connect(groups, {**values, **odds} if odds else values)
+        elif is_node and said:
+            node = next(iter(groups[0]))
+            self._graph.looks[node] = {**self._graph.looks.get(node, {}), **said}
+        return values, looks
 
-    def _group(self, values: Values, depth: int) -> dict[str, None]:
+    def _group(self, values: Values, looks: Values, depth: int) -> dict[str, None]:
         """A node, or the nodes of a subgraph."""
         if self._is_word("subgraph"):
             self._next()
@@ -236,16 +236,16 @@ class _Parser:
             while self._take(":"):
                 self._text_of("the name of a port")
             return {name: None}
-        return self._statements(values, depth=depth + 1)
+        return self._statements(values, looks, depth=depth + 1)
 
-    def _attributes(self) -> Values:
-        """What is said of the odds in any number of lists in brackets."""
+    def _attributes(self, wanted: tuple[str, ...] = _OF_EDGES) -> Values:
+        """What is said of the odds and the event, or of what is `wanted`, in any number of lists in brackets."""
         said: Values = {}
         while self._take("["):
             while not self._take("]"):
                 name = self._text_of("an attribute, or ]")
                 value = self._text_of("a value") if self._take("=") else "true"
-                if name in ATTRIBUTES:
+                if name in wanted:
                     said[name] = value
                 if not self._take(","):
                     self._take(";")

@@ -22,10 +22,16 @@ _DEEPEST = 100
 
 def read_graph_file(path: Path, *, notes: list[str] | None = None) -> MarkovChain:
     """The chain in a GraphML file."""
+    graph = read_graphml(path)
+    with placed(lambda where: f"{path}: {where}"):
+        return from_networkx(graph, notes=notes)
+
+
+def read_graphml(path: Path) -> Any:
+    """The networkx graph in a GraphML file."""
     content = read_bytes(path, what="GraphML file", at_most=_LARGEST_FILE)
     _refuse_bombs(content, path)
-    with placed(lambda where: f"{path}: {where}"):
-        return from_networkx(_read(content, path), notes=notes)
+    return _read(content, path)
 
 
 def _read(content: bytes, path: Path) -> Any:

@@ -10,9 +10,9 @@ import numpy as np
 
 from symveil.central.learned import LearnedLaw
 from symveil.central.rules import Rules
-from symveil.central.support import Support
+from symveil.central.support import MOST_SUMS, Support
 from symveil.central.word_law import FEATURES, no_parameters
-from symveil.errors import FileError
+from symveil.errors import FileError, ModelError
 from symveil.io.models.model_json import model_document, model_text, parse_model
 from symveil.io.reading import read_text
 from symveil.languages.graph import require_words
@@ -53,7 +53,7 @@ def read_law(path: Path) -> LearnedLaw:
         return _law(said)
     except FileError:
         raise
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError):
+    except (ModelError, ValueError, TypeError, LookupError, AttributeError, OverflowError):
         raise FileError(f"{path}: $.law", expected="a law as symveil writes it", found="another document") from None
 
 
@@ -61,9 +61,14 @@ def _law(said: dict[str, Any]) -> LearnedLaw:
     symbols, zones = tuple(map(str, said["symbols"])), tuple(map(str, said["zones"]))
     shortest, longest = (int(each) for each in said["lengths"])
     arrays = {name: np.array(said[name], dtype=np.int64) for name in ("zone", "source", "target")}
+    sizes = len(symbols) * max(len(zones), 1) * longest
+    if longest < shortest or len(said["parameters"]["lengths"]) != longest - shortest + 1 or sizes > MOST_SUMS:
+        raise ValueError("lengths that do not fit")
     split = None if said.get("split") is None else int(said["split"])
     support = Support(symbols=len(symbols), shortest=shortest, longest=longest, split=split, **arrays)
-    sizes = {name: len(values) for name, values in no_parameters(support).items()}
+    if support.zones != len(zones):
+        raise ValueError("zones that do not fit")
+    wanted = {name: len(values) for name, values in no_parameters(support).items()}
     parameters = {name: np.array(said["parameters"][name], dtype=np.float64) for name in FEATURES}
     once = tuple(int(code) for code in said.get("at_most_once", ()))
     models = [require_words(parse_model(json.dumps(each))) for each in said.get("constraints", ())]
@@ -72,9 +77,8 @@ def _law(said: dict[str, Any]) -> LearnedLaw:
         and (split is None or split >= 1)
         and 1 <= shortest <= longest
         and len(arrays["zone"]) == len(symbols)
-        and support.zones == len(zones)
         and all(each.min(initial=0) >= 0 and each.max(initial=0) < len(symbols) for each in arrays.values())
-        and all(values.shape == (sizes[name],) and np.isfinite(values).all() for name, values in parameters.items())
+        and all(values.shape == (wanted[name],) and np.isfinite(values).all() for name, values in parameters.items())
     )
     if not right:
         raise ValueError("sizes that do not fit")

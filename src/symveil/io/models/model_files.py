@@ -6,20 +6,41 @@ from pathlib import Path
 
 from symveil.errors import FileError
 from symveil.files.atomic import write_text
-from symveil.io.models.dot_files import DOT_SUFFIXES, read_dot_file
+from symveil.io.models.dot_models import DOT_SUFFIXES, read_dot_file
+from symveil.io.models.drn_files import DRN_SUFFIX, read_drn
+from symveil.io.models.gen_files import GEN_SUFFIX, read_gen
 from symveil.io.models.model_json import model_text, parse_model
 from symveil.io.models.prism_explicit import LABEL_SUFFIX, read_prism
 from symveil.io.models.prism_explicit import SUFFIX as PRISM_SUFFIX
 from symveil.io.models.state_blocks import read_fsm, read_pfa
 from symveil.io.models.stoc_files import read_stoc
 from symveil.io.models.transition_tables import TABLE_SUFFIXES, read_transition_table
-from symveil.io.reading import read_text, suffix
+from symveil.io.models.wmod_files import WMOD_SUFFIX, read_wmod
+from symveil.io.reading import read_text, suffix, wrong_suffix
 from symveil.languages.graph import AnyModel, Model, require_words
 from symveil.models.labelled_chain import LabelledChain
 
 GRAPHML_SUFFIX = ".graphml"
 
-_SYSTEM_READERS = {".fsm": read_fsm, ".stoc": read_stoc, ".pfa": read_pfa}
+_SYSTEM_READERS = {
+    ".fsm": read_fsm,
+    ".stoc": read_stoc,
+    ".pfa": read_pfa,
+    GEN_SUFFIX: read_gen,
+    WMOD_SUFFIX: read_wmod,
+}
+
+MODEL_SUFFIXES = (
+    ".json",
+    *TABLE_SUFFIXES,
+    *DOT_SUFFIXES,
+    GRAPHML_SUFFIX,
+    *_SYSTEM_READERS,
+    PRISM_SUFFIX,
+    LABEL_SUFFIX,
+    DRN_SUFFIX,
+)
+"""The endings of the files that are read; JSON also under other endings, if it is JSON."""
 
 _LARGEST_FILE = 256 * 1024 * 1024
 
@@ -32,10 +53,11 @@ def load_model(path: str | Path, *, labels: str | Path | None = None, notes: lis
     path
         The file, whose name says the format: GraphML (`.graphml`) through networkx, DOT (`.dot`, `.gv`), transition
         tables (`.csv`, `.tsv`, `.parquet`), partially observed systems of UMDES, DESUMA and VEiP (`.fsm`, `.stoc`,
-        `.pfa`), PRISM's explicit chains (`.tra`, with the labels in a `.lab` file beside it), and symveil's own JSON
-        for everything else; each also gzipped.
+        `.pfa`), of libFAUDES (`.gen`) and Supremica (`.wmod`), explicit chains of PRISM and Storm (`.tra`, with the
+        labels in a `.lab` file beside it and, if there is one, the variables in a `.sta` file; `.drn`), and symveil's
+        own JSON; each also gzipped.
     labels
-        A PRISM label file that has another name than its `.tra` file.
+        A label file (`.lab`) that has another name than its `.tra` file, or a file of rewards (`.srew`).
     notes
         Gets a sentence for everything that was assumed or rounded.
 
@@ -64,8 +86,13 @@ def load_model(path: str | Path, *, labels: str | Path | None = None, notes: lis
         model = _SYSTEM_READERS[kind](file, notes=said)
     elif kind in (PRISM_SUFFIX, LABEL_SUFFIX):
         model = read_prism(_transitions_of(file), labels=None if labels is None else Path(labels), notes=said)
+    elif kind == DRN_SUFFIX:
+        model = read_drn(file, notes=said)
     else:
-        model = parse_model(read_text(file, what="model file", at_most=_LARGEST_FILE), name=str(file), notes=said)
+        text = read_text(file, what="model file", at_most=_LARGEST_FILE)
+        if kind not in ("", ".json") and not text.lstrip().startswith("{"):
+            raise wrong_suffix(file, MODEL_SUFFIXES)
+        model = parse_model(text, name=str(file), notes=said)
     if notes is not None:
         notes.extend(f"{file}: {note}" for note in said)
     return model

@@ -1,27 +1,41 @@
-"""PRISM's explicit files: `.tra`, the transitions of a Markov chain, and `.lab`, the labels of its states.
+"""Explicit files of PRISM and Storm: `.tra`, the transitions of a Markov chain, and `.lab`, the labels of its states.
 
-    .tra   first line: number of states, number of transitions; then lines `source target probability`
-    .lab   first line: 0="init" 1="deadlock" 2="heads" …; then lines `state: label label …`
+    .tra   PRISM: number of states, number of transitions; Storm: dtmc; then lines `source target probability`
+    .lab   PRISM: 0="init" 1="deadlock" 2="heads" …; then lines `state: label label …`, by their numbers
+           Storm: #DECLARATION, the labels, #END; then lines `state label label …`, by their names
+    .sta   beside it, if it is there: the values of the variables, which name the states
 
-A state's label here is the set of its PRISM labels, without `init` (where PRISM starts, which is nothing that
+A state's label here is the set of its labels in the file, without `init` (where runs start, which is nothing that
 is seen) and `deadlock`: in alphabetical order, joined by `+`, and empty where none is left. A name that contains `+`
 is refused, so that different sets are different labels. A deadlock without transitions stays where it is, as
-PRISM itself has it.
+PRISM itself has it. Where the program beside it declares observable variables, what is seen is their values.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 from symveil.errors import FileError
+from symveil.io.models.explicit_states import (
+    REWARD_SUFFIX,
+    STATE_SUFFIX,
+    Valuations,
+    is_number,
+    numbered,
+    read_rewards,
+    read_states,
+)
 from symveil.io.models.places import placed
-from symveil.io.reading import read_lines
+from symveil.io.models.prism_programs import Declarations, declarations_beside
+from symveil.io.reading import suffix
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.probabilities import read_probability, rounded_sums
+from symveil.numerics.rationals import Number
 
 SUFFIX, LABEL_SUFFIX = ".tra", ".lab"
 
@@ -29,94 +43,236 @@ _NOT_SEEN = ("init", "deadlock")
 _DECLARED = re.compile(r'\s*([0-9]{1,9})="([^"]*)"')
 _JOIN = "+"
 _MOST_STATES = 1_000_000
+_MOST_RELATED = 10_000
+_ZERO = re.compile(r"0*\.?0*")
+_OTHER_TYPES = ("ctmc", "mdp", "ctmdp", "ma", "pomdp", "lts")
+
+Row = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class StateLabels:
+    """The labels of each state, and which of them are initial or deadlocks."""
+
+    sets: list[set[str]]
+    initial: list[int]
+    deadlocks: set[int]
+
+    @classmethod
+    def of(cls, own: list[set[str]]) -> StateLabels:
+        """Sorted out from all labels of each state."""
+        return cls(
+            [labels - set(_NOT_SEEN) for labels in own],
+            [state for state, labels in enumerate(own) if "init" in labels],
+            {state for state, labels in enumerate(own) if "deadlock" in labels},
+        )
+
+    def shown(self) -> list[str]:
+        """What is seen of each state."""
+        return [_JOIN.join(sorted(labels)) for labels in self.sets]
 
 
 def read_prism(path: Path, *, labels: Path | None = None, notes: list[str]) -> LabelledChain:
-    """The labelled chain of a `.tra` file and the `.lab` file beside it, or of `labels`."""
-    label_file = labels or _beside(path)
-    count, rows, places = _read_transitions(path)
-    labels_of, deadlocks = _read_labels(label_file, count)
+    """The labelled chain of a `.tra` file and the `.lab` file beside it, or of `labels`: a `.lab` or a `.srew` file."""
+    count, rows, places = _read_transitions(path, notes)
+    of_states = _beside(path, STATE_SUFFIX)
+    valuations = None if of_states is None else read_states(of_states, count)
+    declared = None if labels is not None else declarations_beside(path)
+    label_file = labels or _beside(path, LABEL_SUFFIX)
+    by_values = valuations is not None and declared is not None and declared[1].observable
+    if label_file is None and not by_values:
+        raise FileError(
+            str(path),
+            expected=f"its labels beside it, in {_stem(path)}.lab",
+            found="no such file; a .sta file and a program that declares observable variables do as well",
+        )
+    rewards = label_file is not None and suffix(label_file) == REWARD_SUFFIX
+    own = StateLabels([], [], set())
+    if label_file is not None and not rewards:
+        own = read_labels(label_file, count, something_seen=not by_values)
+    shown = read_rewards(label_file, count) if label_file is not None and rewards else own.shown()
+    with placed(lambda where: f"{path}: {_line(where, rows, places)}"):
+        return explicit_chain(count, rows, own, shown, valuations=valuations, declared=declared, notes=notes)
+
+
+def explicit_chain(
+    count: int,
+    rows: list[Row],
+    own: StateLabels,
+    shown: list[str],
+    *,
+    valuations: Valuations | None,
+    declared: tuple[Path, Declarations] | None = None,
+    notes: list[str],
+) -> LabelledChain:
+    """The chain of numbered states; named by their values where these are known."""
+    names = [str(state) for state in range(count)] if valuations is None else valuations.names()
+    related: list[tuple[str, str]] = []
+    if declared is not None and valuations is not None:
+        program, said = declared
+        _require_variables(said, valuations, program)
+        if said.observable:
+            shown = [valuations.part(state, said.observable) for state in range(count)]
+            notes.append(f"what is seen are the variables that {program.name} declares observable")
+        if said.secret:
+            related = _related(said, valuations, own.initial, names, notes)
     leaving = {source for source, _, _ in rows}
-    stuck = [str(state) for state in range(count) if str(state) not in leaving and str(state) in deadlocks]
+    stuck = [str(state) for state in range(count) if str(state) not in leaving and state in own.deadlocks]
     if stuck:
         notes.append(f"{len(stuck)} deadlock states without transitions stay where they are")
-    with placed(lambda where: f"{path}: {_line(where, rows, places)}"):
-        return LabelledChain.from_transitions(
-            [*rows, *((state, state, Fraction(1)) for state in stuck)],
-            labels=labels_of,
-            states=[str(state) for state in range(count)],
-            notes=notes,
-        )
+    moves: list[tuple[str, str, Number]] = [*rows, *((state, state, Fraction(1)) for state in stuck)]
+    return LabelledChain.from_transitions(
+        [(names[int(source)], names[int(target)], chance) for source, target, chance in moves],
+        labels=dict(zip(names, shown, strict=True)),
+        related=related,
+        states=names,
+        notes=notes,
+    )
 
 
-def _beside(path: Path) -> Path:
-    name = re.sub(r"\.tra(\.gz)?$", "", path.name, flags=re.IGNORECASE)
-    for candidate in (path.with_name(f"{name}.lab"), path.with_name(f"{name}.lab.gz")):
-        if candidate.exists():
-            return candidate
-    raise FileError(str(path), expected=f"its labels beside it, in {name}.lab", found="no such file")
+def _require_variables(said: Declarations, valuations: Valuations, program: Path) -> None:
+    for variable in (*said.observable, *said.secret):
+        if variable not in valuations.variables:
+            raise FileError(str(program), expected="variables of the file of states", found=variable)
 
 
-def _numbered(path: Path, *, what: str) -> Iterator[tuple[int, str]]:
-    with closing(read_lines(path, what=what)) as lines:
-        yield from ((number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip())
+def _related(
+    said: Declarations, valuations: Valuations, initial: list[int], names: list[str], notes: list[str]
+) -> list[tuple[str, str]]:
+    """Initial states that differ in their secrets only: nobody is to tell which of them a run began in."""
+    rest = tuple(variable for variable in valuations.variables if variable not in said.secret)
+    groups: dict[str, list[int]] = {}
+    for state in initial:
+        groups.setdefault(valuations.part(state, rest), []).append(state)
+    pairs = [
+        (names[one], names[other]) for group in groups.values() for one, other in combinations(group, 2)
+    ]  # fmt: skip
+    if len(pairs) > _MOST_RELATED:
+        notes.append(f"{len(pairs)} pairs of initial states differ in their secrets only: too many, name some")
+        return []
+    notes.append(f"{len(pairs)} pairs of initial states that differ in their secrets only are related")
+    return pairs
 
 
-def _read_transitions(path: Path) -> tuple[int, list[tuple[str, str, str]], list[int]]:
-    lines = _numbered(path, what="PRISM transition file")
+def _stem(path: Path) -> str:
+    return re.sub(r"\.tra(\.gz)?$", "", path.name, flags=re.IGNORECASE)
+
+
+def _beside(path: Path, ending: str) -> Path | None:
+    name = _stem(path)
+    candidates = (path.with_name(f"{name}{ending}"), path.with_name(f"{name}{ending}.gz"))
+    return next((candidate for candidate in candidates if candidate.exists()), None)
+
+
+def _read_transitions(path: Path, notes: list[str]) -> tuple[int, list[Row], list[int]]:
+    lines = numbered(path, what="PRISM transition file")
     number, header = next(lines, (1, ""))
+    if header.lower() in _OTHER_TYPES:
+        raise FileError(f"{path}: line {number}", expected="a Markov chain, dtmc", found=header.lower())
+    storm = header.lower() == "dtmc"
     sizes = header.split()
-    if len(sizes) != 2 or not all(_is_number(size) for size in sizes):
+    if not storm and (len(sizes) != 2 or not all(is_number(size) for size in sizes)):
         raise FileError(
             f"{path}: line {number}",
             expected="the number of states and of transitions of a Markov chain",
             found=repr(header[:40]) if header else "an empty file",
         )
-    count = int(sizes[0])
-    if not 0 < count <= _MOST_STATES:
+    count = None if storm else int(sizes[0])
+    if count is not None and not 0 < count <= _MOST_STATES:
         raise FileError(f"{path}: line {number}", expected=f"1 to {_MOST_STATES} states", found=str(count))
-    rows: list[tuple[str, str, str]] = []
+    rows, places = _rows(path, lines, _MOST_STATES if count is None else count)
+    if count is not None and len(rows) != int(sizes[1]):
+        raise FileError(
+            str(path), expected=f"{int(sizes[1])} transitions, as its first line says", found=str(len(rows))
+        )
+    if count is None:
+        count = 1 + max((int(state) for row in rows for state in row[:2]), default=-1)
+        if not count:
+            raise FileError(str(path), expected="at least one transition", found="none")
+    # Storm takes moves of probability 0 for none, and its files have some
+    kept = [index for index, row in enumerate(rows) if not (storm and _ZERO.fullmatch(row[2]))]
+    if len(kept) < len(rows):
+        notes.append(f"{len(rows) - len(kept)} transitions of probability 0 were left out")
+    return count, [rows[index] for index in kept], [places[index] for index in kept]
+
+
+def _rows(path: Path, lines: Iterator[tuple[int, str]], count: int) -> tuple[list[Row], list[int]]:
+    rows: list[Row] = []
     places: list[int] = []
     for number, line in lines:
         cells = line.split()
-        if len(cells) not in (3, 4) or not (_is_number(cells[0]) and _is_number(cells[1])):
+        if len(cells) not in (3, 4) or not (is_number(cells[0]) and is_number(cells[1])):
             raise FileError(f"{path}: line {number}", expected="source, target and probability", found=repr(line[:40]))
         for cell in cells[:2]:
             if int(cell) >= count:
                 raise FileError(f"{path}: line {number}", expected=f"a state below {count}", found=cell)
         rows.append((str(int(cells[0])), str(int(cells[1])), cells[2]))
         places.append(number)
-    if len(rows) != int(sizes[1]):
-        raise FileError(
-            str(path), expected=f"{int(sizes[1])} transitions, as its first line says", found=str(len(rows))
-        )
-    return count, rows, places
+    return rows, places
 
 
-def _read_labels(path: Path, count: int) -> tuple[dict[str, str], set[str]]:
-    lines = _numbered(path, what="PRISM label file")
+def read_labels(path: Path, count: int, *, something_seen: bool = True) -> StateLabels:
+    """The labels of each of `count` states, as PRISM or as Storm writes them."""
+    lines = numbered(path, what="PRISM label file")
     number, header = next(lines, (1, ""))
-    names = _declared(header, where=f"{path}: line {number}")
-    own: list[set[str]] = [set() for _ in range(count)]
-    deadlocks: set[str] = set()
-    for number, line in lines:
-        state, colon, codes = line.partition(":")
-        if not colon or not _is_number(state) or not all(map(_is_number, codes.split())):
-            raise FileError(f"{path}: line {number}", expected="a state, a colon and its labels", found=repr(line[:40]))
-        if int(state) >= count:
-            raise FileError(f"{path}: line {number}", expected=f"a state below {count}", found=state)
-        for code in map(int, codes.split()):
-            if code not in names:
-                raise FileError(f"{path}: line {number}", expected="labels of its first line", found=str(code))
-            if names[code] == "deadlock":
-                deadlocks.add(str(int(state)))
-            if names[code] not in _NOT_SEEN:
-                own[int(state)].add(names[code])
-    if not any(own):
+    all_of = [set[str]() for _ in range(count)]
+    if header == "#DECLARATION":
+        _storm_labels(path, lines, all_of)
+    else:
+        names = _declared(header, where=f"{path}: line {number}")
+        for number, line in lines:
+            state, colon, codes = line.partition(":")
+            if not colon or not is_number(state) or not all(map(is_number, codes.split())):
+                raise FileError(
+                    f"{path}: line {number}", expected="a state, a colon and its labels", found=repr(line[:40])
+                )
+            _require_state(state, count, f"{path}: line {number}")
+            for code in map(int, codes.split()):
+                if code not in names:
+                    raise FileError(f"{path}: line {number}", expected="labels of its first line", found=str(code))
+                all_of[int(state)].add(names[code])
+    own = StateLabels.of(all_of)
+    if something_seen and not any(own.sets):
         raise FileError(
             str(path), expected="a label besides init and deadlock, so that something is seen", found="none"
         )
-    return {str(state): _JOIN.join(sorted(labels)) for state, labels in enumerate(own)}, deadlocks
+    return own
+
+
+def _storm_labels(path: Path, lines: Iterator[tuple[int, str]], all_of: list[set[str]]) -> None:
+    """Labels between #DECLARATION and #END; then each state with those that it has."""
+    names: list[str] = []
+    for _, line in lines:
+        if line == "#END":
+            break
+        names += line.split()
+    else:
+        raise FileError(str(path), expected="#END after the labels", found="the end of the file")
+    require_label_names(names, where=str(path))
+    for number, line in lines:
+        state, *labels = line.split()
+        where = f"{path}: line {number}"
+        if not is_number(state):
+            raise FileError(where, expected="a state and its labels", found=repr(line[:40]))
+        _require_state(state, len(all_of), where)
+        for label in labels:
+            if label not in names:
+                raise FileError(where, expected="labels that are declared before #END", found=repr(label[:40]))
+            all_of[int(state)].add(label)
+
+
+def require_label_names(names: list[str], *, where: str) -> None:
+    """Refuse names that are there twice, are empty, or could be two names."""
+    for name in names:
+        if names.count(name) > 1:
+            raise FileError(where, expected="each label name once", found=f"{name[:40]!r} twice")
+        if not name or _JOIN in name:
+            raise FileError(where, expected=f"label names that are not empty, without {_JOIN!r}", found=repr(name[:40]))
+
+
+def _require_state(state: str, count: int, where: str) -> None:
+    if int(state) >= count:
+        raise FileError(where, expected=f"a state below {count}", found=state.strip())
 
 
 def _declared(header: str, *, where: str) -> dict[int, str]:
@@ -128,20 +284,12 @@ def _declared(header: str, *, where: str) -> dict[int, str]:
     for code, name in labels:
         if code in names:
             raise FileError(where, expected="each label number once", found=f"{code} twice")
-        if name in names.values():
-            raise FileError(where, expected="each label name once", found=f"{name[:40]!r} twice")
-        if not name or _JOIN in name:
-            raise FileError(where, expected=f"label names that are not empty, without {_JOIN!r}", found=repr(name[:40]))
         names[code] = name
+    require_label_names([name for _, name in labels], where=where)
     return names
 
 
-def _is_number(text: str) -> bool:
-    text = text.strip()
-    return text.isascii() and text.isdigit() and len(text) <= 9
-
-
-def _line(where: str, rows: list[tuple[str, str, str]], places: list[int]) -> str:
+def _line(where: str, rows: list[Row], places: list[int]) -> str:
     """`transitions[3][2]` as the line that it stands in; of a wrong sum, the last line of its state."""
     match = re.match(r"transitions\[([0-9]+)\]", where)
     if match and int(match[1]) < len(places):
@@ -152,7 +300,7 @@ def _line(where: str, rows: list[tuple[str, str, str]], places: list[int]) -> st
     return f"line {max(place for row, place in zip(rows, places, strict=True) if row[0] == wrong)}"
 
 
-def _wrong_sum(rows: list[tuple[str, str, str]]) -> str | None:
+def _wrong_sum(rows: list[Row]) -> str | None:
     """The first state whose probabilities do not sum to 1, if that is what is wrong."""
     chances: dict[str, list[Fraction]] = {}
     decimal = set()

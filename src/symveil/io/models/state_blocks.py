@@ -29,6 +29,9 @@ from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, S
 
 _COUNT = re.compile(r"[0-9]{1,18}")  # Python refuses to read very long integers
 
+SILENT = "ε"
+"""What an event without a name is called."""
+
 _STATE_FORM = "a state, 0 or 1, and the number of its transitions"
 _ROW_FORM = "an event, its target and then, as far as known, c or uc, o or uo, a probability"
 _EVENT_FORM = "an event and then, as far as known, c or uc, o or uo"
@@ -92,6 +95,10 @@ class StateBlocks:
     events: EventMarks = field(default_factory=EventMarks)
     declared: set[str] | None = None
     initial_count: int | None = None
+    zeros: int = 0
+    """How often a zero stands for the letter o."""
+    unnamed: list[tuple[int, str]] = field(default_factory=list)
+    """The lines without an event, and what stands after the target there."""
 
     def where(self, line: int) -> str:
         """How messages call a line."""
@@ -102,6 +109,7 @@ class StateBlocks:
     ) -> PartiallyObserved:
         """The system: stochastic where every transition has a probability, logical where none has."""
         self._require_declared()
+        self._say_dialect(notes)
         chances = list(self._chances())
         names, observable = tuple(self.states), self.events.seen(notes)
         with placed(lambda where: row_place(where, lambda row: self.where(self.moves[row].line), file=self.file)):
@@ -124,11 +132,27 @@ class StateBlocks:
                 rows, initial=initial[0], observable=observable, secret=secret, states=names, notes=notes
             )
 
+    def _say_dialect(self, notes: list[str] | None) -> None:
+        """What was read although it is spelled differently; refused where it can be read in two ways."""
+        for line, mark in self.unnamed:
+            if mark in self.states:
+                raise ModelError(
+                    self.where(line),
+                    expected=f"an event before its target, where a state is called {mark!r}",
+                    found="a line that can be read in two ways",
+                )
+        if notes is None:
+            return
+        if self.zeros:
+            notes.append(f"a zero was read as the letter o in {self.zeros} marks of events")
+        if self.unnamed:
+            notes.append(f"{len(self.unnamed)} moves without an event are unobservable: the event is called {SILENT}")
+
     def _require_declared(self) -> None:
         if self.declared is None:
             return
         for move in self.moves:
-            if move.event not in self.declared:
+            if move.event not in self.declared and move.event != SILENT:
                 raise ModelError(
                     self.where(move.line),
                     expected="an event of the EVENTS block",
@@ -301,11 +325,32 @@ def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bo
 
 def _read_move(line: str, state: StateLine, blocks: StateBlocks, number: int) -> MoveLine:
     where = blocks.where(number)
+    if _has_no_event(line):
+        return _silent_move(line, state, blocks, number)
     event, target, *rest = split_cells(line, _is_move, form=_ROW_FORM, where=where)
     controllable, observable, chance, _ = _marks(rest)
+    blocks.zeros += _zeros(rest)
     blocks.events.say(event, controllable, observable, where=where)
     # names repeat: one string for each keeps large files small in memory
     return MoveLine(state.name, intern(event), intern(target), chance and intern(chance), number)
+
+
+def _has_no_event(line: str) -> bool:
+    """Whether the cell of the event is empty: a tab comes first, and a mark where an event's target would stand."""
+    cells = [cell.strip() for cell in line.split("\t")]
+    return line.startswith("\t") and len(cells) > 2 and bool(cells[1]) and cells[2] in ("c", "uc", "o", "uo")
+
+
+def _silent_move(line: str, state: StateLine, blocks: StateBlocks, number: int) -> MoveLine:
+    """A move by no event, which nobody sees."""
+    where = blocks.where(number)
+    target, *rest = [cell.strip() for cell in line.split("\t")[1:] if cell.strip()]
+    controllable, observable, chance, left = _marks(rest)
+    if left or observable == "o":
+        raise ModelError(where, expected="an event, or uo where there is none", found=shown(line.strip()))
+    blocks.unnamed.append((number, rest[0]))
+    blocks.events.say(SILENT, controllable, "uo", where=where)
+    return MoveLine(state.name, SILENT, intern(target), chance and intern(chance), number)
 
 
 def _read_event(line: str, blocks: StateBlocks, where: str) -> None:
@@ -314,6 +359,7 @@ def _read_event(line: str, blocks: StateBlocks, where: str) -> None:
         raise ModelError(where, expected="each event once in the EVENTS block", found=f"{shown(event)} again")
     blocks.declared.add(event)
     controllable, observable, _, _ = _marks(rest)
+    blocks.zeros += _zeros(rest)
     blocks.events.say(event, controllable, observable, where=where)
 
 
@@ -330,6 +376,13 @@ def _marks(cells: Sequence[str]) -> tuple[str | None, str | None, str | None, li
     """c or uc, o or uo, a probability, each where it is given in this order; and what is left over."""
     rest = list(cells)
     controllable = rest.pop(0) if rest and rest[0] in ("c", "uc") else None
-    observable = rest.pop(0) if rest and rest[0] in ("o", "uo") else None
+    observable = None
+    if rest and (rest[0] in ("o", "uo", "u0") or (controllable and rest[0] == "0")):
+        observable = rest.pop(0).replace("0", "o")
     chance = rest.pop(0) if rest and is_number(rest[0]) else None
     return controllable, observable, chance, rest
+
+
+def _zeros(cells: Sequence[str]) -> int:
+    """Whether the mark o is spelled with a zero."""
+    return int("u0" in cells or (len(cells) > 1 and cells[0] in ("c", "uc") and cells[1] == "0"))

@@ -8,7 +8,7 @@ and the first that begins with `to` are taken (`from_link`, `to_link`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,13 +29,14 @@ _ROLES = ("from", "symbol", "to", "probability")
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
-    """The cells of the columns that matter, and how messages call each row."""
+class Columns:
+    """The cells of the columns that matter, by their roles, and how messages call each row."""
 
     columns: dict[str, list[object]]
     row_names: list[str]
 
     def names(self, role: str) -> list[str]:
+        """The cells of a column of names."""
         return [_name(cell, where) for cell, where in zip(self.columns[role], self.row_names, strict=True)]
 
 
@@ -49,7 +50,7 @@ def read_transition_table(
     """
     file = Path(path)
     said = notes if notes is not None else []
-    table = _read(file, said)
+    table = read_columns(file, lambda header: _roles(header, file, said), what="transition table")
     if not table.row_names:
         raise FileError(str(file), expected="at least one row of transitions", found="none")
     sources, targets = table.names("from"), table.names("to")
@@ -71,29 +72,41 @@ def read_transition_table(
         return MarkovChain.from_transitions(rows_of_chain, initial=initial, notes=said)
 
 
-def _read(file: Path, notes: list[str]) -> _Table:
-    return _read_parquet(file, notes) if suffix(file) == ".parquet" else _read_csv(file, notes)
+def read_columns(file: Path, roles_of: Callable[[Sequence[str]], dict[str, int]], *, what: str) -> Columns:
+    """The columns of a CSV or Parquet table that play a role, which is asked of its header."""
+    return _read_parquet(file, roles_of) if suffix(file) == ".parquet" else _read_csv(file, roles_of, what)
 
 
-def _read_parquet(file: Path, notes: list[str]) -> _Table:
+def read_header(file: Path, *, what: str) -> list[str]:
+    """The names of the columns."""
+    if suffix(file) == ".parquet":
+        from symveil.io.sequences.rows_parquet import ParquetRows  # noqa: PLC0415 - pyarrow takes its time
+
+        return list(ParquetRows(file).names)
+    with closing(csv_rows(file, what=what)) as lines:
+        return next(lines)[1]
+
+
+def _read_parquet(file: Path, roles_of: Callable[[Sequence[str]], dict[str, int]]) -> Columns:
     from symveil.io.sequences.rows_parquet import ParquetRows, python_cells  # noqa: PLC0415 - pyarrow takes its time
 
     source = ParquetRows(file)
-    roles = _roles(source.names, file, notes)
+    roles = roles_of(source.names)
     names = [source.names[index] for index in roles.values()]
     columns: dict[str, list[object]] = {role: [] for role in roles}
     with closing(source.batches(names, "")) as batches:
         for batch in batches:
             for number, role in enumerate(roles, start=1):  # the first column says which row it is
                 columns[role] += python_cells(batch.column(number))
-    return _Table(columns, [f"{file}: row {number}" for number in range(1, len(columns["from"]) + 1)])
+    count = len(next(iter(columns.values()), []))
+    return Columns(columns, [f"{file}: row {number}" for number in range(1, count + 1)])
 
 
-def _read_csv(file: Path, notes: list[str]) -> _Table:
-    with closing(csv_rows(file, what="transition table")) as lines:
-        roles = _roles(next(lines)[1], file, notes)
+def _read_csv(file: Path, roles_of: Callable[[Sequence[str]], dict[str, int]], what: str) -> Columns:
+    with closing(csv_rows(file, what=what)) as lines:
+        roles = roles_of(next(lines)[1])
         rows = list(lines)
-    return _Table(
+    return Columns(
         {role: [row[index] for _, row in rows] for role, index in roles.items()},
         [f"{file}: line {line}" for line, _ in rows],
     )

@@ -26,6 +26,8 @@ class SequenceFile(ABC):
 
     file: Path
     unit: str
+    written: list[str]
+    """The columns that are written, where it has any."""
     times: ArtificialTimes | None = None
     """What is written in the place of the true times; None: no times are written."""
 
@@ -42,6 +44,10 @@ class SequenceFile(ABC):
     @abstractmethod
     def names(self) -> dict[str, str]:
         """The columns of ids, sequences and events by their options: enough to read the output again."""
+
+    def columns_in_file(self) -> list[str]:
+        """All columns that the file has, where it is a table."""
+        return []
 
     @abstractmethod
     def records(self) -> Iterator[pa.RecordBatch]:

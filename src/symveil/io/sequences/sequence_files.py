@@ -108,7 +108,19 @@ def open_sequences(
         source = JsonRows(file, most_times=most_times, as_text=only_sequences)
     else:
         source = ParquetRows(file, most_times=most_times, longest=longest)
-    columns = choose_columns(file, options, source.names, source.lists, only_sequences=only_sequences)
+    return sequences_in(source, options, longest=longest, times=times, only_sequences=only_sequences)
+
+
+def sequences_in(
+    source: RowSource,
+    options: ColumnOptions,
+    *,
+    longest: int = LONGEST,
+    times: ArtificialTimes | None = None,
+    only_sequences: bool = False,
+) -> SequenceFile:
+    """The sequences in a table, whatever it is read from."""
+    columns = choose_columns(source.file, options, source.names, source.lists, only_sequences=only_sequences)
     if isinstance(columns, WideColumns):
         if times is not None:
             raise ParameterError(
@@ -132,19 +144,22 @@ class _TableFile(SequenceFile):
         self._source, self.file, self.unit = source, source.file, source.unit
         self._delimiter = {} if options.delimiter is None else {"delimiter": options.delimiter}
         self._longest = longest
-        self._written = columns.written(source.names)
+        self.written = columns.written(source.names)
         self._made_here = made_here
         """The columns that do not pass as they are."""
 
     def done(self) -> float:
         return self._source.done()
 
+    def columns_in_file(self) -> list[str]:
+        return list(self._source.names)
+
     def persons(self, batch: pa.RecordBatch) -> Any:
         return self._source.plain_column(super().persons(batch))
 
     def row_writer(self, out: BinaryIO, rows: pa.RecordBatch | None) -> RowWriter:
         # the columns of a file without records are text, since nothing better is known
-        schema = pa.schema([pa.field(name, pa.string()) for name in self._written]) if rows is None else rows.schema
+        schema = pa.schema([pa.field(name, pa.string()) for name in self.written]) if rows is None else rows.schema
         return RowBlocks(self._source.writer(out, schema), schema)
 
     def _fields(self, arrays: dict[str, Any]) -> pa.RecordBatch:
@@ -156,7 +171,7 @@ class _TableFile(SequenceFile):
                 arrays[name] = array.cast(kind)  # the same text in the type that it came in
         fields = [
             pa.field(name, arrays[name].type, metadata=None if name in self._made_here else passing)
-            for name in self._written
+            for name in self.written
         ]
         return pa.RecordBatch.from_arrays([arrays[field.name] for field in fields], schema=pa.schema(fields))
 
@@ -259,7 +274,7 @@ class _LongFile(_TableFile):
             self._order = {"order": self._own_name(source.names)}
         super().__init__(source, columns, options, longest, made_here={columns.symbol, *self._order.values()})
         if times is not None and columns.order is None:
-            self._written.append(self._order["order"])
+            self.written.append(self._order["order"])
 
     def _own_name(self, names: Sequence[str]) -> str:
         """What the times are called in a table that has no order column: as event logs call them."""

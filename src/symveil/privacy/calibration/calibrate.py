@@ -10,13 +10,13 @@ of words are compared where they are few or short (`meeting`), and there is that
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.costs import INFINITE, Cost
+from symveil.errors import ModelError, ParameterError, TooLargeError
+from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.numerics.once import computed_once
@@ -45,6 +45,8 @@ class Weighting:
     adjacency: int
     with_prior: bool = False
     balanced: bool = False
+    with_shorter: bool = False
+    """Whether what is proved is to hold for words of all smaller lengths too (`covering`)."""
 
     def weights(self, rate: Fraction) -> RunWeights:
         """The weights at a rate; a balanced prior is balanced for it."""
@@ -116,6 +118,28 @@ class Weighting:
 
         return meeting_work(self)
 
+    @computed_once
+    def covering(self) -> Weighting:
+        """The same weights on longer words, a few lengths of which stand for all, and on all shorter ones: one proof.
+
+        Itself where costs depend on the position, where there is a prior, or where the start is a state of the chain
+        (docs/theory/two-sided.md, *All lengths at once*).
+        """
+        language, graph = self.language, self.language.graph
+        chain = graph.state_is_symbol and bool(np.array_equal(graph.symbol, graph.target))
+        hidden = not language.public_start and not bool((graph.target == graph.start).any())
+        alike = self.cost.is_hamming and not self.with_prior and not self.balanced
+        if not (chain and hidden and alike and 0 < self.adjacency <= language.length):
+            return self
+        try:
+            longer = replace(language, length=_covering_length(language.length))
+        except ModelError:  # its words end before
+            return self
+        cost = hamming(longer)
+        if self.cost.period > 1:
+            cost = cost.staircase(period=self.cost.period, first_step=self.cost.first_step)
+        return replace(self, language=longer, cost=cost, with_shorter=True)
+
     def classic(self, epsilon: Fraction) -> CertifiedRate:
         """The rate of the papers' factor 2, which needs no proof but that of the theorem."""
         if self.drops == 0:
@@ -123,8 +147,25 @@ class Weighting:
         return CertifiedRate(epsilon / (2 * self.drops), epsilon, "classic", float(epsilon / 2))
 
 
+def _covering_length(length: int) -> int:
+    """The next of 8, 12, 16, 24, 32, 48 …
+
+    >>> [_covering_length(length) for length in (1, 8, 9, 13, 17, 33)]
+    [8, 8, 12, 16, 24, 48]
+    """
+    size = 8
+    while size < length:
+        size = size * 3 // 2 if size & (size - 1) == 0 else size * 4 // 3
+    return size
+
+
 def calibrated_rate(
-    weighting: Weighting, *, epsilon: Fraction, thorough: bool = True, progress: Progress | None = None
+    weighting: Weighting,
+    *,
+    epsilon: Fraction,
+    thorough: bool = True,
+    of_many_lengths: bool = False,
+    progress: Progress | None = None,
 ) -> CertifiedRate:
     """The largest rate that is proved to lose at most `epsilon`.
 
@@ -137,6 +178,8 @@ def calibrated_rate(
     thorough
         Whether exponential weights by Hamming distance, which have a quick certificate, get the slower ones too. Other
         costs always do.
+    of_many_lengths
+        Whether words of other lengths are released too: then one proof is made for many of them where there is one.
     progress
         Is told how far the search is.
 
@@ -168,10 +211,13 @@ def calibrated_rate(
     from symveil.privacy.calibration.costs.rates import certify_cost  # noqa: PLC0415
     from symveil.privacy.calibration.meeting_rates import met_rate  # noqa: PLC0415
 
-    if not weighting.language.has_at_most(MOST_WORDS) and weighting.halves_work <= MOST_HALVES_WORK:
+    few = weighting.language.has_at_most(MOST_WORDS)
+    covering = weighting.covering if of_many_lengths and not few else weighting
+    if not few and not covering.with_shorter and weighting.halves_work <= MOST_HALVES_WORK:
         found = met_rate(weighting, epsilon=epsilon, progress=progress)
         if found is not None and (older is None or found.rate > older.rate):
             return found
         if found is not None and older is not None:
             return older
-    return certify_cost(weighting, epsilon=epsilon, progress=progress)
+    found = certify_cost(covering, epsilon=epsilon, progress=progress)
+    return older if older is not None and older.rate > found.rate else found

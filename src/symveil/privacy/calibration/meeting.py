@@ -27,6 +27,7 @@ from symveil.privacy.calibration.costs.blocks import FINAL, INITIAL, INNER, Kind
 from symveil.privacy.calibration.costs.loss import ProvedLoss, total_over_blocks
 from symveil.privacy.calibration.costs.outcome import Outcome
 from symveil.privacy.calibration.costs.pairs import Pair, pair_losses
+from symveil.privacy.calibration.meeting_groups import groups_of, worst_in_groups
 from symveil.privacy.guarantee import How
 
 Floats = NDArray[np.float64]
@@ -104,7 +105,7 @@ def met_loss(
     if not tables.is_bounded:
         return None
     steep = weighting.cost.period > 1
-    worst = _Worst(float(rate), steep)
+    worst = _Worst()
     first, second = _splits(weighting.language, weighting.adjacency)
     told = heard or _silent
     for number, (split, in_ends) in enumerate(((first, True), (second, False))):
@@ -144,8 +145,6 @@ class _Half:
 class _Worst:
     """The largest value of each kind of block, and the words that have it."""
 
-    rate: float
-    steep: bool
     found: dict[Kind, tuple[float, Pair]] = field(default_factory=dict)
     largest_log: float = 0.0
 
@@ -274,7 +273,7 @@ class _Tables:
         def compared(state: int) -> _Worst:
             before = self._longer_beginnings(shorter, state)
             after = self._longer_ends(shorter_ends, np.flatnonzero(self._follows[state]))
-            return self._compared(before, after, split, first, in_ends, _Worst(worst.rate, worst.steep))
+            return self._compared(before, after, split, first, in_ends, _Worst())
 
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
             for begin in range(0, len(states), _THREADS):  # a few at a time, so that it can be interrupted
@@ -287,13 +286,13 @@ class _Tables:
             return worst
         length = self._language.length
         known, other = (after, before) if in_ends else (before, after)
-        logs = np.log(known.table @ other.table.T)  # a row for each of the halves that blocks lie in
-        worst.largest_log = max(float(logs.max()), -float(logs.min()))
+        totals = known.table @ other.table.T  # a row for each of the halves that blocks lie in
+        worst.largest_log = max(abs(math.log(float(totals.max()))), abs(math.log(float(totals.min()))))
         begins = range(split, length) if in_ends else range(self._begin, first)
         until = length if in_ends else split - 1
         sizes = range(1, self._weighting.adjacency + 1)
         blocks = [(i, size) for size in sizes for i in begins if i + size <= until]
-        self._pairs(known.words, split if in_ends else 0, blocks, logs, other.words, in_ends, worst)
+        self._pairs(known.words, split if in_ends else 0, blocks, totals, other.words, in_ends, worst)
         return worst
 
     def _pairs(
@@ -301,7 +300,7 @@ class _Tables:
         strings: Codes,
         offset: int,
         blocks: list[tuple[int, int]],
-        logs: Floats,
+        totals: Floats,
         others: Codes,
         in_ends: bool,
         worst: _Worst,
@@ -310,18 +309,29 @@ class _Tables:
             parts = (others[column], strings[row]) if in_ends else (strings[row], others[column])
             return np.concatenate(parts)
 
-        compared = _within_groups if self._costs_alike else self._one_by_one
+        logs = None if self._costs_alike else np.log(totals)
         for begin, size in blocks:
             if begin + size == self._language.length:
                 kind = Kind(FINAL, size)
             else:
                 kind = Kind(INITIAL if begin == 0 else INNER, size)
-            order, first = _groups(strings, begin - offset, size)
-            fixed = 0.0 if worst.steep else worst.rate * size
-            for value, one, two, column in compared(strings, offset, begin, size, order, first, logs):
-                total = value + fixed if self._costs_alike else value
-                if kind not in worst.found or total > worst.found[kind][0]:
-                    worst.found[kind] = (total, (words(one, column), words(two, column)))
+            order, first = groups_of(strings, begin - offset, size)
+            if logs is None:
+                found = self._within_groups(totals, order, first, size)
+            else:
+                found = self._one_by_one(strings, offset, begin, size, order, first, logs)
+            for value, one, two, column in found:
+                if kind not in worst.found or value > worst.found[kind][0]:
+                    worst.found[kind] = (value, (words(one, column), words(two, column)))
+
+    def _within_groups(
+        self, totals: Floats, order: Integers, first: Integers, size: int
+    ) -> Iterator[tuple[float, int, int, int]]:
+        """The largest over the smallest Z of all groups: also of rows that differ in a part of the block only."""
+        worst = worst_in_groups(totals, order, first)
+        if worst is not None:
+            fixed = float(self._weights.rate) * size if self._costs.period == 1 else 0.0
+            yield math.log(worst[0]) + fixed, *worst[1:]
 
     @property
     def _costs_alike(self) -> bool:
@@ -345,45 +355,6 @@ class _Tables:
             value = ratio.max(axis=1) + fixed[part]
             top = int(value.argmax())
             yield float(value[top]), int(one[start + top]), int(two[start + top]), int(ratio[top].argmax())
-
-
-def _groups(strings: Codes, begin: int, size: int) -> tuple[Integers, Integers]:
-    """Rows that agree outside a block, one group after the other, and where each group of several rows begins."""
-    key = np.zeros(len(strings), dtype=np.int64)
-    letters = int(strings.max(initial=0)) + 1
-    for place in [*range(begin), *range(begin + size, strings.shape[1])]:
-        if int(key.max(initial=0)) >= 2**62 // letters:  # numbered anew, so that they stay small
-            key = np.unique(key, return_inverse=True)[1].reshape(-1)
-        key = key * letters + strings[:, place]
-    order = np.argsort(key, kind="stable")
-    _, group, count = np.unique(key[order], return_inverse=True, return_counts=True)
-    several = count[group.reshape(-1)] > 1
-    return order[several], np.cumsum(count[count > 1]) - count[count > 1]
-
-
-def _within_groups(
-    strings: Codes, offset: int, begin: int, size: int, order: Integers, first: Integers, logs: Floats
-) -> Iterator[tuple[float, int, int, int]]:
-    """The largest over the smallest Z of each group: also of rows that differ in a part of the block only."""
-    del strings, offset, begin, size
-    ends = np.append(first[1:], len(order))
-    room = max(1, _AT_ONCE // logs.shape[1])
-    number = 0
-    while number < len(first):
-        low = int(first[number])
-        until = max(number + 1, int(np.searchsorted(ends, low + room, side="right")))
-        part = logs[order[low : ends[until - 1]]]
-        begins = first[number:until] - low
-        ratio = np.maximum.reduceat(part, begins) - np.minimum.reduceat(part, begins)
-        top, column = divmod(int(ratio.argmax()), ratio.shape[1])
-        rows = slice(int(begins[top]), int(ends[number + top]) - low)
-        largest = int(part[rows, column].argmax())
-        smallest = (
-            int(part[rows, column].argmin()) if ratio[top, column] > 0 else (largest + 1) % (rows.stop - rows.start)
-        )
-        start = low + int(begins[top])
-        yield float(ratio[top, column]), int(order[start + largest]), int(order[start + smallest]), column
-        number = until
 
 
 def _pairs_in_groups(blocks: Codes, order: Integers, first: Integers) -> tuple[Integers, Integers]:

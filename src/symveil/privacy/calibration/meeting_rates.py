@@ -1,7 +1,7 @@
-"""The largest rate found by comparing all pairs of words (`meeting`): two or three rates are tried.
+"""The largest rate found by comparing all pairs of words (`meeting`): one to three rates are tried.
 
-The worst pair of words says at which rate it would lose ε; that rate is tried next. What is returned was proved by
-itself.
+A pair of words that was found from public ones says at which rate it would lose ε, and a little less is tried first.
+Often that is proved; if not, the worst pair of all says which rate to try next. What is returned was proved by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from symveil.privacy.calibration import kept
 from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.costs.loss import ProvedLoss
-from symveil.privacy.calibration.costs.pairs import pair_losses
+from symveil.privacy.calibration.costs.pairs import Pair, pair_losses, pairs_of_public_words, rate_ruled_out
 from symveil.privacy.calibration.meeting import met_loss
 from symveil.privacy.calibration.search import rounded_down
 
@@ -78,18 +78,21 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
 
     best = _kept_rate(key, classic, epsilon)
     if best is not None and proved(best).loss <= epsilon:
-        return _certificate(weighting, epsilon, best, known)
+        return _certificate(weighting, epsilon, best, known[best], list(known[best].pairs))
     best, failed = None, limit * 2
-    rate = rounded_down(limit * Fraction(9, 10))
+    pairs = pairs_of_public_words(weighting, limit)
+    ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
+    rate = rounded_down(max(ruled_out, classic) * (1 - _TOLERANCE / 4))
     for _ in range(_EVALUATIONS):
         found = proved(rate)
+        pairs += found.pairs
         if found.loss <= epsilon:
             best = max(rate, best or rate)
         else:
             failed = min(failed, rate)
         if found.how == "classic" and not found.pairs:
             break
-        ruled_out = _ruled_out(weighting, epsilon, known)
+        ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
         lowest, highest = best or classic, min(failed, ruled_out)
         if highest <= lowest * (1 + _TOLERANCE):
             break
@@ -101,25 +104,7 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
     if best is None:
         return weighting.classic(epsilon)
     kept.keep(key, {"rate": str(best)})
-    return _certificate(weighting, epsilon, best, known)
-
-
-def _ruled_out(weighting: Weighting, epsilon: Fraction, known: dict[Fraction, ProvedLoss]) -> Fraction:
-    """A rate at which a pair that was found loses ε, to four digits; ε/Δ where none does below it."""
-    pairs = [pair for found in known.values() for pair in found.pairs]
-    low, high = epsilon / (2 * weighting.drops), epsilon / weighting.drops
-    if not pairs:
-        return high
-    words, others = (np.stack(each) for each in zip(*pairs, strict=True))
-    if pair_losses(weighting, high, words, others).max() <= epsilon:
-        return high
-    while high - low > low / 10_000:
-        middle = rounded_down((low + high) / 2)
-        if pair_losses(weighting, middle, words, others).max() > epsilon:
-            high = middle
-        else:
-            low = middle
-    return high
+    return _certificate(weighting, epsilon, best, known[best], pairs)
 
 
 def _kept_rate(key: str, classic: Fraction, epsilon: Fraction) -> Fraction | None:
@@ -133,10 +118,8 @@ def _kept_rate(key: str, classic: Fraction, epsilon: Fraction) -> Fraction | Non
 
 
 def _certificate(
-    weighting: Weighting, epsilon: Fraction, rate: Fraction, known: dict[Fraction, ProvedLoss]
+    weighting: Weighting, epsilon: Fraction, rate: Fraction, proved: ProvedLoss, pairs: list[Pair]
 ) -> CertifiedRate:
-    proved = known[rate]
-    pairs = [pair for found in known.values() for pair in found.pairs]
     losses = np.zeros(1)
     if pairs:
         losses = pair_losses(weighting, rate, *(np.stack(each) for each in zip(*pairs, strict=True)))
@@ -146,6 +129,6 @@ def _certificate(
         how=proved.how,
         ratio_bound=max(0.0, float(proved.loss - weighting.drops * rate)),
         worst_found=float(losses.max()),
-        ruled_out=float(_ruled_out(weighting, epsilon, known)),
+        ruled_out=float(rate_ruled_out(weighting, epsilon, pairs, epsilon / weighting.drops)),
         worst_pair=pairs[int(losses.argmax())] if pairs else None,
     )

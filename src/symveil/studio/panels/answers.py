@@ -44,7 +44,8 @@ class AnswersPanel(Panel):
         yield form.file(
             "private",
             "Private file",
-            hint=f"As symveil privatize writes it, at most {most} MiB. It stays on this machine, until you leave.",
+            hint=f"As symveil privatize, count or synthesize writes it, at most {most} MiB. It stays on this machine, "
+            "until you leave.",
         )
         yield form.file("manifest", "Its manifest", hint="It was written beside the private file.")
         yield form.file("model", "Its model", hint="Only where the release was on the words of a model.")

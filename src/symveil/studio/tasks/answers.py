@@ -7,11 +7,12 @@ from collections.abc import Mapping
 
 from symveil.errors import ParameterError
 from symveil.estimation.estimate import NUMBERS, Estimate
-from symveil.estimation.statistics import NGRAMS
+from symveil.estimation.statistics import NGRAMS, read_statistic
 from symveil.io.models.coordinates import read_coordinates
 from symveil.io.page import table
 from symveil.numerics.progress import Progress, named
 from symveil.studio.answer import Answer, Section
+from symveil.studio.tasks.central import central_answer
 from symveil.studio.tasks.subject import read_whole
 from symveil.workflows.estimate import estimate
 
@@ -29,6 +30,9 @@ def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
     statistic = values["statistic"]
     if statistic == NGRAMS:
         statistic = f"ngrams:{read_whole('order', values['order'])}"
+    central = central_answer(values, read_statistic(statistic), shown=SHOWN_ROWS, most=MOST_ROWS)
+    if central is not None:
+        return central
     named(progress, "Undoing the noise; for a file on a model this takes up to a minute")(0, None)
     found = estimate(
         values["private"],
@@ -54,7 +58,8 @@ def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
 def _none() -> Answer:
     body = (
         "<p>Drop a private file and its manifest beside: both were written by <code>symveil privatize</code>. Where "
-        "the release was on the words of a model, drop the model too.</p><p>Nothing else is read: an answer costs no "
+        "the release was on the words of a model, drop the model too. A table that <code>symveil count</code> wrote "
+        "and synthetic words can be looked at in the same way.</p><p>Nothing else is read: an answer costs no "
         "privacy. The same on the command line: <code>symveil estimate private.csv --statistic visits</code>.</p>"
     )
     return Answer.without("symveil: answers", heading="No private file yet", body=body)

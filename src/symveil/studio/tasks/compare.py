@@ -13,8 +13,8 @@ from symveil.numerics.progress import Progress, named
 from symveil.privacy.parameters import read_epsilon
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import Subject, read_subject, read_whole
-from symveil.studio.tasks.words import factor
 from symveil.workflows.curves import EPSILONS, ErrorCurve, error_curves
+from symveil.workflows.release_report import factor
 
 PAPERS = {
     "exponential, classic": "Jones 2019; Benvenuti 2026, reference [21]",

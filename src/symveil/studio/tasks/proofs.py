@@ -17,9 +17,9 @@ from symveil.numerics.progress import Progress, named
 from symveil.numerics.rationals import exact
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import File, example_or_file, loaded
-from symveil.studio.tasks.words import factor
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, said, shown, shown_bound
 from symveil.verification.verify_privacy import verify_privacy
+from symveil.workflows.release_report import factor
 from symveil.workflows.verify import PrivacyCurve, privacy_curve_up_to
 
 EXAMPLES = {"pin": pin_checker, "response": randomised_response}

@@ -12,29 +12,13 @@ from symveil.numerics.rationals import shown_at_least
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.protection import Protection
 from symveil.workflows.doubts import doubts
+from symveil.workflows.release_report import factor
 
 HOW = {
     "exact": "Exact: some pair of words attains it, so it could not be smaller.",
     "certified": "Certified: a proved upper bound on the true loss.",
     "classic": "Classic: the bound that the papers give; the true loss may be smaller.",
 }
-
-
-def factor(epsilon: float) -> str:
-    """e^ε as people say it, rounded against the claim: nobody becomes surer than is said.
-
-    >>> factor(2.0), factor(0.1), factor(3.0), factor(50.0), factor(0.0)
-    ('7.4', '1.11', '21', '5.2e+21', '1')
-    """
-    if math.isinf(epsilon):
-        return "∞"
-    if epsilon > 600:
-        return f"10^{math.ceil(epsilon / math.log(10)) + 1}"
-    # exp of a float is right but for its last bits
-    value = math.exp(epsilon) * (1 + 1e-15) if epsilon else 1.0
-    if 10 <= value <= 1e6:
-        return f"{math.ceil(value):,}"
-    return shown_at_least(value, 3 if value < 1.5 else 2)
 
 
 def promise(guarantee: Guarantee, adjacency: int, noun: str, *, symbol: str = "symbol") -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from symveil.models.labelled_chain import LabelledChain
 from symveil.verification.distances.tables import ChainTable, Integers
@@ -59,10 +60,9 @@ class Lumping:
 def _split(table: ChainTable) -> Integers:
     """A partition that is nowhere finer than the coarsest stable one, and equal to it unless numbers collide."""
     size = table.size
-    source = np.repeat(np.arange(size), np.diff(table.first))
-    by_target = np.argsort(table.successor, kind="stable")
-    first_in = np.searchsorted(table.successor[by_target], np.arange(size + 1))
-    arcs_in = source[by_target]
+    # arcs by where they lead to: a transposed matrix, whose entries are the numbers of arcs
+    arcs = csr_array((np.arange(len(table.successor)), table.successor, table.first), shape=(size, size)).tocsc()
+    by_target, first_in, arcs_in = arcs.data, arcs.indptr.astype(np.int64), arcs.indices.astype(np.int64)
     classes = _by_order(table.label)
     count = int(classes.max()) + 1
     members = np.bincount(classes, minlength=size)
@@ -96,10 +96,10 @@ def _split(table: ChainTable) -> Integers:
         old = classes[changed]
         classes[changed] = new
         length = first_in[changed + 1] - first_in[changed]
-        arcs = np.repeat(first_in[changed] - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
-        sources = arcs_in[arcs]
+        into = np.repeat(first_in[changed] - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
+        sources = arcs_in[into]
         for prime, weight, amount, total in zip(_PRIMES, weights, amounts, sums, strict=True):
-            step = np.repeat((weight[new] - weight[old]) % prime, length) * amount[arcs] % prime
+            step = np.repeat((weight[new] - weight[old]) % prime, length) * amount[into] % prime
             np.add.at(total, sources, step)
             total[sources] %= prime
         touched = np.unique(sources)

@@ -18,6 +18,7 @@ from symveil.verification.distances.tables import ChainTable, Sparse
 from symveil.verification.odds import Odds
 
 _WIDE = 12  # states: a node with k times as many counts k times
+_LONGEST = 20_000  # bits of a denominator: beyond, brackets that round are quicker than fractions nobody can read
 
 
 _Spelled = tuple[int, "_Spelled | None"]  # the last label, and those before it
@@ -43,7 +44,7 @@ class FiniteWords:
 
 
 def finite_words(table: ChainTable, source: int, target: int, *, nodes: int) -> FiniteWords | None:
-    """What words tell about two states; None where the chain goes round, or where that takes more than `nodes` nodes.
+    """What words tell about two states; None where the chain goes round, or where that takes more than `nodes`.
 
     In `table` every transition leads to one state of each class of bisimilar ones (`ChainTable.merged`): then what
     nobody can tell apart is one state, and (p; r) are proportional as soon as they can be.
@@ -93,6 +94,8 @@ def finite_words(table: ChainTable, source: int, target: int, *, nodes: int) -> 
         for node in layer.values():
             work += 1 + (len(node.mass) + len(node.other)) // _WIDE
             if work > nodes:
+                return None
+            if int(node.weight.q).bit_length() > _LONGEST:
                 return None
             mine, theirs = step(node.mass), step(node.other)
             for code in dict.fromkeys((*mine, *theirs)):

@@ -13,6 +13,15 @@ from symveil.numerics.rationals import Number, exact
 Notion = Literal["weak", "strong", "initial"]
 NOTIONS: tuple[Notion, ...] = ("weak", "strong", "initial")
 
+OTHER_NAMES: dict[str, tuple[Notion, Literal[1, 2] | None]] = {
+    "separate-1": ("weak", 1),
+    "separate-2": ("weak", None),
+    "joint-1": ("strong", None),
+    "joint-2": ("strong", 2),
+}
+"""The notions of DESops by its names: separate or joint, and what a secret epoch is (1: one with a secret state, 2: one
+of secret states only); what they are here, and of which epochs. docs/opacity.md"""
+
 INFINITE = "infinite"
 
 
@@ -28,6 +37,18 @@ class Question:
 
     notion: Notion
     k: int | None
+    asked: str | None = None
+    """Another name by which it was asked for."""
+
+    @property
+    def secret_epoch(self) -> Literal[1, 2] | None:
+        """Which epochs are secret, where it is asked of epochs and not of states."""
+        return None if self.asked is None else OTHER_NAMES[self.asked][1]
+
+    @property
+    def shown_notion(self) -> str:
+        """The notion as it was asked for."""
+        return self.asked or self.notion
 
     @property
     def property_name(self) -> str:
@@ -39,8 +60,8 @@ class Question:
         if self.notion == "initial":
             return "initial-state opacity"
         if self.k == 0:
-            return f"{self.notion} current-state opacity"
-        return f"{self.notion} {INFINITE if self.k is None else self.k}-step opacity"
+            return f"{self.shown_notion} current-state opacity"
+        return f"{self.shown_notion} {INFINITE if self.k is None else self.k}-step opacity"
 
     @property
     def shown_k(self) -> int | str | None:
@@ -62,7 +83,9 @@ def read_question(k: int | float | str | None, notion: str) -> Question:
     for known in NOTIONS:
         if notion == known:
             return Question(known, None if known == "initial" else _read_k(k))
-    raise ParameterError("notion", expected=f"one of {', '.join(NOTIONS)}", found=notion)
+    if isinstance(notion, str) and notion in OTHER_NAMES:
+        return Question(OTHER_NAMES[notion][0], _read_k(k), notion)
+    raise ParameterError("notion", expected=f"one of {', '.join((*NOTIONS, *OTHER_NAMES))}", found=notion)
 
 
 def _read_k(k: object) -> int | None:

@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from symveil.languages.observation import ExplorationLimit, Observed
+from symveil.models.epochs import epoch_system
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numerics.progress import Progress, accepted
 from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, State, estimator
@@ -75,7 +76,8 @@ def verify_opacity(
     k
         How many observations back a secret must stay hidden: 0 (now), 1, 2 … or "infinite".
     notion
-        "weak", "strong" or "initial".
+        "weak", "strong" or "initial"; or a notion of DESops: "separate-1", "separate-2" (weak), "joint-1" (strong),
+        "joint-2".
     most_states
         Give up beyond so many states of the estimator; by default as many as fit into about 2 GB.
     progress
@@ -91,8 +93,17 @@ def verify_opacity(
     >>> sv.verify_opacity(system.with_secret([]), k="infinite").holds
     True
     """
-    observed = Observed(system)
-    return verdict_on(observed, read_question(k, notion), observed.limit(most_states, accepted(progress, before=1)))
+    question = read_question(k, notion)
+    observed = observed_for(system, question)
+    return verdict_on(observed, question, observed.limit(most_states, accepted(progress, before=1)))
+
+
+def observed_for(system: PartiallyObserved | Observed, question: Question) -> Observed:
+    """The system, prepared for the observer of a question: where that is about epochs, the system of those."""
+    if question.secret_epoch is None:
+        return system if isinstance(system, Observed) else Observed(system)
+    own = system.system if isinstance(system, Observed) else system
+    return Observed(epoch_system(own, question.secret_epoch))
 
 
 def verdict_on(observed: Observed, question: Question, limit: ExplorationLimit) -> OpacityVerdict:

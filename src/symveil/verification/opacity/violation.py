@@ -108,6 +108,8 @@ def violation_probability(
     ViolationProbability(3/8 within 2 events, weak 1-step opacity)
     """
     question = read_question(k, notion)
+    if question.secret_epoch is not None:
+        raise ParameterError("notion", expected="weak, strong or initial for a probability", found=notion)
     observed = Observed(system)
     observed.stochastic  # noqa: B018  # refuses a system without probabilities
     limit = observed.limit(most_states, accepted(progress, before=1))

@@ -48,6 +48,8 @@ class CostGraph:
     live: Booleans
     metric_at: Integers
     is_chain: bool
+    padding: int | None = None
+    """The state that stands before the first symbol of words shorter than `steps`, as often as symbols are missing."""
 
     @property
     def size(self) -> int:
@@ -63,7 +65,11 @@ class CostGraph:
     def levels(self) -> NDArray[np.int16]:
         """What each symbol costs against each other one in every metric, written out: for some thousand symbols."""
         costs = self.weights.costs
-        return np.stack([costs.table(metric).astype(np.int16) for metric in range(len(costs.metrics))])
+        found = np.stack([costs.table(metric).astype(np.int16) for metric in range(len(costs.metrics))])
+        if self.padding is not None:  # what stands before a word stands for nothing else
+            found = np.pad(found, ((0, 0), (0, 1), (0, 1)), constant_values=-1)
+            found[:, -1, -1] = 0
+        return found
 
     @computed_once
     def widest(self) -> int:
@@ -97,8 +103,16 @@ class CostGraph:
         return np.ascontiguousarray(self.weights.step_weights), costs.next_phase, costs.start_phase
 
 
-def cost_graph(weights: RunWeights) -> CostGraph:
+def cost_graph(weights: RunWeights, *, with_shorter: bool = False) -> CostGraph:
     """The arrays of a language with its costs and prior.
+
+    Parameters
+    ----------
+    weights
+        The language, its costs, its prior and the rate.
+    with_shorter
+        Also the words of all smaller lengths, where words of a chain start in a state that is none of the chain's:
+        they wait there for as many steps as they are shorter. Costs must be the same at all positions.
 
     >>> import symveil as sv
     >>> from fractions import Fraction
@@ -129,6 +143,11 @@ def cost_graph(weights: RunWeights) -> CostGraph:
     size = len(final)
     own = np.zeros(size, dtype=np.int64)
     own[target] = symbol
+    if with_shorter:
+        assert not (target == starts[0]).any()  # noqa: S101 - `Weighting.covering` sees to it
+        own[starts[0]] = letters  # a symbol of its own
+        source, target = np.append(source, starts[0]), np.append(target, starts[0])
+        weight = np.append(weight, 1.0)
     order = np.lexsort((target, source))
     first, other, ahead = _listed(source[order], target[order], weight[order], size)
     order = np.lexsort((source, target))
@@ -149,6 +168,7 @@ def cost_graph(weights: RunWeights) -> CostGraph:
         live=_live(first, other, final > 0, starts, steps),
         metric_at=np.array([0, *costs.metric_of[begin:]], dtype=np.int64),
         is_chain=is_chain,
+        padding=int(starts[0]) if with_shorter else None,
     )
 
 

@@ -89,7 +89,7 @@ def proved_loss(
         return ProvedLoss(Fraction(0), "exact")
     if len(weighting.cost.values) > _MOST_LEVELS:
         return ProvedLoss(2 * weighting.drops * rate, "classic")
-    enumerated = enumerated_loss(weighting.weights(rate), weighting.adjacency)
+    enumerated = None if weighting.with_shorter else enumerated_loss(weighting.weights(rate), weighting.adjacency)
     if enumerated is not None:
         pairs = () if enumerated.pair is None else (enumerated.pair,)
         loss = min(enumerated.loss, 2 * weighting.drops * rate)
@@ -116,7 +116,7 @@ def searched_loss(
         return ProvedLoss(classic, "exact")
     if len(weighting.cost.values) > _MOST_LEVELS:
         return ProvedLoss(classic, "classic")
-    graph = cost_graph(weighting.weights(rate))
+    graph = cost_graph(weighting.weights(rate), with_shorter=weighting.with_shorter)
     if not graph.is_bounded or rate > _LARGEST_RATE:
         return ProvedLoss(classic, "classic")
     search: BlockSearch | LocalSearch
@@ -126,7 +126,7 @@ def searched_loss(
         work = _NODE_WORK[weighting.farthest > 2] / (len(graph.other) * graph.phases + 1)
         nodes = min(_MOST_NODES, max(200, int(work))) if nodes is None else nodes
     else:
-        near = balls_within(graph, radius)
+        near = None if weighting.with_shorter else balls_within(graph, radius)
         if near is None:
             return ProvedLoss(classic, "classic")
         search = LocalSearch(graph, weighting.adjacency, near, largest_step=step)
@@ -144,9 +144,9 @@ def rates_that_can_be_tried(weighting: Weighting) -> int:
     """How many rates may be tried in some ten minutes; 0 where not even one."""
     if weighting.language.has_at_most(MOST_WORDS) or len(weighting.cost.values) > _MOST_LEVELS:
         return MOST_EVALUATIONS  # every pair is compared at once, or nothing is
-    graph = cost_graph(weighting.weights(Fraction(1)))
+    graph = cost_graph(weighting.weights(Fraction(1)), with_shorter=weighting.with_shorter)
     if not _is_small(graph, weighting.adjacency):
-        if not has_balls(graph):
+        if weighting.with_shorter or not has_balls(graph):
             return 0
         return MOST_EVALUATIONS if weighting.farthest == 1 else FEW_EVALUATIONS  # seconds each, or minutes
     work = root_work(graph, weighting.adjacency)
@@ -183,10 +183,11 @@ def _searched(
             heard=_within(progress, number, len(listed)),
         )
         outcomes[kind] = found
-        if found.pair is not None:
+        if found.pair is not None and not _is_shorter(search.graph, found.pair):
             words = _codes(search, found.pair)
             pairs.append((float(pair_losses(weighting, rate, words[0][None, :], words[1][None, :])[0]), words))
         if epsilon is not None and pairs and pairs[-1][0] > epsilon:
+            reached = float(fixed) + found.high * weighting.farthest / kind.length  # about: as many as fit
             break
         if not found.complete:
             reached = float(fixed) + found.high
@@ -221,6 +222,11 @@ def _target(weighting: Weighting, kind: Kind, share: float, outcomes: Mapping[Ki
 def _within(progress: Progress, number: int, of: int) -> Callable[[float], None]:
     """Progress of one kind of block as a part of all of them."""
     return lambda share: progress(int(100 * (number + min(share, 1.0))), 100 * of)
+
+
+def _is_shorter(graph: CostGraph, pair: FoundPair) -> bool:
+    """Whether the words have less symbols than the longest ones that are looked at."""
+    return graph.padding is not None and int(graph.symbol[graph.padding]) in pair.own
 
 
 def _codes(search: BlockSearch | LocalSearch, pair: FoundPair) -> tuple[Codes, Codes]:

@@ -7,6 +7,7 @@ both words alike or one of them alone, finds pairs that lose more, also with sev
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,8 @@ from symveil.languages.run_laws import log_totals
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.privacy.calibration.calibrate import Weighting
+from symveil.privacy.calibration.search import rounded_down
+from symveil.privacy.public_words import public_words
 
 Floats = NDArray[np.float64]
 Pair = tuple[Codes, Codes]
@@ -24,6 +27,7 @@ Pair = tuple[Codes, Codes]
 _ROUNDS = 12
 _MOST_CANDIDATES = 4000
 _MOST_SYMBOLS = 100_000  # positions × symbols: beyond, a pair is left as it is
+_PUBLIC_WORDS = 3
 
 
 def pair_losses(weighting: Weighting, rate: Fraction, words: Codes, others: Codes) -> Floats:
@@ -62,6 +66,62 @@ def worse_pair(weighting: Weighting, rate: Fraction, pair: Pair) -> tuple[float,
             break
         best, pair = float(found[top]), (words[top], others[top])
     return best, pair
+
+
+def pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
+    """Pairs that lose much at a rate, found from a few words of the public model; none where no words are adjacent.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> words = sv.runs(sv.MarkovChain.from_transitions([(a, b, "1/2") for a in "ab" for b in "ab"]), length=3)
+    >>> weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
+    >>> [int((one != two).sum()) for one, two in pairs_of_public_words(weighting, Fraction(2))]
+    [1, 1, 1]
+    """
+    words = public_words(weighting.language, _PUBLIC_WORDS)
+    pairs = [worse_pair(weighting, rate, (word, word))[1] for word in words]
+    return [(one, two) for one, two in pairs if (one != two).any()]
+
+
+def rate_ruled_out(
+    weighting: Weighting, epsilon: Fraction, pairs: Sequence[Pair], limit: Fraction, *, digits: int = 4
+) -> Fraction:
+    """A rate at which one of the pairs loses more than ε, to so many digits; `limit` where none does there.
+
+    Parameters
+    ----------
+    weighting
+        What the pairs are weighted by.
+    epsilon
+        The budget.
+    pairs
+        Adjacent words.
+    limit
+        No larger rate is of use.
+    digits
+        How close it is to a rate at which none of them does.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> words = sv.runs(sv.MarkovChain.from_transitions([(a, b, "1/2") for a in "ab" for b in "ab"]), length=3)
+    >>> weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
+    >>> pairs = pairs_of_public_words(weighting, Fraction(1))
+    >>> round(float(rate_ruled_out(weighting, Fraction(1), pairs, Fraction(2))), 3)
+    1.0
+    """
+    if not pairs:
+        return limit
+    words, others = np.stack([one for one, _ in pairs]), np.stack([two for _, two in pairs])
+    if pair_losses(weighting, limit, words, others).max() <= epsilon:
+        return limit
+    low, high = epsilon / (2 * weighting.drops), limit
+    while high - low > low / 10**digits:
+        middle = rounded_down((low + high) / 2)
+        if pair_losses(weighting, middle, words, others).max() > epsilon:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def _changed(language: RunLanguage, pair: Pair, adjacency: int) -> tuple[Codes, Codes]:

@@ -28,14 +28,26 @@ from symveil.privacy.calibration.costs.loss import (
     proved_loss,
     rates_that_can_be_tried,
 )
-from symveil.privacy.calibration.costs.pairs import Pair, is_feasible, pair_losses, worse_pair
+from symveil.privacy.calibration.costs.pairs import (
+    Pair,
+    is_feasible,
+    pair_losses,
+    pairs_of_public_words,
+    rate_ruled_out,
+    worse_pair,
+)
 from symveil.privacy.calibration.search import rounded_down
 
-FORMAT = "symveil-cost-certificate-2"
+FORMAT = "symveil-cost-certificate-3"
 """Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
+_FIRST_AWAY = Fraction(1, 80)  # how far below the rate that a pair rules out the first proof is tried
+_NEAR_ENOUGH = Fraction(1, 64)  # where the search ends
 _FIRST_OF_FEW = Fraction(3, 4)  # of the way from the classic rate to the largest that can be of use
+_NEXT_TO, _FEW_NODES = Fraction(1, 1000), 50
+_CLOSE_ENOUGH = Fraction(1, 8)  # a proved rate that is so close to the limit is not worth more minutes
+_FAR = Fraction(3, 2)  # a bound beyond so many budgets says nothing about where to go on
 _FARTHER = Fraction(3)  # how much farther away the next rate is tried when a proof fails
 
 _answers: LastFew[str, CertifiedRate] = LastFew(64)
@@ -85,7 +97,8 @@ def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int | None, 
     """A name for one calibration, of public things only."""
     language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
     shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
-    return hashlib.sha256(repr((*shape, str(epsilon), nodes, evaluations)).encode()).hexdigest()
+    asked = (weighting.with_shorter, str(epsilon), nodes, evaluations)
+    return hashlib.sha256(repr((*shape, *asked)).encode()).hexdigest()
 
 
 def _answered(
@@ -93,7 +106,7 @@ def _answered(
 ) -> CertifiedRate:
     if weighting.drops == 0:
         return weighting.classic(epsilon)
-    quick = weighting.language.has_at_most(MOST_WORDS)  # such answers are not kept
+    quick = weighting.language.has_at_most(MOST_WORDS) and not weighting.with_shorter  # such answers are not kept
     search = _RateSearch(weighting, epsilon, nodes, progress)
     answer = None if quick else search.proved_anew(kept.load(key))
     if answer is None:
@@ -132,16 +145,19 @@ class _RateSearch:
 
     def run(self, evaluations: int) -> CertifiedRate:
         """The best rate that so many evaluations prove."""
-        evaluations = self._evaluations = min(evaluations, self._possible)
+        evaluations = min(evaluations, self._possible)
+        self._evaluations = evaluations + 1  # the classic rate is looked at last, if nothing else was proved
         self._begin_with_older_certificate()
         if self._possible <= FEW_EVALUATIONS:
             return self._with_few(evaluations)
-        away, guess = _CLOSE, None
+        if self._nodes != 0:
+            self._pairs += pairs_of_public_words(self._weighting, self._limit)
+        away, guess = _FIRST_AWAY, None
         for _ in range(evaluations):
             limit = self._ruled_out()
             lowest = self._best[0] if self._best else self._classic
             highest = limit if self._failed is None else min(limit, self._failed)
-            if highest <= lowest * (1 + _CLOSE * Fraction(3, 2)):
+            if highest <= lowest * (1 + _NEAR_ENOUGH):
                 break
             rate = rounded_down(limit * (1 - away) if guess is None else min(guess, limit * (1 - away)))
             if rate >= highest or rate <= lowest * (1 + _CLOSE / 4):  # between what is proved and what could not be
@@ -159,25 +175,37 @@ class _RateSearch:
         return self._result()
 
     def _with_few(self, evaluations: int) -> CertifiedRate:
-        """Where each evaluation takes minutes: the middle of what is still possible, a little above it at first."""
-        share = _FIRST_OF_FEW
-        for _ in range(evaluations):
+        """Where each evaluation takes minutes: first next to the limit, which large budgets allow, without refinement.
+
+        If that fails, what was missing says where to go on; without a word of that, between what is proved and what
+        could not be.
+        """
+        guess: Fraction | None = None
+        for number in range(evaluations):
             lowest = self._best[0] if self._best else self._classic
             highest = self._ruled_out() if self._failed is None else min(self._ruled_out(), self._failed)
-            if highest <= lowest * (1 + _CLOSE * 4):
+            if highest <= lowest * (1 + (_CLOSE * 4 if self._best is None else _CLOSE_ENOUGH)):
                 break
-            rate = rounded_down(lowest + (highest - lowest) * share)
-            found, share = self._evaluate(rate), Fraction(1, 2)
+            if number == 0:
+                rate = highest * (1 - _NEXT_TO)
+            elif guess is not None and lowest * (1 + _CLOSE) < guess < highest * (1 - _CLOSE):
+                rate = guess
+            else:
+                rate = lowest + (highest - lowest) * (Fraction(1, 2) if number > 1 else _FIRST_OF_FEW)
+            rate = rounded_down(rate)
+            found, guess = self._evaluate(rate, refine=number > 0), None
             if found.loss <= self._epsilon:
                 self._best = (rate, found)
             else:
                 self._failed = rate
+                if found.reached < _FAR * self._epsilon:
+                    guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - _CLOSE / 2)
         return self._result()
 
     def _begin_with_older_certificate(self) -> None:
         """Exponential weights by Hamming distance have a certificate of their own: never end below it."""
         weighting = self._weighting
-        if not weighting.cost.is_hamming or weighting.cost.period > 1 or weighting.balanced:
+        if not weighting.is_plain or weighting.with_shorter:
             return
         older = certified_rate(
             weighting.language, epsilon=self._epsilon, adjacency=weighting.farthest, with_prior=weighting.with_prior
@@ -185,10 +213,11 @@ class _RateSearch:
         if older.rate > self._classic and older.loss <= self._epsilon:
             self._best = (older.rate, ProvedLoss(older.loss, older.how))
 
-    def _evaluate(self, rate: Fraction) -> ProvedLoss:
+    def _evaluate(self, rate: Fraction, *, refine: bool = True) -> ProvedLoss:
+        nodes = self._nodes if refine or self._nodes is not None else _FEW_NODES
         begin = 1000 * self._evaluated
         heard = part(self._progress, begin, begin + 1000, of=1000 * self._evaluations)
-        found = proved_loss(self._weighting, rate, epsilon=self._epsilon, nodes=self._nodes, progress=heard)
+        found = proved_loss(self._weighting, rate, epsilon=self._epsilon, nodes=nodes, progress=heard)
         self._evaluated = min(self._evaluated + 1, self._evaluations - 1)
         if found.farthest is not None and 0 < found.farthest < self._weighting.farthest:
             period, largest = self._weighting.cost.period, found.farthest * self._weighting.largest_step
@@ -211,16 +240,7 @@ class _RateSearch:
 
     def _ruled_out(self) -> Fraction:
         """A rate at which a known pair loses ε, to four digits; the limit where no pair does below it."""
-        if self._worst_at(self._limit) <= self._epsilon:
-            return self._limit
-        low, high = self._classic, self._limit
-        while high - low > low / 10_000:
-            middle = rounded_down((low + high) / 2)
-            if self._worst_at(middle) > self._epsilon:
-                high = middle
-            else:
-                low = middle
-        return high
+        return rate_ruled_out(self._weighting, self._epsilon, self._pairs, self._limit)
 
     # --- answers ---------------------------------------------------------------------------------
 
@@ -263,13 +283,12 @@ class _RateSearch:
         found = self._evaluate(rate)
         if found.loss > self._epsilon and rate == self._classic:
             found = ProvedLoss(self._epsilon, "classic", found.worst_found, found.pairs)
-        if found.loss > self._epsilon and self._weighting.cost.is_hamming and not self._weighting.balanced:
-            weighting = self._weighting
-            if weighting.cost.period == 1:
-                loss, how = certified_loss(
-                    weighting.language, rate=rate, adjacency=weighting.farthest, with_prior=weighting.with_prior
-                )
-                found = ProvedLoss(loss, how, found.worst_found, found.pairs)
+        weighting = self._weighting
+        if found.loss > self._epsilon and weighting.is_plain and not weighting.with_shorter:
+            loss, how = certified_loss(
+                weighting.language, rate=rate, adjacency=weighting.farthest, with_prior=weighting.with_prior
+            )
+            found = ProvedLoss(loss, how, found.worst_found, found.pairs)
         if found.loss > self._epsilon:
             return None
         self._pairs += self._kept_pair(entry.get("pair", ""))

@@ -1,0 +1,169 @@
+"""Tables in memory: pandas, polars and Arrow tables come in as rows of a file do, and go out as what they were.
+
+Neither pandas nor polars is needed: a table is known by Arrow's own interchange, and its library is there if it is.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from symveil.errors import FileError, ParameterError
+from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.records import PLACE, ROWS_AT_ONCE, is_list
+from symveil.io.sequences.rows import RowSource, RowWriter
+from symveil.io.sequences.sequence_file import SequenceFile
+from symveil.io.sequences.sequence_files import sequences_in
+
+_PLACE = Path("table")
+"""What messages call it."""
+
+
+def is_frame(value: object) -> bool:
+    """Whether a value is a table: a DataFrame of pandas or polars, or anything that hands out Arrow batches.
+
+    >>> is_frame(pa.table({"a": [1]})), is_frame(["ab"]), is_frame(pa.array(["ab"]))
+    (True, False, False)
+    """
+    has_columns = hasattr(value, "columns") or hasattr(value, "column_names")
+    return has_columns and (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"))
+
+
+def is_series(value: object) -> bool:
+    """Whether a value is a column: a Series of pandas or polars, or an array of Arrow."""
+    return isinstance(value, pa.Array | pa.ChunkedArray) or (_library(value) is not None and _named(value, "Series"))
+
+
+def opened_frame(frame: Any, options: ColumnOptions) -> SequenceFile:
+    """The sequences of a table, by the rules of files."""
+    return sequences_in(FrameRows(_table(frame)), options)
+
+
+def without_rows(frame: Any, names: list[str]) -> Any:
+    """These columns of a table, and none of its rows."""
+    return like_frame(frame, _table(frame).select(names).slice(0, 0))
+
+
+def like_frame(frame: Any, table: pa.Table) -> Any:
+    """The table as an object of the library that `frame` is of; of an unknown one, an Arrow table."""
+    library = _library(frame)
+    if library == "pandas":
+        made = table.to_pandas()
+        for field in table.schema:
+            if is_list(field.type):  # lists as they came, not arrays
+                made[field.name] = table.column(field.name).to_pylist()
+        return made
+    if library == "polars":
+        return importlib.import_module("polars").from_arrow(table)
+    return table
+
+
+def words_of_series(series: Any) -> list[Any]:
+    """The cells of a column, text or lists."""
+    cells: list[Any] = series.to_pylist() if isinstance(series, pa.Array | pa.ChunkedArray) else series.to_list()
+    for row, cell in enumerate(cells, start=1):
+        if not isinstance(cell, str | list | tuple | np.ndarray):
+            raise ParameterError("words", expected="a word in every row of the column", found=f"none in row {row}")
+    return [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
+
+
+def like_series(series: Any, words: list[Any]) -> Any:
+    """Words as a column of the library that `series` is of, with its name and its index."""
+    library = _library(series)
+    if library == "pandas":
+        return importlib.import_module("pandas").Series(words, index=series.index, name=series.name, dtype=object)
+    if library == "polars":
+        return importlib.import_module("polars").Series(series.name, words, dtype=series.dtype)
+    return pa.array(words, type=series.type)
+
+
+class FrameRows(RowSource):
+    """A table in memory as a source of rows."""
+
+    unit = "row"
+
+    def __init__(self, table: pa.Table) -> None:
+        super().__init__(_PLACE)
+        self._table = table
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._table.column_names)
+
+    @property
+    def lists(self) -> list[str]:
+        """The columns whose cells are lists."""
+        return [field.name for field in self._table.schema if is_list(field.type)]
+
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """The types of the columns."""
+        return dict(zip(self._table.schema.names, self._table.schema.types, strict=True))
+
+    def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
+        """The rows, in their own types."""
+        del symbols
+        before = 0
+        for batch in self._table.to_batches(max_chunksize=ROWS_AT_ONCE):
+            places = pa.array(np.arange(before + 1, before + 1 + len(batch)))
+            before += len(batch)
+            yield pa.record_batch([places, *(batch.column(name) for name in columns)], names=[PLACE, *columns])
+
+    def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
+        """Nothing is written: rows go back as a table."""
+        del out, schema
+        raise NotImplementedError
+
+    def done(self) -> float:
+        """All of it is there."""
+        return 1.0
+
+
+def _table(frame: Any) -> pa.Table:
+    """A table of Arrow's. What cannot become one is refused without a cell, which may be a secret."""
+    if _library(frame) == "pandas":
+        for name in frame.columns:
+            if not isinstance(name, str):
+                raise FileError(str(_PLACE), expected="columns with names", found=f"a column {name!r}")
+    try:
+        if _library(frame) == "pandas":
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+        else:
+            table = pa.table(frame)
+        table.validate(full=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        _refuse()
+    return table.replace_schema_metadata(None).cast(pa.schema([_plain(field) for field in table.schema]))
+
+
+def _refuse() -> NoReturn:
+    raise FileError(
+        str(_PLACE), expected="columns of one type each, with text or lists as sequences", found="a column of several"
+    ) from None
+
+
+def _plain(field: pa.Field) -> pa.Field:
+    """Views of text as text: Arrow cannot take rows of them."""
+    kind = field.type
+    if pa.types.is_string_view(kind):
+        kind = pa.large_string()
+    elif pa.types.is_null(kind):  # a column of pandas without a cell
+        kind = pa.string()
+    elif is_list(kind) and pa.types.is_string_view(kind.value_type):
+        kind = pa.large_list(pa.large_string()) if pa.types.is_large_list(kind) else pa.list_(pa.large_string())
+    return pa.field(field.name, kind)
+
+
+def _library(value: object) -> str | None:
+    root = type(value).__module__.partition(".")[0]
+    return root if root in ("pandas", "polars") else None
+
+
+def _named(value: object, name: str) -> bool:
+    return any(kind.__name__ == name for kind in type(value).__mro__)

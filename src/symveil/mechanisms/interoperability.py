@@ -1,0 +1,196 @@
+"""A mechanism as other libraries expect one: a measurement of OpenDP, a loss distribution of dp-accounting.
+
+Neither library is needed to use symveil; each is imported when it is asked for. What they are told is never less than
+what a mechanism loses: losses and chances are rounded upwards, and where the law is not known beyond its ε they get the
+worst that this ε allows.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from fractions import Fraction
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import ParameterError, SymveilError
+from symveil.models.word import Word
+from symveil.numerics.rationals import at_least, exact
+from symveil.privacy.losses import PairLosses, by_distances, enumerated, worst_by_distances, worst_deltas
+
+if TYPE_CHECKING:
+    from symveil.mechanisms.mechanism import Mechanism
+
+_MOST_DOTS = 20_001
+"""At how many values of ε δ is worked out: between two of them the distribution is rounded upwards."""
+_MOST_PAIRS = 20_000
+
+
+def _library(name: str, package: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "library", expected=f"{package} to be installed (pip install {package})", found="none"
+        ) from None
+
+
+def loss_at(mechanism: Mechanism, distance: int) -> float:
+    """The most that is lost between words so far apart, rounded upwards; infinite where nothing is promised."""
+    if isinstance(distance, bool) or not isinstance(distance, int | np.integer) or distance < 0:
+        raise ParameterError("distance", expected="a whole number, 0 or more", found=distance)
+    farthest = mechanism.language.largest_distance
+    apart = int(distance) if farthest is None else min(int(distance), farthest)
+    if apart == 0:
+        return 0.0
+    known = mechanism.guarantee.epsilon if apart <= mechanism.reach else mechanism.loss_beyond(apart)
+    weights = mechanism.log_weights_by_distance()
+    if weights is not None:
+        return min(known, worst_by_distances(weights, apart))
+    pairs = _few_pairs(mechanism, apart)
+    return known if pairs is None else min(known, max((pair.largest for pair in pairs), default=0.0))
+
+
+def pairs_of_laws(mechanism: Mechanism) -> list[PairLosses] | None:
+    """The losses of all kinds of adjacent words, where the law is known and can be written out; None elsewhere."""
+    weights = mechanism.log_weights_by_distance()
+    if weights is None:
+        return _few_pairs(mechanism, mechanism.reach)
+    found = []
+    for apart in range(1, mechanism.reach + 1):
+        pair = by_distances(weights, len(mechanism.alphabet), apart)
+        if pair is None:
+            return None
+        found.append(pair)
+    return found
+
+
+def _few_pairs(mechanism: Mechanism, apart: int) -> list[PairLosses] | None:
+    if mechanism.largest_output is None:
+        return None
+    found: list[PairLosses] = []
+    try:
+        for pair in enumerated(mechanism, apart):
+            found.append(pair)
+            if len(found) > _MOST_PAIRS:
+                return None
+    except SymveilError:  # too many words, or none that can be listed
+        return None
+    return found
+
+
+def privacy_loss_distribution(mechanism: Mechanism, value_discretization_interval: float) -> Any:
+    """The distribution of the loss for dp-accounting, pessimistic."""
+    interval = value_discretization_interval
+    if not isinstance(interval, float | int) or not 0 < interval <= 1:
+        raise ParameterError("value_discretization_interval", expected="a number above 0, at most 1", found=interval)
+    pld = _library("dp_accounting.pld.privacy_loss_distribution", "dp-accounting")
+    epsilon = mechanism.guarantee.epsilon
+    pairs = pairs_of_laws(mechanism)
+    if mechanism.guarantee.delta:
+        pairs = None
+    pairs = pairs and [pair.at_most(epsilon) for pair in pairs]
+    largest = max((pair.largest for pair in pairs), default=0.0) if pairs is not None else epsilon
+    if pairs is None or not pairs or not math.isfinite(largest):
+        if not math.isfinite(epsilon):
+            raise ParameterError("mechanism", expected="one whose loss is bounded", found=mechanism.name)
+        common = _library("dp_accounting.pld.common", "dp-accounting")
+        said = common.DifferentialPrivacyParameters(epsilon, float(mechanism.guarantee.delta))
+        return pld.from_privacy_parameters(said, value_discretization_interval=interval)
+    dots = _library("dp_accounting.pld.pld_pmf", "dp-accounting")
+    top = max(1, math.ceil(largest / interval))
+    steps = np.unique(np.rint(np.linspace(-top, top, min(2 * top + 1, _MOST_DOTS))).astype(np.int64))
+    deltas = worst_deltas(pairs, np.asarray(steps * interval, dtype=np.float64))
+    deltas[-1] = 0.0  # no loss is above the last step
+    return pld.PrivacyLossDistribution(dots.create_pmf_pessimistic_connect_dots(interval, steps, deltas))
+
+
+def to_opendp(mechanism: Mechanism) -> Any:
+    """The mechanism as a measurement of OpenDP."""
+    dp = _library("opendp.prelude", "opendp")
+    language = mechanism.language
+
+    def is_word(word: Word) -> bool:
+        try:
+            language.encode(word)
+        except SymveilError:
+            return False
+        return True
+
+    metric = "Hamming distance" if mechanism.metric == "hamming" else "Levenshtein distance"
+    return dp.m.make_user_measurement(
+        dp.user_domain("symveil words", is_word),
+        dp.user_distance(metric),
+        dp.max_divergence(),
+        mechanism.release,
+        lambda distance: loss_at(mechanism, int(distance)),
+    )
+
+
+class Interoperable:
+    """What other libraries ask of a mechanism; every mechanism has it."""
+
+    def loss_at(self, distance: int) -> float:
+        """Group privacy: the most that is lost between words so far apart, rounded upwards.
+
+        Exact where the law is known (on Σⁿ by distances, on small languages by looking at every pair); within the
+        adjacency at most the guarantee; beyond it ⌈distance/b⌉ times that on Σⁿ, where words lie between any two.
+        Infinite where nothing is promised: on a model there may be no words between two others.
+
+        Parameters
+        ----------
+        distance
+            How far apart, by what adjacency counts.
+
+        >>> import symveil as sv
+        >>> mechanism = sv.Exponential(sv.words("abc", 6), epsilon=1)
+        >>> [round(mechanism.loss_at(distance), 6) for distance in range(4)]
+        [0.0, 1.0, 2.0, 3.0]
+        """
+        return loss_at(cast("Mechanism", self), distance)
+
+    def privacy_loss_distribution(self, *, value_discretization_interval: float = 1e-4) -> Any:
+        """The distribution of the loss between adjacent words, for dp-accounting: to be composed with others.
+
+        From the exact law where that is known, else from ε alone; rounded against the claim. Needs dp-accounting
+        (`pip install dp-accounting`).
+
+        Parameters
+        ----------
+        value_discretization_interval
+            How fine losses are told apart; those that are composed need the same.
+
+        >>> import symveil as sv
+        >>> losses = sv.Exponential(sv.words("abcd", 14), epsilon="0.1").privacy_loss_distribution()
+        >>> round(losses.self_compose(100).get_epsilon_for_delta(1e-6), 1)        # adding would say 10
+        3.3
+        """
+        return privacy_loss_distribution(cast("Mechanism", self), value_discretization_interval)
+
+    def to_opendp(self) -> Any:
+        """The mechanism as a measurement of OpenDP, whose privacy map is `loss_at`.
+
+        Needs OpenDP (`pip install opendp`) with `dp.enable_features("contrib", "honest-but-curious")`: OpenDP takes our
+        word for what it cannot prove. docs/interoperability.md has an example.
+        """
+        return to_opendp(cast("Mechanism", self))
+
+    def loss_beyond(self, distance: int) -> float:
+        """A bound on the loss between words that are farther apart than adjacency reaches; infinite: none is known.
+
+        Parameters
+        ----------
+        distance
+            How far apart, more than `reach`.
+        """
+        own = cast("Mechanism", self)
+        if own.language.graph is not None:
+            return math.inf
+        return at_least(Fraction(-(-distance // max(own.reach, 1))) * exact(own.guarantee.epsilon))
+
+    def log_weights_by_distance(self) -> NDArray[np.float64] | None:
+        """ln P of one released word at distance 0, 1 … n, where that is all that the law depends on; None elsewhere."""
+        return None

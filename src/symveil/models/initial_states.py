@@ -1,0 +1,126 @@
+"""Systems that start in other states than their file says: in several, or by a distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from symveil.errors import ModelError, ParameterError
+from symveil.models.names import shown
+from symveil.models.probabilities import ROUNDED_SUM, read_probability
+from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
+
+_START = "⊢"
+
+
+def read_initial(texts: Sequence[str], states: Sequence[str]) -> dict[str, Fraction | None]:
+    """States as they are typed: names, or `name=probability` for all of them, which then sum to 1.
+
+    >>> read_initial(["idle=1/4", "busy=0.75"], ["idle", "busy"])
+    {'idle': Fraction(1, 4), 'busy': Fraction(3, 4)}
+    """
+    known = set(states)
+    found: dict[str, Fraction | None] = {}
+    for text in texts:
+        name, between, chance = (text, "", "") if text in known else text.rpartition("=")
+        if name not in known:
+            raise ParameterError("initial", expected="a state of the system, or STATE=PROBABILITY", found=repr(text))
+        if name in found:
+            raise ParameterError("initial", expected="each state once", found=repr(name))
+        found[name] = _chance(chance) if between else None
+    given = [chance for chance in found.values() if chance is not None]
+    if given and len(given) < len(found):
+        raise ParameterError("initial", expected="a probability for every state, or for none", found="both")
+    total = sum(given, Fraction(0))
+    if given and abs(total - 1) > ROUNDED_SUM:
+        raise ParameterError("initial", expected="probabilities that sum to 1", found=str(float(total)))
+    return {name: chance and chance / total for name, chance in found.items()}
+
+
+def _chance(text: str) -> Fraction:
+    try:
+        chance, _ = read_probability(text, where="initial")
+    except ModelError:
+        chance = Fraction(0)
+    if not 0 < chance <= 1:
+        raise ParameterError("initial", expected="a probability above 0 and at most 1", found=shown(text))
+    return chance
+
+
+def starting_in(
+    system: PartiallyObserved,
+    initial: Mapping[str, Fraction | None],
+    *,
+    whole_runs: bool = False,
+    notes: list[str] | None = None,
+) -> PartiallyObserved:
+    """The system as it starts in these states.
+
+    A stochastic system with probabilities for several states gets one state more, from which an unobservable move leads
+    to each of them. That state is secret, so that where all states possible at an instant are to be secret it changes
+    nothing: every run has been in it. Where runs without any secret are asked for (`whole_runs`) it is secret only if
+    all initial states are. Without probabilities nothing can be said of how probable a violation is: the system
+    becomes a logical one.
+
+    Parameters
+    ----------
+    system
+        Any partially observed system.
+    initial
+        The states, and how probable it is to start in each; None: not said.
+    whole_runs
+        Whether opacity is to be asked of runs or epochs that have no secret at all (strong, joint-1, separate-1).
+    notes
+        Gets a sentence about what was done.
+
+    >>> coin = StochasticSystem.from_transitions([("a", "x", "a", 1), ("b", "y", "b", 1)], initial="a",
+    ...                                          observable=["x", "y"], secret=["b"])
+    >>> starting_in(coin, {"a": Fraction(1, 3), "b": Fraction(2, 3)})
+    StochasticSystem(3 states, 4 transitions, 2 observable events, 2 secret states)
+    >>> starting_in(coin, {"a": None, "b": None})
+    LogicalSystem(2 states, 2 transitions, 2 observable events, 1 secret state)
+    """
+    names = tuple(initial)
+    if isinstance(system, LogicalSystem):
+        if notes is not None and any(initial.values()):
+            notes.append("the system has no probabilities: those of its initial states were left out")
+        return replace(system, initial=names)
+    if len(names) == 1:
+        return replace(system, initial=names[0])
+    if not all(initial.values()):
+        if notes is not None:
+            notes.append("several initial states without probabilities: no probability of a violation is computed")
+        return as_logical(system, initial=names)
+    start = _fresh(_START, set(system.states))
+    taken = {event for _, event, _, _ in system.transitions} | set(system.observable)
+    moves: list[tuple[str, str, str, Fraction]] = []
+    for name, chance in initial.items():
+        event = _fresh(f"{_START}{len(moves) + 1}", taken)
+        taken.add(event)
+        moves.append((start, event, name, chance or Fraction(0)))
+    is_secret = not whole_runs or set(names) <= set(system.secret)
+    return StochasticSystem(
+        states=(start, *system.states),
+        transitions=(*moves, *system.transitions),
+        initial=start,
+        observable=system.observable,
+        secret=(*system.secret, *([start] if is_secret else [])),
+    )
+
+
+def as_logical(system: StochasticSystem, *, initial: Sequence[str] | None = None) -> LogicalSystem:
+    """The same system without its probabilities."""
+    return LogicalSystem(
+        states=system.states,
+        transitions=tuple(system.moves),
+        initial=tuple(initial) if initial is not None else (system.initial,),
+        observable=system.observable,
+        secret=system.secret,
+    )
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name

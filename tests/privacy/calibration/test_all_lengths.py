@@ -1,0 +1,117 @@
+"""One proof for words of a length and of all smaller ones, against losses from the definition at each length."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from cost_oracle import MOST_WORDS, exact_loss, random_language
+
+import symveil as sv
+from symveil.errors import ModelError
+from symveil.examples.road_network import town
+from symveil.languages.any_length import runs_of_any_length
+from symveil.languages.costs import hamming
+from symveil.languages.swap_costs import swap
+from symveil.mechanisms import cost_weighted
+from symveil.mechanisms.selection import select_mechanism
+from symveil.privacy.calibration.calibrate import Weighting, calibrated_rate
+from symveil.privacy.calibration.costs import rates
+from symveil.privacy.calibration.costs.loss import searched_loss
+
+
+def _largest_loss(weighting: Weighting, rate: Fraction) -> float:
+    """Over all lengths that have words."""
+    worst = 0.0
+    for length in range(1, weighting.language.length + 1):
+        try:
+            language = replace(weighting.language, length=length)
+        except ModelError:
+            continue
+        cost = hamming(language).staircase(period=weighting.cost.period, first_step=weighting.cost.first_step)
+        if language.has_at_most(MOST_WORDS) and language.size:
+            worst = max(worst, exact_loss(replace(weighting, language=language, cost=cost), rate))
+    return worst
+
+
+def test_no_pair_of_any_smaller_length_exceeds_the_certificate() -> None:
+    dice, compared, longer_is_worse = random.Random(15), 0, 0
+    for _ in range(260):
+        language = random_language(dice, chains=True)
+        if language is None or language.public_start or (language.graph.target == language.graph.start).any():
+            continue
+        adjacency, rate = dice.randint(1, 3), Fraction(dice.choice([1, 7, 13, 20, 40]), 10)
+        period = dice.choice([1, 1, adjacency])
+        cost = hamming(language).staircase(period=period, first_step=dice.randint(1, period))
+        weighting = Weighting(language=language, cost=cost, adjacency=adjacency, with_shorter=True)
+        exact = _largest_loss(weighting, rate)
+        for nodes in (0, 3, 1000):
+            epsilon = dice.choice([None, Fraction(exact * dice.choice([0.9, 1.0001, 1.2]) + 1e-9)])
+            found = searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, window=dice.choice([0, 1, 2, None]))
+            assert float(found.loss) >= exact * (1 - 1e-13)
+            assert found.worst_found <= exact + 1e-9
+        compared += 1
+        longer_is_worse += exact > exact_loss(replace(weighting, with_shorter=False), rate) + 1e-9
+    assert compared > 60
+    assert longer_is_worse > 5  # so that forgetting shorter words would have been noticed
+
+
+def test_lengths_share_a_proof_that_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "_answers", type(rates._answers)(64))
+    asked: list[int] = []
+    real = rates._answered
+    monkeypatch.setattr(
+        rates, "_answered", lambda key, *rest: asked.append(rest[0].language.length) or real(key, *rest)
+    )
+    chain = sv.MarkovChain.from_transitions([(a, b, "1/3") for a in "abcd" for b in "abcd" if a != b])
+    found = []
+    for length in (9, 10, 12):
+        words = sv.runs(chain, length)
+        weighting = Weighting(language=words, cost=hamming(words).staircase(period=2, first_step=1), adjacency=2)
+        found.append(calibrated_rate(weighting, epsilon=Fraction(6), of_many_lengths=True).rate)
+    assert asked == [12]
+    assert len(set(found)) == 1
+    assert found[0] > 3
+
+
+def test_what_depends_on_the_position_or_the_start_is_proved_for_its_own_length() -> None:
+    words = sv.runs(town(), 9)
+    own = Weighting(language=words, cost=hamming(words), adjacency=1)
+    assert own.covering.language.length == 12
+    assert own.covering.with_shorter
+    steps = replace(own, cost=own.cost.staircase(period=2, first_step=1), adjacency=2).covering
+    assert (steps.cost.period, steps.cost.first_step, len(steps.cost.metric_of)) == (2, 1, 12)
+    public = sv.runs(town(), 9, public_start=True)
+    rows = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
+    starting = sv.runs(sv.MarkovChain.from_transitions(rows, initial="a"), 9)
+    for other in (
+        Weighting(language=starting, cost=hamming(starting), adjacency=1),
+        replace(own, cost=swap(words, adjacency=1, cap=3)),
+        replace(own, with_prior=True),
+        replace(own, balanced=True),
+        Weighting(language=public, cost=hamming(public), adjacency=1),
+    ):
+        assert other.covering is other
+
+
+def test_words_that_end_before_are_proved_for_their_own_length() -> None:
+    rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1)]
+    words = sv.runs(sv.MarkovChain.from_transitions(rows), 3)
+    own = Weighting(language=words, cost=hamming(words), adjacency=1)
+    assert own.covering is own
+
+
+def test_a_file_takes_one_proof_for_many_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    classic = Fraction(1)
+    monkeypatch.setattr(
+        cost_weighted,
+        "calibrated_rate",
+        lambda weighting, **named: asked.append(named["of_many_lengths"]) or weighting.classic(classic),
+    )
+    chosen = {"epsilon": 1, "mechanism": "exponential", "cost": "hamming"}
+    family = select_mechanism(runs_of_any_length(town()), **chosen)
+    assert family.of_length(9).rate == select_mechanism(sv.runs(town(), 9), **chosen).rate
+    assert asked == [True, False]
