@@ -53,7 +53,11 @@ def main() -> None:
 
 
 def draw_demo(epsilon: int = 2) -> None:
-    """A trip of the demo, its private version, and what the published mechanism makes of it, by a fixed seed."""
+    """A trip of the demo, its private version, and what the published mechanism makes of it.
+
+    Of the seeds 1 to 7 symveil changes 1, 1, 4, 0, 1, 2, 0 blocks, the published mechanism all 9, or none with seed 4.
+    Seed 6 is drawn because two changed blocks are about the average.
+    """
     trip = millford_trips()["trip-0013"].blocks
     language = sv.runs(millford(), len(trip))
     published = sv.Exponential(language, epsilon=epsilon, adjacency=ADJACENCY, calibration="classic")

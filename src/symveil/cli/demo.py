@@ -30,7 +30,7 @@ def demo_command(out: Path, as_json: bool) -> None:
     """
     from symveil.numerics.rationals import shown_at_least
     from symveil.workflows.demo import run_demo
-    from symveil.workflows.demo_result import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, covered
+    from symveil.workflows.demo_result import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, coverage
 
     with progress_bar("demo") as progress:
         result = run_demo(out, progress=progress)
@@ -64,13 +64,11 @@ def demo_command(out: Path, as_json: bool) -> None:
         f"Trips that differ in at most {ADJACENCY} blocks are hard to tell apart; every private trip can be driven."
     )
     click.echo(f"Each file is a release of its own: publishing all of them costs {total} per trip.")
+    last = result.rows[-1].epsilon
+    click.echo(f"Drives on each block, from the private file with epsilon {last}: {coverage(result.visits)}")
+    click.echo(f"Turns, from the same file: {coverage(result.turns)}")
     click.echo(
-        f"From the last file, 95 % intervals: {covered(result.visits)} of {len(result.visits)} have the true number of "
-        f"drives on a block, {covered(result.turns)} of {len(result.turns)} that of a turn."
-    )
-    click.echo(
-        f"From the whole file, epsilon {EPSILON_PER_PERSON} per person: {covered(result.flows)} of "
-        f"{len(result.flows)} have "
-        "the true number of trips between two quarters."
+        f"Trips between quarters, from the whole file with epsilon {EPSILON_PER_PERSON} per person: "
+        f"{coverage(result.flows)}"
     )
     click.echo(f"Report: {result.report}")

@@ -24,7 +24,7 @@ from symveil.workflows.demo_result import (
     TYPICAL_LENGTH,
     Answer,
     Demo,
-    covered,
+    coverage,
     released_trips,
 )
 
@@ -155,17 +155,17 @@ def _learned(demo: Demo) -> str:
         f'<div class="maps two">{maps}</div>'
         f"<h3>How often a block was driven: the {len(busiest)} busiest of {len(demo.visits)}</h3>"
         + figure(_bars(busiest, "drives, estimated from private trips"))
-        + f"<p>{_coverage(demo.visits)}</p>"
+        + f"<p>{coverage(demo.visits)}</p>"
         f"<h3>Which way people turn: the {_MOST_BARS} most frequent of {len(demo.turns)} turns</h3>"
         + _answer_table("turn", demo.turns[:_MOST_BARS])
-        + f"<p>{_coverage(demo.turns)} Estimates from trips of a map allow for a bias by a rule of thumb, so that "
+        + f"<p>{coverage(demo.turns)} Estimates from trips of a map allow for a bias by a rule of thumb, so that "
         "their intervals are rather too wide than too narrow.</p>"
         "<h3>From the whole file, held by somebody trusted</h3>"
         "<p>If the survey office may see the trips and publishes only a table, it needs far less noise, and protects "
         f"people instead of single trips (<code>symveil count</code>). Here ε = {EPSILON_PER_PERSON} is for everything "
         "that a person has in the file, all of their trips together. Trips between the quarters of the town:</p>"
         + figure(_bars(demo.flows[:_MOST_BARS], "trips from quarter to quarter, with noise for each person"))
-        + f"<p>{_coverage(demo.flows)}</p>"
+        + f"<p>{coverage(demo.flows)}</p>"
     )
 
 
@@ -185,6 +185,8 @@ def _hidden(demo: Demo) -> str:
         "that it was one of two. They would guess right every second time. After they have seen what was released, "
         "they are right at most so often, however clever they are:</p>"
         + table(("ε", "they want to know", "right at most"), rows)
+        + f"<p>So ε = {most} promises little about a single trip. It is shown because then the private file alone "
+        "answers questions with intervals; choose a smaller ε where single trips matter.</p>"
         + '<dl class="plain"><dt>Hidden in the private files</dt>'
         f"<dd>Where exactly a trip began or ended, by up to {ADJACENCY} blocks, and on which side it went round a "
         f"block. A typical trip of {TYPICAL_LENGTH} blocks has {near.neighbours_within_adjacency:.1f} other trips that "
@@ -270,9 +272,3 @@ def _interval(answer: Answer) -> str:
     if answer.low is None or answer.high is None:
         return "none"
     return f"{max(0.0, answer.low):.0f} to {answer.high:.0f}"
-
-
-def _coverage(answers: Sequence[Answer]) -> str:
-    if any(answer.low is None for answer in answers):
-        return "The noise of this release leaves no intervals."
-    return f"{covered(answers)} of all {len(answers)} intervals have the true number in them."
