@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
@@ -52,7 +54,41 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     source = page.file.abs_src_path
     if source is not None:
         markdown = turned(markdown, written_in=Path(source).parent, shown_in=Path(source).parent)
+    depth = page.file.src_uri.count("/")
+    markdown = with_papers(markdown, "../" * depth + PAPERS_PAGE) if page.file.src_uri != PAPERS_PAGE else markdown
     return without_test_marks(with_plain_lists(markdown))
+
+
+def with_papers(text: str, page: str) -> str:
+    """The four papers spelled out and linked where their letters first occur in running text.
+
+    >>> with_papers("# J19\\n\\n`J19` and [J19](x.md), J19 and J19", "g.md")
+    '# J19\\n\\n`J19` and [J19](x.md), [J19](g.md#the-four-papers "Jones, Leahy and Hale 2019") and J19'
+    """
+    for letters, told in PAPERS.items():
+        link = f'[{letters}]({page}#the-four-papers "{told}")'
+        text = re.sub(
+            rf"(?P<kept>{_NOT_TEXT})|\b{letters}\b",
+            _once(link),
+            text,
+            flags=re.MULTILINE | re.DOTALL,
+        )
+    return text
+
+
+def _once(link: str) -> Callable[[re.Match[str]], str]:
+    left = [link]
+    return lambda match: match[0] if match["kept"] or not left else left.pop()
+
+
+PAPERS_PAGE = "glossary.md"
+PAPERS = {
+    "J19": "Jones, Leahy and Hale 2019",
+    "B26": "Benvenuti, Rao and Hale 2026",
+    "Z25": "Zhao, Uzam and Li 2025",
+    "C19": "Chistikov, Murawski and Purser 2019",
+}
+_NOT_TEXT = r"^```.*?^```|^#[^\n]*|`[^`\n]*`|\[[^\]\n]*\]\([^)\n]*\)|<[^>\n]*>|^( {4}|\t)[^\n]*"
 
 
 def with_plain_lists(text: str) -> str:

@@ -41,7 +41,7 @@ def test_without_the_extra_it_says_how_to_get_it() -> None:
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert finished.returncode == 2 and finished.stdout == ""
     assert finished.stderr.splitlines() == [
-        "symveil: error: studio: expected the extra studio, found none; install it: pip install 'symveil[studio]'"
+        "symveil: error: studio: expected the extra symveil[studio], found none; see docs/install.md"
     ]
 
 

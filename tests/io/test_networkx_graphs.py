@@ -147,7 +147,7 @@ def test_without_the_extra_a_message_says_what_to_install(tmp_path) -> None:
         "try:\n"
         "    load_model(sys.argv[1])\n"
         "except FileError as error:\n"
-        "    assert 'networkx' in str(error) and 'pip install symveil[formats]' in str(error), error\n"
+        "    assert 'networkx' in str(error) and 'the extra symveil[formats]' in str(error), error\n"
         "else:\n"
         "    raise AssertionError\n"
     )

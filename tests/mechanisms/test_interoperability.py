@@ -178,7 +178,7 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_measurement_of_opendp() -> None:
     if importlib.util.find_spec("opendp") is None:
-        pytest.skip("OpenDP is not installed: pip install 'symveil[bench]'")
+        pytest.skip("OpenDP is not installed: it is in the extra bench")
     import opendp.prelude as dp
 
     dp.enable_features("contrib", "honest-but-curious")

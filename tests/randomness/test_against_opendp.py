@@ -33,7 +33,7 @@ Histogram = dict[int, int]
 
 
 def opendp_draws(scale: float, count: int = THEIRS) -> Histogram:
-    library = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed: pip install 'symveil[bench]'")
+    library = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed: it is in the extra bench")
     library.enable_features("contrib")
     domain, metric = library.vector_domain(library.atom_domain(T=int)), library.l1_distance(T=int)
     noisy = library.m.make_laplace(domain, metric, scale=scale)

@@ -199,7 +199,7 @@ print(len(log), log["case:concept:name"].nunique(), log["time:timestamp"].dtype)
 def test_pm4py_mines_what_was_released(tmp_path: Path) -> None:
     """pm4py is a peer for this test, in a process of its own: it is under the AGPL and never imported by symveil."""
     if importlib.util.find_spec("pm4py") is None:
-        pytest.skip("pm4py is not installed: pip install symveil[dev]")
+        pytest.skip("pm4py is not installed: it is in the extra dev")
     source = log(tmp_path, ("x", "abc"), (None, "abc"), ("y", "abc"))
     released(tmp_path, source)
     run = subprocess.run(

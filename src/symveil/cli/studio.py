@@ -31,9 +31,7 @@ def studio_command(port: int | None, no_browser: bool, ledger: str | None, as_js
     try:
         import nicegui  # noqa: F401
     except ImportError:
-        raise InputError(
-            "studio: expected the extra studio, found none; install it: pip install 'symveil[studio]'"
-        ) from None
+        raise InputError("studio: expected the extra symveil[studio], found none; see docs/install.md") from None
     from symveil.studio.serve import run_studio
 
     def listening(address: str) -> None:

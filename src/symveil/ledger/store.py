@@ -229,7 +229,8 @@ def _engine(url: str, *, create: bool) -> sa.Engine:
         return sa.create_engine(parsed, hide_parameters=True)
     except (ModuleNotFoundError, NoSuchModuleError):
         raise LedgerError(
-            "ledger: expected a PostgreSQL driver to be installed (pip install symveil[postgres]), found none"
+            "ledger: expected a PostgreSQL driver to be installed (the extra symveil[postgres], see docs/install.md), "
+            "found none"
         ) from None
 
 

@@ -196,7 +196,9 @@ def read_engine(engine: str, master: str | None) -> Engine:
 def no_pyspark() -> ParameterError:
     """What is said where Spark is asked for and not installed."""
     return ParameterError(
-        "engine", expected="pyspark to be installed for spark (pip install symveil[spark])", found="none"
+        "engine",
+        expected="pyspark to be installed for spark (the extra symveil[spark], see docs/install.md)",
+        found="none",
     )
 
 

@@ -102,7 +102,9 @@ def _read_graphml(file: Path, notes: list[str]) -> AnyModel:
     try:
         from symveil.io.models.graph_files import read_graph_file  # noqa: PLC0415 - networkx is optional, and heavy
     except ModuleNotFoundError as error:
-        install = f"{error.name} to be installed (pip install symveil[formats]), which reads this format"
+        install = (
+            f"{error.name} to be installed (the extra symveil[formats], see docs/install.md), which reads this format"
+        )
         raise FileError(str(file), expected=install, found="none") from None
     return read_graph_file(file, notes=notes)
 

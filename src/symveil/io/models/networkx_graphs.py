@@ -41,7 +41,7 @@ def from_networkx(graph: Any, *, initial: str | None = None, notes: list[str] | 
     # anyone who has a graph has networkx, and this module asks for it only where there is one
     networkx = sys.modules.get("networkx")
     if networkx is None or not isinstance(graph, networkx.Graph):
-        how = "" if networkx is not None else ", which pip install symveil[formats] brings"
+        how = "" if networkx is not None else ", which the extra symveil[formats] brings"
         raise ParameterError("graph", expected=f"a networkx graph{how}", found=f"a {type(graph).__name__}")
     name = _names(graph)
     edges = [(name[one], name[other], data) for one, other, data in graph.edges(data=True)]

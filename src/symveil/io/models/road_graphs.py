@@ -133,7 +133,9 @@ def _read(path: Path) -> Any:
     try:
         from symveil.io.models.graph_files import read_graphml  # noqa: PLC0415 - networkx is optional, and heavy
     except ModuleNotFoundError as error:
-        install = f"{error.name} to be installed (pip install symveil[formats]), which reads this format"
+        install = (
+            f"{error.name} to be installed (the extra symveil[formats], see docs/install.md), which reads this format"
+        )
         raise FileError(str(path), expected=install, found="none") from None
     return read_graphml(path)
 
