@@ -159,5 +159,11 @@ def main(arguments: list[str]) -> None:
     (folder / "report.json").write_text(json.dumps(document))
 
 
+def started(module: str, name: str, seconds: float, seed: int, place: str) -> None:
+    """`main` in a process that was forked: with a cache of its own, as a new process would have."""
+    os.environ["SYMVEIL_CACHE"] = str(Path(place) / "cache")
+    main([module, name, str(seconds), str(seed), place])
+
+
 if __name__ == "__main__":
     main(sys.argv[1:])

@@ -23,7 +23,7 @@ from symveil.cli.values import PATH
 )
 @json_option
 def demo_command(out: Path, as_json: bool) -> None:
-    """Privatise a week of trips in a made-up town and write a report about it.
+    """Privatise a week of trips in a made-up town, with a report.
 
     The report is one HTML page: true and private trips on a map, what an analyst still learns from them, with
     intervals, what nobody can learn, and what the published mechanisms would have made of the same trips.

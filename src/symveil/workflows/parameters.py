@@ -7,6 +7,7 @@ objects, or the names of their fields: `privatize_file(path, out, epsilon=2, led
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
@@ -207,7 +208,8 @@ def check_ledger_apart(ledger: str | Path | None, source: Path, target: Path) ->
     if ledger is None or "://" in str(ledger):
         return
     for other in (source, target, manifest_path(target)):
-        if Path(ledger).resolve() == other.resolve():
+        # real paths, and not `resolve`: links that lead in a circle are refused where they are opened
+        if os.path.realpath(ledger) == os.path.realpath(other):
             raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
 
 

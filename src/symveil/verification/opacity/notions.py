@@ -75,7 +75,7 @@ def read_question(k: int | float | str | None, notion: str) -> Question:
     """The question that the parameters ask; k may be "infinite" (or ∞ as a float).
 
     >>> read_question("infinite", "weak")
-    Question(notion='weak', k=None)
+    Question(notion='weak', k=None, asked=None)
     >>> read_question(-1, "weak")
     Traceback (most recent call last):
     symveil.errors.ParameterError: k: expected a whole number, 0 or more, or 'infinite', found -1

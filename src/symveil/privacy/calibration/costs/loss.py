@@ -142,8 +142,10 @@ def _is_small(graph: CostGraph, adjacency: int) -> bool:
 
 def rates_that_can_be_tried(weighting: Weighting) -> int:
     """How many rates may be tried in some ten minutes; 0 where not even one."""
-    if weighting.language.has_at_most(MOST_WORDS) or len(weighting.cost.values) > _MOST_LEVELS:
-        return MOST_EVALUATIONS  # every pair is compared at once, or nothing is
+    if len(weighting.cost.values) > _MOST_LEVELS:
+        return 0  # nothing is compared
+    if weighting.language.has_at_most(MOST_WORDS):
+        return MOST_EVALUATIONS  # every pair is compared at once
     graph = cost_graph(weighting.weights(Fraction(1)), with_shorter=weighting.with_shorter)
     if not _is_small(graph, weighting.adjacency):
         if weighting.with_shorter or not has_balls(graph):
