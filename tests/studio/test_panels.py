@@ -66,9 +66,9 @@ def test_a_mechanism_that_hides_the_length(tab: Watched) -> None:
 
 
 def test_the_slider_redraws_on_a_road_network(tab: Watched) -> None:
-    page = tab.open("/release?source=network&epsilon=3")
+    page = tab.open("/release?source=network&epsilon=4")
     language = network_language()
-    for epsilon in ("3", "3.1"):
+    for epsilon in ("4", "4.1"):
         marks = tab.answered("release", epsilon=epsilon)
         mechanism = sv.select_mechanism(language, epsilon=epsilon)
         assert float(marks["error"]) == mechanism.distances(TRIP).expected_error
@@ -76,7 +76,7 @@ def test_the_slider_redraws_on_a_road_network(tab: Watched) -> None:
         page.focus("#release-epsilon")
         page.keyboard.press("ArrowRight")  # the slider works from the keyboard
     assert "3,421 states" in text_of(tab, "release")  # too many to draw: summed up
-    assert page.url.endswith("epsilon=3.2&adjacency=1&mechanism=auto&cost=auto&calibration=tight&distance=auto")
+    assert page.url.endswith("epsilon=4.2&adjacency=1&mechanism=auto&cost=auto&calibration=tight&distance=auto")
 
 
 def test_compare_says_what_the_api_says(tab: Watched) -> None:
@@ -101,9 +101,9 @@ def test_compare_says_what_the_api_says(tab: Watched) -> None:
 
 
 def test_the_map_shows_trips_that_can_be_driven(tab: Watched) -> None:
-    page = tab.open("/map?epsilon=2&samples=3")
-    marks = tab.answered("map", epsilon="2")
-    mechanism = sv.select_mechanism(network_language(), epsilon=2)
+    page = tab.open("/map?epsilon=4.5&samples=3")
+    marks = tab.answered("map", epsilon="4.5")
+    mechanism = sv.select_mechanism(network_language(), epsilon="4.5")
     assert float(marks["error"]) == mechanism.distances(TRIP).expected_error
     assert page.locator("#panel-map figure svg").count() == 5  # the true one, three private ones, one without the map
     assert "3 of 3 private trips below can be driven" in text_of(tab, "map")

@@ -28,7 +28,7 @@ class MapPanel(Panel):
         "coordinates": "",
         "trip": "",
         "separator": "|",
-        "epsilon": "3",
+        "epsilon": "4",  # from there on trips of the example are certified at once
         "adjacency": "1",
         "mechanism": "auto",
         "calibration": "tight",
