@@ -112,9 +112,9 @@ def test_parameters_of_docstrings_are_shown_as_a_list(site: Path) -> None:
 
 
 def test_the_papers_are_spelled_out_where_they_first_occur(site: Path) -> None:
-    page = (site / "mechanisms" / "exponential" / "index.html").read_text(encoding="utf-8")
+    page = (site / "mechanisms" / "exponential.html").read_text(encoding="utf-8")
     assert page.count('title="Jones, Leahy and Hale 2019"') == 1
-    assert "glossary/#the-four-papers" in page
+    assert "glossary.html#the-four-papers" in page
 
 
 def test_names_in_signatures_lead_to_their_place(site: Path) -> None:

@@ -326,7 +326,7 @@ def test_a_ledger_in_a_place_that_cannot_be(tmp_path):
 @pytest.mark.parametrize("url", ["postgresql://me:password@host/x", "postgresql+psycopg://me:password@host/x"])
 def test_without_a_driver_it_says_what_to_install(monkeypatch, url):
     monkeypatch.setitem(sys.modules, "psycopg", None)  # as where it is not installed
-    with pytest.raises(LedgerError, match=r"pip install symveil\[postgres\]") as caught:
+    with pytest.raises(LedgerError, match=r"the extra symveil\[postgres\]") as caught:
         Database(url)
     assert "password" not in str(caught.value)
 
