@@ -51,7 +51,7 @@ def test_a_table_without_rows(make, columns) -> None:
     assert cells(private) == {"trip_id": [], "links": []} and type(private) is type(frame)
 
 
-def test_the_same_law_and_the_same_words_as_files(tmp_path: Path) -> None:
+def test_one_source_of_bits_draws_one_table() -> None:
     """One source of bits draws one table, whatever the library; another one another."""
     many = {"trip_id": list(range(300)), "links": ["a b a b"] * 300}
     drawn = [
@@ -138,8 +138,9 @@ def test_a_table_in_the_wrong_place(tmp_path: Path) -> None:
         sv.estimate(frame, "visits")
     with pytest.raises(ParameterError, match=wrong):
         sv.learn(frame, tmp_path / "m.json", epsilon=1, lengths=(1, 3), alphabet="ab")
-    with pytest.raises(ParameterError, match="sequence: expected a table with it, found words"):
-        sv.privatize(["ab"], alphabet="ab", epsilon=1, sequence="links")
+    for words in (["ab"], pd.Series(["ab"])):
+        with pytest.raises(ParameterError, match="sequence: expected a table with it, found words"):
+            sv.privatize(words, alphabet="ab", epsilon=1, sequence="links")
     with pytest.raises(ParameterError, match="words: expected words, a column or a table of them, found a int"):
         sv.privatize(7, alphabet="ab", epsilon=1)
 

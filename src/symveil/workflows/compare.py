@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from symveil.utility.log_similarity import MOST_PAIRS, log_similarity
 from symveil.utility.ngrams import LONGEST, SHORTEST, TOP, FrequentPatterns, Pairs, frequent_patterns
 from symveil.workflows.central_tables import central_manifest
 from symveil.workflows.compare_files import read_pair
+from symveil.workflows.parameters import FileReading, check_names, shows_fields
 from symveil.workflows.synthetic_manifest import what_it_is
 
 HOLDER_ONLY = (
@@ -111,6 +113,7 @@ class Comparison:
         return [self.symbols[code] for code in codes]
 
 
+@shows_fields(ColumnOptions, types=FileReading, first=("places", "zones", "top", "patterns"))
 def compare(
     true: str | Path | Iterable[Word],
     private: str | Path | Iterable[Word],
@@ -119,14 +122,7 @@ def compare(
     zones: str | Path | None = None,
     top: int = TOP,
     patterns: tuple[int, int] = (SHORTEST, LONGEST),
-    sequence: str | None = None,
-    separator: str | None = None,
-    identifier: str | None = None,
-    case: str | None = None,
-    order: str | None = None,
-    symbol: str | None = None,
-    delimiter: str | None = None,
-    date_format: str | None = None,
+    **reading: Unpack[FileReading],
 ) -> Comparison:
     """Compare two files of sequences: what the private one keeps of the true one. For the holder of both only.
 
@@ -162,16 +158,8 @@ def compare(
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)
     sizes = _pattern_sizes(patterns)
-    columns = ColumnOptions(
-        sequence=sequence,
-        separator=separator,
-        identifier=identifier,
-        case=case,
-        order=order,
-        symbol=symbol,
-        delimiter=delimiter,
-        date_format=date_format,
-    )
+    check_names("compare", FileReading, dict(reading))
+    columns = ColumnOptions(**reading)
     roads = {} if places is None else tame(read_coordinates(places))  # no metric knows the unit
     grid, zone_names = zones_of(zones, roads)
     symbols, (one, other) = read_pair(true, private, columns, known=roads)

@@ -153,11 +153,16 @@ class ReadingParameters(TypedDict, total=False):
     date_format: str | None
 
 
-class ColumnParameters(ReadingParameters, total=False):
-    """The fields of `ColumnOptions` that say how a file is read."""
+class FileReading(ReadingParameters, total=False):
+    """The fields of `ColumnOptions` that say how the sequences of a file are read."""
+
+    delimiter: str | None
+
+
+class ColumnParameters(FileReading, total=False):
+    """The fields of `ColumnOptions` that say how a file is read, and whose its sequences are."""
 
     person: str | None
-    delimiter: str | None
 
 
 class TableParameters(ChoiceParameters, ReadingParameters, total=False):

@@ -141,9 +141,9 @@ def privatize(
     release = Release.of(choice, alphabet=alphabet, model=model)
     if is_frame(words):
         return _private_table(words, reading, release.mechanism, bits)
+    _refuse_reading(reading)
     if is_series(words):
         return like_series(words, _private_words(words_of_series(words), choice, release.mechanism, bits))
-    _refuse_reading(reading)
     return _private_words(words, choice, release.mechanism, bits)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 from symveil.errors import FileError
-from symveil.io.reading import MOST_TIMES
+from symveil.io.reading import MOST_TIMES, path_of
+from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.records import LONGEST
 from symveil.io.sequences.word_lists import read_sequences
 from symveil.models.alphabet import Alphabet
+from symveil.workflows.parameters import FileReading, check_names, shows_fields
 
 _MOST_SYMBOLS = 1_000_000
 
@@ -36,19 +39,9 @@ class PublicAlphabet:
         return {"symbols": list(self.symbols), "size": len(self.symbols), "sequences": self.sequences}
 
 
+@shows_fields(ColumnOptions, types=FileReading, first=())
 def alphabet_of(
-    path: str | Path,
-    *,
-    sequence: str | None = None,
-    separator: str | None = None,
-    identifier: str | None = None,
-    case: str | None = None,
-    order: str | None = None,
-    symbol: str | None = None,
-    delimiter: str | None = None,
-    date_format: str | None = None,
-    longest: int = LONGEST,
-    gzip_ratio: int = MOST_TIMES,
+    path: str | Path, *, longest: int = LONGEST, gzip_ratio: int = MOST_TIMES, **reading: Unpack[FileReading]
 ) -> PublicAlphabet:
     """The symbols that occur in the sequences of a public file, sorted.
 
@@ -75,21 +68,10 @@ def alphabet_of(
     ...     alphabet_of(log, case="who", symbol="what").symbols
     ('look', 'pay')
     """
+    check_names("alphabet_of", FileReading, dict(reading))
     seen: set[str] = set()
     count = 0
-    rows = read_sequences(
-        path,
-        sequence=sequence,
-        separator=separator,
-        identifier=identifier,
-        case=case,
-        order=order,
-        symbol=symbol,
-        delimiter=delimiter,
-        date_format=date_format,
-        longest=longest,
-        gzip_ratio=gzip_ratio,
-    )
+    rows = read_sequences(path_of(path), longest=longest, gzip_ratio=gzip_ratio, **reading)
     with closing(rows) as sequences:
         for each in sequences:
             count += 1

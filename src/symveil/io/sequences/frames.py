@@ -118,7 +118,7 @@ class FrameRows(RowSource):
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """Nothing is written: rows go back as a table."""
         del out, schema
-        raise NotImplementedError
+        raise NotImplementedError("a table in memory is handed back, not written")
 
     def done(self) -> float:
         """All of it is there."""
