@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -45,16 +46,8 @@ def read_link_lines(path: Path) -> dict[str, Line]:
     """The line of each link in CSV: `link_id` (or symbol, state, id, name) and `wkt` or u_lon, u_lat, v_lon, v_lat."""
     links: dict[str, Line] = {}
     with closing(csv_rows(path, what="table of links")) as rows:
-        _, header = next(rows)
-        names = [name.strip().lower() for name in header]
-        symbol = next((names.index(name) for name in NAMES if name in names), None)
-        shaped, ended = names.count("wkt") == 1, all(names.count(name) == 1 for name in _ENDS)
-        if symbol is None or not (shaped or ended):
-            raise FileError(
-                str(path),
-                expected="a column link_id (or symbol, state, id, name) and wkt, or u_lon, u_lat, v_lon, v_lat",
-                found=f"{len(names)} other columns",
-            )
+        expected = "a column link_id (or symbol, state, id, name) and wkt, or u_lon, u_lat, v_lon, v_lat"
+        names, symbol, shaped = _header(path, next(rows)[1], NAMES, _ENDS, expected=expected)
         for line, row in rows:
             where = f"{path}: line {line}"
             if row[symbol] in links or not row[symbol]:
@@ -98,19 +91,23 @@ def _degrees(text: str, where: str) -> float:
     return float(text)
 
 
+def _header(
+    path: Path, header: Sequence[str], called: Sequence[str], numbers: Sequence[str], *, expected: str
+) -> tuple[list[str], int, bool]:
+    """The columns of a table of shapes, which of them names a shape, and whether it is written as WKT."""
+    names = [name.strip().lower() for name in header]
+    place = next((names.index(name) for name in called if name in names), None)
+    shaped = names.count("wkt") == 1
+    if place is None or not (shaped or all(names.count(name) == 1 for name in numbers)):
+        raise FileError(str(path), expected=expected, found=f"{len(names)} other columns")
+    return names, place, shaped
+
+
 def _zones_of_table(path: Path) -> dict[str, list[Line]]:
     zones: dict[str, list[Line]] = {}
     with closing(csv_rows(path, what="table of zones", longest_cell=1 << 22)) as rows:
-        _, header = next(rows)
-        names = [name.strip().lower() for name in header]
-        zone = next((names.index(name) for name in _ZONE_NAMES if name in names), None)
-        shaped, boxed = names.count("wkt") == 1, all(names.count(name) == 1 for name in _BOX)
-        if zone is None or not (shaped or boxed):
-            raise FileError(
-                str(path),
-                expected="a column zone and wkt, or west, south, east, north",
-                found=f"{len(names)} other columns",
-            )
+        expected = "a column zone and wkt, or west, south, east, north"
+        names, zone, shaped = _header(path, next(rows)[1], _ZONE_NAMES, _BOX, expected=expected)
         for line, row in rows:
             where = f"{path}: line {line}"
             if shaped:
