@@ -134,7 +134,7 @@ def test_which_row_is_refused_does_not_depend_on_the_others(follows_sizes, tmp_p
     assert len(told) == 1
     (message,) = told
     assert (
-        "IN: a row: expected a sequence of the alphabet or model, found one that leaves it at position 2 of 2"
+        "IN: a row: expected a sequence of the alphabet, found one whose symbol at position 2 of 2 is not in it"
         in message
     )
 

@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     from symveil.workflows.privatize_file import FileRelease
 
 
-@command("privatize", example="symveil privatize trips.csv --out private.csv --model roads.json --epsilon 3")
+@command(
+    "privatize",
+    example="symveil privatize examples/trips.csv --out private.csv --model examples/roads.json "
+    '--separator "|" --epsilon 3',
+)
 @click.argument("source_file", metavar="IN", type=PATH)
 @out_option("The private file, of the same kind")
 @language_options
