@@ -12,6 +12,7 @@ import json
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -25,6 +26,7 @@ from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.io.sequences.word_lists import read_sequences
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.models.stochastic_system import PartiallyObserved
 from symveil.workflows.parameters import RunOptions
 from symveil.workflows.privatize_file import FileRelease, release_file
 
@@ -32,8 +34,19 @@ LOG_SUFFIXES = (".csv", ".tsv", ".jsonl")
 """What is written where the log has another format."""
 
 
+class Replacing(Protocol):
+    """A system whose observations are replaced, many at a time."""
+
+    @property
+    def system(self) -> PartiallyObserved:
+        """The system that is observed."""
+
+    def release_many(self, observations: Sequence[Sequence[str]]) -> list[tuple[str, ...] | str]:
+        """What is shown for each observation."""
+
+
 def enforced_log(
-    enforcement: Enforcement, source: Path, out: Path, columns: ColumnOptions | None = None
+    enforcement: Replacing, source: Path, out: Path, columns: ColumnOptions | None = None
 ) -> tuple[bytes, int]:
     """What to write to `out` for a log: what is shown for each of its observations; and how many there are.
 
@@ -96,7 +109,7 @@ def _same_format(source: Path, out: Path) -> bool:
     return suffix(source) == suffix(out) and suffix(out) in FORMATS
 
 
-def _in_its_form(enforcement: Enforcement, source: Path, out: Path, options: ColumnOptions) -> tuple[bytes, int]:
+def _in_its_form(enforcement: Replacing, source: Path, out: Path, options: ColumnOptions) -> tuple[bytes, int]:
     log = open_sequences(source, options)
     if log.separator is not None:
         _require_separable(enforcement, log.separator)
@@ -117,7 +130,7 @@ def _in_its_form(enforcement: Enforcement, source: Path, out: Path, options: Col
     return content.getvalue(), len(observations)
 
 
-def _in_one_column(enforcement: Enforcement, source: Path, out: Path, options: ColumnOptions) -> tuple[bytes, int]:
+def _in_one_column(enforcement: Replacing, source: Path, out: Path, options: ColumnOptions) -> tuple[bytes, int]:
     if options.keep or options.is_long:
         raise ParameterError(
             "out", expected="the format of the log where --keep or --case names its columns", found=repr(out.name)
@@ -146,7 +159,7 @@ def _in_one_column(enforcement: Enforcement, source: Path, out: Path, options: C
     return text.getvalue().encode(), len(shown)
 
 
-def _require_separable(enforcement: Enforcement, separator: str) -> None:
+def _require_separable(enforcement: Replacing, separator: str) -> None:
     if any((separator in event) if separator else len(event) != 1 for event in enforcement.system.observable):
         raise ParameterError(
             "separator", expected="one that occurs in no event, or an --out that ends in .jsonl", found=repr(separator)
@@ -154,7 +167,7 @@ def _require_separable(enforcement: Enforcement, separator: str) -> None:
 
 
 def _released(
-    enforcement: Enforcement, source: Path, observations: Sequence[Sequence[str]]
+    enforcement: Replacing, source: Path, observations: Sequence[Sequence[str]]
 ) -> list[tuple[str, ...] | str]:
     try:
         return enforcement.release_many(observations)
