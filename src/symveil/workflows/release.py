@@ -10,7 +10,6 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Word
 from symveil.numerics.rationals import at_least
 from symveil.privacy.guarantee import Guarantee
-from symveil.workflows.doubts import guarantee_in_words
 
 # Nobody releases more versions of one word: each costs ε.
 _MOST_RELEASES = 1_000_000
@@ -23,14 +22,12 @@ class WordRelease:
     released: tuple[Word, ...]
     guarantee: Guarantee
     total_epsilon: float
-    guarantee_in_words: str
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
         return {
             "released": [list(word) for word in self.released],
             "guarantee": self.guarantee.document(),
-            "guarantee_in_words": self.guarantee_in_words,
             "total_epsilon": self.total_epsilon,
         }
 
@@ -51,5 +48,4 @@ def release_word(word: Word, mechanism: Mechanism, *, count: int = 1) -> WordRel
     # Basic composition. A mechanism that loses more than its nominal ε is charged what it loses.
     guarantee = mechanism.guarantee
     total = math.inf if guarantee.loss is None else at_least(max(mechanism.epsilon, guarantee.loss) * count)
-    said = guarantee_in_words(guarantee.how, mechanism.calibration)
-    return WordRelease(released=tuple(released), guarantee=guarantee, total_epsilon=total, guarantee_in_words=said)
+    return WordRelease(released=tuple(released), guarantee=guarantee, total_epsilon=total)
