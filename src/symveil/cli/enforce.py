@@ -118,7 +118,7 @@ def enforce_command(
     require_different(draw=draw, out=out)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
-    with progress_bar("estimates and observations explored") as progress:
+    with progress_bar("enforcing") as progress:
         enforced = enforce_opacity(
             system,
             k,
@@ -160,7 +160,13 @@ def _print_refusal(document: dict[str, Any]) -> None:
 
 def _print_sensitive(sensitive: list[dict[str, Any]] | None, count: int | None) -> None:
     if sensitive is None:
-        click.echo(f"{'very many' if count is None else f'{count:,}'} sensitive strings, not listed")
+        from symveil.verification.opacity.run_observations import MOST_OBSERVATIONS
+
+        number = f"more than {MOST_OBSERVATIONS:,}" if count is None else f"{count:,}"
+        click.echo(f"{number} sensitive strings, not listed")
+        return
+    if not sensitive:
+        click.echo("no sensitive string: no observation gives a secret away")
         return
     rows = []
     for each in sensitive[:_MOST_STRINGS]:
@@ -168,7 +174,7 @@ def _print_sensitive(sensitive: list[dict[str, Any]] | None, count: int | None) 
         shown = [f"{' '.join(other['observation'])} {_number(other['given'])}" for other in listed]
         more = each["substitute_count"] - len(shown)
         shown += [f"and {more} more"] if more > 0 else []
-        rows.append((" ".join(each["observation"]), each["probability"], "; ".join(shown)))
+        rows.append((" ".join(each["observation"]), _probability(each["probability"]), "; ".join(shown)))
     left = len(sensitive) - len(rows)
     if left > 0:
         rows.append((f"and {left} more", "", ""))

@@ -24,6 +24,7 @@ from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.word import Codes
 from symveil.numerics.once import Memo, computed_once
+from symveil.numerics.progress import Progress, named
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency, read_adjacency
 from symveil.randomness import BitSource
@@ -67,7 +68,10 @@ class LengthTables:
     @computed_once
     def counts(self) -> NDArray[np.int64]:
         """For each observation of `runs` how many outputs lie at each distance."""
-        return distance_counts(self.outputs, self.runs.codes)
+        return distance_counts(self.outputs, self.runs.codes, progress=self._progress("counting distances"))
+
+    def _progress(self, what: str) -> Progress:
+        return named(self._runs.progress, f"{what}, {self.safe.length} events")
 
     def effect(self, rate: float) -> tuple[float, float]:
         """E[distance; the run has this length], and the largest Pr(a secret state was visited | what is shown)."""
@@ -76,7 +80,8 @@ class LengthTables:
         mean = np.exp(terms - log_total[:, None]) @ np.arange(terms.shape[1])
         with np.errstate(divide="ignore"):
             log_values = np.log(runs.chances) - log_total[:, None]
-        shown = log_sums(runs.codes, log_values, self.outputs, rate=rate)
+        said = self._progress("what an observer can conclude")
+        shown = log_sums(runs.codes, log_values, self.outputs, rate=rate, progress=said)
         return float(runs.chances[:, 0] @ mean), float(np.exp(shown[:, 1] - shown[:, 0]).max())
 
 
@@ -121,8 +126,8 @@ class PrivatePolicy:
 
     def unenforceable(self) -> Events | None:
         """An observation of a length without any safe one."""
-        lengths = self._safe.complete_lengths
-        return next((lengths[length][0] for length in lengths if self._safe.language(length) is None), None)
+        lengths = (length for length in self._safe.complete_lengths if self._safe.language(length) is None)
+        return next(map(self._safe.example, lengths), None)
 
     def can_replace(self, events: Events) -> bool:
         """Whether there is a safe observation of its length."""

@@ -223,16 +223,16 @@ class RunLanguage:
                 f"language: expected at most {at_most} words for enumeration, found more; use a shorter length"
             )
         graph = self.graph
-        prefixes: list[tuple[tuple[int, ...], int]] = [((), graph.start)]
+        codes, state = np.zeros((1, 0), dtype=np.int32), np.array([graph.start], dtype=np.int64)
         for position in range(self.length):
-            alive = self.alive[self.length - position - 1]
-            prefixes = [
-                ((*prefix, int(graph.symbol[edge])), int(graph.target[edge]))
-                for prefix, state in prefixes
-                for edge in graph.edges(state)
-                if alive[graph.target[edge]]
-            ]
-        return np.array([prefix for prefix, _ in prefixes], dtype=np.int32).reshape(len(prefixes), self.length)
+            counts = graph.first[state + 1] - graph.first[state]
+            row = np.repeat(np.arange(len(state)), counts)
+            edge = np.arange(len(row)) + np.repeat(graph.first[state] - np.cumsum(counts) + counts, counts)
+            possible = self.alive[self.length - position - 1][graph.target[edge]]
+            row, edge = row[possible], edge[possible]
+            codes = np.column_stack([codes[row], graph.symbol[edge]])
+            state = graph.target[edge].astype(np.int64)
+        return np.ascontiguousarray(codes, dtype=np.int32)
 
     def by_length(self, *, at_most: int, longest: int | None = None) -> list[Codes]:
         """All words, which have one length; refused beyond `at_most` words."""
