@@ -33,6 +33,9 @@ from symveil.cli.single_options import (
     over_budget_option,
     release_id_option,
     secret_option,
+    spreadsheet_option,
+    start_option,
+    time_step_option,
 )
 from symveil.cli.values import PATH
 from symveil.errors import InputError
@@ -65,6 +68,10 @@ _LONGEST_FRACTION = 60
 )
 @release_id_option(required=False)
 @again_option
+@spreadsheet_option
+@start_option
+@time_step_option
+@click.option("--step", metavar="T", help="The same as --time-step.")
 @file_option("--draw", text="Draw the automaton of the substitutes (.svg, .dot).")
 @json_option
 def enforce_command(
@@ -83,6 +90,10 @@ def enforce_command(
     on_unknown: Literal["error", "drop-sequence"],
     release_id: str | None,
     again: bool,
+    spreadsheet_safe: bool,
+    start: str | None,
+    time_step: str | None,
+    step: str | None,
     draw: Path | None,
     as_json: bool,
     **columns: Any,
@@ -93,9 +104,9 @@ def enforce_command(
     observations of its length: differentially private with --epsilon, and nothing is given away. safe: only
     sensitive strings are replaced, by safe ones at distance exactly --omega. substitution: by any
     string at that distance (Z25 §5). A --log of observations is replaced into --out,
-    with its ids and what is to be kept. With --ledger or --release-id the policy private makes it a release: persons
-    are charged first, and symveil check rechecks its manifest. Exit status 0: enforced; 1: cannot be, and for which
-    observation.
+    with its ids and what is to be kept; true times of events do not pass. With --ledger or --release-id the policy
+    private makes it a release: persons are charged first, and symveil check rechecks its manifest. Exit status 0:
+    enforced; 1: cannot be, and for which observation.
     """
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.io.sequences.columns import ColumnOptions
@@ -112,8 +123,23 @@ def enforce_command(
         raise InputError("ledger: expected --log with the policy private, found a ledger or a release id without them")
     if not is_release and on_unknown != "error":
         raise InputError("on-unknown: expected --ledger or --release-id with it, found neither; only a release drops")
+    if step is not None and time_step is not None:
+        raise InputError("time-step: expected --time-step or --step, found both")
+    run = RunOptions(
+        ledger=ledger,
+        over_budget=over_budget,
+        on_unknown=on_unknown,
+        release_id=release_id,
+        again=again,
+        spreadsheet_safe=spreadsheet_safe,
+        start=start,
+        time_step=step or time_step,
+    )
     if log and out:
-        check_log_name(log, out)
+        check_log_name(log, out, run)
+    elif spreadsheet_safe or run.has_times:
+        option = "spreadsheet-safe" if spreadsheet_safe else "start" if start else "time-step"
+        raise InputError(f"{option}: expected --log and --out with it, found neither")
     options = ColumnOptions(**columns)
     require_different(draw=draw, out=out)
     notes: list[str] = []
@@ -129,11 +155,15 @@ def enforce_command(
             adjacency=read_adjacency_option(adjacency),
             progress=progress,
         )
-        run = RunOptions(
-            ledger=ledger, over_budget=over_budget, on_unknown=on_unknown, release_id=release_id, again=again
-        )
         report = report_enforcement(
-            enforced, log=log, out=out, columns=options, run=run if is_release else None, system_file=model, draw=draw
+            enforced,
+            log=log,
+            out=out,
+            columns=options,
+            run=run if is_release else None,
+            form=run,
+            system_file=model,
+            draw=draw,
         )
     document = report.document()
     if as_json:

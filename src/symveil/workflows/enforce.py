@@ -44,6 +44,7 @@ def report_enforcement(
     out: Path | None = None,
     columns: ColumnOptions | None = None,
     run: RunOptions | None = None,
+    form: RunOptions | None = None,
     system_file: Path | None = None,
     draw: Path | None = None,
 ) -> EnforcementReport:
@@ -59,6 +60,8 @@ def report_enforcement(
         How the log is read.
     run, system_file
         The log is a release by the policy private: how it is released, and where the system was read from.
+    form
+        How a log that is no release is written: spreadsheet_safe, start, time_step.
     draw
         A picture to write, `.svg` or `.dot`.
     """
@@ -79,8 +82,13 @@ def report_enforcement(
         done = "was released before: nothing was drawn or charged" if release.already_done else "released"
         notes += [*release.notes, f"{done}: {out}; what is promised: {release.manifest_file}"]
     elif log and out and enforcement.enforceable:
-        files[out], count = enforced_log(enforcement, log, out, columns)
-        notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
+        shown = enforced_log(enforcement, log, out, columns, form)
+        files[out] = shown.content
+        notes.append(f"{shown.count} observation{'' if shown.count == 1 else 's'} written to {out}")
+        if shown.times:
+            notes.append(
+                f"the times of events are artificial: from {shown.times['start']}, {shown.times['step']} apart"
+            )
     write_files(files)
     if document["posterior_of_secret"] == 1:
         silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""
