@@ -219,8 +219,29 @@ def _print_facts(document: dict[str, Any]) -> None:
         ("loss", _loss(document["epsilon"], document["how"])),
         ("events changed on average", _number(document["expected_distance"])),
         ("largest posterior of a visited secret", _at_most(document["posterior_of_secret"])),
+        *_least_error(document),
     ]
     print_facts("Enforcement", facts)
+
+
+def _least_error(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """The mechanism, its error over all observations of the length, and what no private policy can be below."""
+    from symveil.numerics.rationals import shown_at_most
+
+    if document["mechanism"] is None:
+        return []
+    spread, bound = document["standard_error"], document["lower_bound"]
+    error = f"{document['expected_error']:.4g}" + (f" ± {2 * spread:.2g}" if spread else "")
+    if bound is None:
+        least = "not computed"
+    else:
+        sure = "" if bound["confidence"] is None else f" (confidence {bound['confidence']:g})"
+        least = f"{shown_at_most(bound['value'], 4)}{sure}"
+    return [
+        ("released by", document["mechanism"]),
+        ("error over uniform observations", error),
+        ("no ε-private policy has less than", least),
+    ]
 
 
 def _probability(text: str | None) -> str:

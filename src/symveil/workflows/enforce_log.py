@@ -17,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from symveil.enforcement.enforcement import Enforcement
+from symveil.enforcement.private import DIRECT
 from symveil.engines.promise import Release
 from symveil.errors import FileError, ParameterError, WordError, either
 from symveil.io.formulas import guarded
@@ -90,13 +91,15 @@ def release_log(
 def log_policy(enforcement: Enforcement, system: dict[str, str]) -> Release:
     """What is released by what, and the public parameters of the policy; `system` is its file and its digest."""
     mechanism = enforcement.mechanism()
-    policy = {
+    policy: dict[str, object] = {
         "name": enforcement.policy,
         "k": enforcement.question.shown_k,
         "length": enforcement.horizon,
         "secret": list(enforcement.system.secret),
         "system": system,
     }
+    if enforcement.release_by != DIRECT:  # manifests of former versions have no such entry, and that is what they mean
+        policy["mechanism"] = enforcement.release_by
     choice = MechanismChoice(epsilon=mechanism.epsilon, adjacency=enforcement.adjacency)
     return Release(choice=choice, mechanism=mechanism, policy=policy)
 
