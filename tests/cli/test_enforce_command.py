@@ -353,7 +353,10 @@ IMPOSSIBLE = "expected one that the system can produce, found an impossible even
             ("plant.json", "--policy", "safe", "--omega", "1", "--epsilon", "1"),
             "epsilon: expected none with the policy safe",
         ),
-        (("plant.json", "--policy", "mine"), "policy: expected one of private, safe, substitution, found 'mine'"),
+        (
+            ("plant.json", "--policy", "mine"),
+            "policy: expected one of private, safe, substitution, insertion, edit, supervisor, found 'mine'",
+        ),
         (("plant.json", "--epsilon", "1", "--adjacency", "0"), "adjacency: expected a whole number, 1 or more"),
         (("plant.json", "--epsilon", "1", "--adjacency", "x"), "adjacency: expected a whole number, 1 or more"),
         (

@@ -156,8 +156,8 @@ def test_insertion_of_anything_by_definition(system, k, notion):
 def test_notions_of_epochs(system, k, notion):
     """The checker is asked about the filtered system; the game was played on the system of epochs."""
     found = sv.synthesize_opacity(system, k, policy="edit", notion=notion)
-    if found.system is not None:
-        assert sv.verify_opacity(found.system, k, notion=notion).holds
+    if found.enforced_system is not None:
+        assert sv.verify_opacity(found.enforced_system, k, notion=notion).holds
     else:
         assert found.refutation == ((),)
         assert sv.verify_opacity(system, k, notion=notion).witness == ()

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import click
 
 from symveil.cli.command import command
+from symveil.cli.enforce_function import FUNCTIONS, FunctionOptions, enforce_by_function, function_options
 from symveil.cli.options import read_adjacency_option
 from symveil.cli.output import (
     print_facts,
@@ -47,7 +48,7 @@ _LONGEST_FRACTION = 60
 @command("enforce", example="symveil enforce examples/medical.json --k 2 --policy private --epsilon 2")
 @click.argument("model", metavar="MODEL", type=PATH)
 @k_option
-@choice_option("--policy", of=("private", "safe", "substitution"), text="What is replaced, and by what: see above.")
+@choice_option("--policy", of=("private", "safe", "substitution", *FUNCTIONS), text="What is done: see above.")
 @epsilon_option(required=False)
 @adjacency_option
 @number_option("--omega", "W", text="With policy safe or substitution: the exact distance of substitutes.")
@@ -72,7 +73,8 @@ _LONGEST_FRACTION = 60
 @start_option
 @time_step_option
 @click.option("--step", metavar="T", help="The same as --time-step.")
-@file_option("--draw", text="Draw the automaton of the substitutes (.svg, .dot).")
+@function_options
+@file_option("--draw", text="Draw the automaton of the substitutes, or the function (.svg, .dot).")
 @json_option
 def enforce_command(
     model: Path,
@@ -96,14 +98,16 @@ def enforce_command(
     step: str | None,
     draw: Path | None,
     as_json: bool,
-    **columns: Any,
+    **others: Any,
 ) -> int:
     """Replace what a system shows so that no secret is given away.
 
     MODEL is the system. private: every observation is released through the exponential mechanism over all safe
     observations of its length: differentially private with --epsilon, and nothing is given away. safe: only
     sensitive strings are replaced, by safe ones at distance exactly --omega. substitution: by any
-    string at that distance (Z25 §5). A --log of observations is replaced into --out,
+    string at that distance (Z25 §5). insertion: events are shown that did not happen, so that an observer is never
+    sure; edit: and others are left out; supervisor: controllable events are prevented. These three are deterministic,
+    and where there is none, the answer is a proof. A --log of observations is replaced into --out,
     with its ids and what is to be kept; true times of events do not pass. With --ledger or --release-id the policy
     private makes it a release: persons are charged first, and symveil check rechecks its manifest. Exit status 0:
     enforced; 1: cannot be, and for which observation.
@@ -140,8 +144,29 @@ def enforce_command(
     elif spreadsheet_safe or run.has_times:
         option = "spreadsheet-safe" if spreadsheet_safe else "start" if start else "time-step"
         raise InputError(f"{option}: expected --log and --out with it, found neither")
-    options = ColumnOptions(**columns)
-    require_different(draw=draw, out=out)
+    asked = FunctionOptions.taken_from(others)
+    options = ColumnOptions(**others)
+    require_suffix("function", asked.function, (".json",))
+    require_different(draw=draw, out=out, function=asked.function)
+    if policy in FUNCTIONS:
+        near = None if adjacency == "1" else adjacency
+        for name, value in (("epsilon", epsilon), ("omega", omega), ("length", length), ("adjacency", near)):
+            if value is not None:
+                raise InputError(f"{name}: expected none with the policy {policy}, found {value}")
+        return enforce_by_function(
+            model,
+            k,
+            policy,
+            asked,
+            secret=secret,
+            log=log,
+            out=out,
+            columns=options,
+            form=run,
+            draw=draw,
+            as_json=as_json,
+        )
+    asked.require_none(policy)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
     with progress_bar("enforcing") as progress:

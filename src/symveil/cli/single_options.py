@@ -39,6 +39,12 @@ k_option = click.option(
     "--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now."
 )
 
+notion_option = choice_option(
+    "--notion",
+    of=("weak", "strong", "initial", "separate-1", "separate-2", "joint-1", "joint-2"),
+    text="Which instants must stay hidden: see symveil opacity.",
+)
+
 spreadsheet_option = click.option(
     "--spreadsheet-safe",
     is_flag=True,

@@ -5,7 +5,7 @@ Nothing here knows how the filter was found.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -97,15 +97,24 @@ def _spelled(place: tuple[str, int, str, int]) -> str:
     return f"{state}·{number}" + (f"·{between}·{step}" if between else "")
 
 
-def shown_part(system: PartiallyObserved, shown: Observer) -> LogicalSystem:
-    """The runs of a system whose observation is among the strings of an observer: those that are shown.
+Machine = Sequence[Mapping[str, int]]
+"""A deterministic machine over observable events: for each state where they lead; state 0 is the first."""
 
-    The observer is deterministic, so after a string that is shown the estimates, delayed ones too, are those of
-    the system itself. A string that the system cannot produce is refused: that would be a mistake of ours.
-    """
-    moves: dict[int, dict[str, int]] = {number: {} for number in range(len(shown.sets))}
+
+def strings_of(shown: Observer) -> Machine:
+    """The strings of an observer."""
+    moves: list[dict[str, int]] = [{} for _ in shown.sets]
     for number, event_number, after in shown.transitions:
         moves[number][shown.system.observable[event_number]] = after
+    return moves
+
+
+def part_shown_as(system: PartiallyObserved, moves: Machine) -> LogicalSystem:
+    """The runs of a system whose observation is among the strings of a machine.
+
+    The machine is deterministic, so after one of its strings the estimates, delayed ones too, are those of the system
+    itself. A string that the system cannot produce is refused: that would be a mistake of ours.
+    """
     _require_possible(system, moves)
     out: dict[str, list[tuple[str, str]]] = {state: [] for state in system.states}
     for state, event, to in system.moves:
@@ -134,7 +143,7 @@ def shown_part(system: PartiallyObserved, shown: Observer) -> LogicalSystem:
     )
 
 
-def _require_possible(system: PartiallyObserved, moves: dict[int, dict[str, int]]) -> None:
+def _require_possible(system: PartiallyObserved, moves: Machine) -> None:
     """Refuse strings that the system cannot produce."""
     observed = Observed(system)
     start = (observed.start, 0)

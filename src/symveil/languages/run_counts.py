@@ -9,6 +9,7 @@ long as they hold it and then as Python's, so a draw compares integers and is ex
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,19 @@ def _entries(language: Language) -> int:
 def can_count(language: Language) -> bool:
     """Whether the words around a word can be counted by distance in seconds."""
     return _entries(language) <= MOST_ENTRIES
+
+
+@lru_cache(maxsize=8)
+def ways_to_finish(language: RunLanguage) -> NDArray[np.int64] | None:
+    """(k, s): how many words of k symbols finish from s; None where 64 bits do not hold them."""
+    graph = language.graph
+    ways = np.empty((language.length + 1, graph.state_count), dtype=np.int64)
+    ways[0] = graph.accepting
+    for symbols in range(language.length):
+        if int(ways[symbols].max(initial=0)) * graph.widest > _LARGEST:
+            return None
+        ways[symbols + 1] = graph.sum_over_edges(ways[symbols][graph.target])
+    return ways
 
 
 class RunNeighbours:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -28,11 +29,23 @@ from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.io.sequences.word_lists import read_sequences
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.models.stochastic_system import PartiallyObserved
 from symveil.workflows.parameters import RunOptions
 from symveil.workflows.privatize_file import FileRelease, release_file
 
 LOG_SUFFIXES = (".csv", ".tsv", ".jsonl")
 """What is written where the log has another format."""
+
+
+class Replacing(Protocol):
+    """A system whose observations are replaced, many at a time."""
+
+    @property
+    def system(self) -> PartiallyObserved:
+        """The system that is observed."""
+
+    def release_many(self, observations: Sequence[Sequence[str]]) -> list[tuple[str, ...] | str]:
+        """What is shown for each observation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +56,16 @@ class ShownLog:
     count: int
     times: dict[str, object] | None = None
 
+    def notes(self, out: Path) -> list[str]:
+        """What there is to say about it."""
+        notes = [f"{self.count} observation{'' if self.count == 1 else 's'} written to {out}"]
+        if self.times:
+            notes.append(f"the times of events are artificial: from {self.times['start']}, {self.times['step']} apart")
+        return notes
+
 
 def enforced_log(
-    enforcement: Enforcement,
+    enforcement: Replacing,
     source: Path,
     out: Path,
     columns: ColumnOptions | None = None,
@@ -119,9 +139,7 @@ def _same_format(source: Path, out: Path) -> bool:
     return suffix(source) == suffix(out) and suffix(out) in FORMATS
 
 
-def _in_its_form(
-    enforcement: Enforcement, source: Path, out: Path, options: ColumnOptions, form: RunOptions
-) -> ShownLog:
+def _in_its_form(enforcement: Replacing, source: Path, out: Path, options: ColumnOptions, form: RunOptions) -> ShownLog:
     log = open_sequences(
         source, options, apostrophes="written" if form.spreadsheet_safe else "none", times=form.times()
     )
@@ -146,7 +164,7 @@ def _in_its_form(
 
 
 def _in_one_column(
-    enforcement: Enforcement, source: Path, out: Path, options: ColumnOptions, form: RunOptions
+    enforcement: Replacing, source: Path, out: Path, options: ColumnOptions, form: RunOptions
 ) -> ShownLog:
     if options.keep or options.is_long:
         raise ParameterError(
@@ -182,7 +200,7 @@ def _in_one_column(
     return ShownLog(content=text.getvalue().encode(), count=len(shown))
 
 
-def _require_separable(enforcement: Enforcement, separator: str) -> None:
+def _require_separable(enforcement: Replacing, separator: str) -> None:
     if any((separator in event) if separator else len(event) != 1 for event in enforcement.system.observable):
         raise ParameterError(
             "separator", expected="one that occurs in no event, or an --out that ends in .jsonl", found=repr(separator)
@@ -190,7 +208,7 @@ def _require_separable(enforcement: Enforcement, separator: str) -> None:
 
 
 def _released(
-    enforcement: Enforcement, source: Path, observations: Sequence[Sequence[str]]
+    enforcement: Replacing, source: Path, observations: Sequence[Sequence[str]]
 ) -> list[tuple[str, ...] | str]:
     try:
         return enforcement.release_many(observations)
