@@ -170,7 +170,7 @@ STEPS = 40
 def test_cheapest_functions_by_definition(system, k, prices, is_edit):
     events = list(system.observable)
     insert, erase = dict(zip(events, prices, strict=False)), dict(zip(events, prices[3:], strict=False))
-    options = {"insert_costs": insert} | ({"erase_costs": erase} if is_edit else {})
+    options = {"insert_cost": insert} | ({"erase_cost": erase} if is_edit else {})
     policy = "edit" if is_edit else "insertion"
     found = sv.synthesize_opacity(system, k, policy=policy, against="unaware", **options)
     if not found.possible:
@@ -227,10 +227,10 @@ def test_what_is_cheap_at_first_is_dear_in_the_end():
     greedy = sv.synthesize_opacity(loop(), policy="insertion", against="unaware")
     assert greedy.apply("bdd") == "abdd"
     dear = {"a": 10, "c": 1, "e": 1}
-    found = sv.synthesize_opacity(loop(), policy="insertion", insert_costs=dear)
+    found = sv.synthesize_opacity(loop(), policy="insertion", insert_cost=dear)
     assert found.apply("bdd") == "abdd"
     assert (found.cost.per_event, found.cost.total) == (0, 10)
-    only_c = sv.synthesize_opacity(loop(), policy="insertion", insert_costs=dear, insertable=["c", "e"])
+    only_c = sv.synthesize_opacity(loop(), policy="insertion", insert_cost=dear, insertable=["c", "e"])
     assert only_c.apply("bdd") == "cbeded"
     assert (only_c.cost.per_event, only_c.cost.total) == (1, None)
     document = only_c.document()
@@ -253,11 +253,11 @@ def test_the_cheapest_function_may_be_seen_through():
         secret=["secret", "too"],
     )
     costs = {"a": 1, "b": 1, "c": 1, "d": 1, "e": 5}
-    unaware = sv.synthesize_opacity(system, policy="insertion", insert_costs=costs, against="unaware")
+    unaware = sv.synthesize_opacity(system, policy="insertion", insert_cost=costs, against="unaware")
     assert (unaware.apply("b"), unaware.apply("abd"), unaware.cost.total) == ("ab", "cabd", 1)
     assert not unaware.informed_verdict.holds
     assert unaware.informed_verdict.witness == ("a",)  # shown before b, which has happened by then
-    informed = sv.synthesize_opacity(system, policy="insertion", insert_costs=costs, against="informed")
+    informed = sv.synthesize_opacity(system, policy="insertion", insert_cost=costs, against="informed")
     assert (informed.apply("b"), informed.apply("abd"), informed.cost.total) == ("ab", "abed", 5)
     assert informed.informed_verdict.holds
 
@@ -305,9 +305,9 @@ def test_strategies_against_all_strategies(seed):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"insert_costs": {"z": 1}}, "insert_costs: expected observable events of the system, found 'z'"),
-        ({"insert_costs": {"a": -1}}, "insert_costs: expected a number, 0 or more, found -1"),
-        ({"erase_costs": {"a": 1}}, "erase_costs: expected none with the policy insertion"),
+        ({"insert_cost": {"z": 1}}, "insert_cost: expected observable events of the system, found 'z'"),
+        ({"insert_cost": {"a": -1}}, "insert_cost: expected a number, 0 or more, found -1"),
+        ({"erase_cost": {"a": 1}}, "erase_cost: expected none with the policy insertion"),
     ],
 )
 def test_parameters_of_costs(options, message):

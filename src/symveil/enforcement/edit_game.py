@@ -25,6 +25,7 @@ Events = tuple[int, ...]
 
 # A refutation is a list of observations for people; beyond this many it is not written out.
 _MOST_REFUTING = 1_000
+_MOST_SPARED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,10 @@ class EditGame:
     # --- why there is no filter ----------------------------------------------------------------
 
     def refutation(self) -> tuple[Events, ...] | None:
-        """Observations of which every filter answers at least one unsafely; None where they are very many."""
+        """Observations of which every filter answers at least one unsafely; None where they are very many.
+
+        None of them can be spared, unless they are many.
+        """
         if not self.is_safe_at_first:
             return ((),)
         _, rounds = self._unaware
@@ -197,7 +201,12 @@ class EditGame:
                     found.append(longer)
             if len(found) + len(border) > _MOST_REFUTING:
                 return None
-        return tuple(sorted(found, key=lambda events: (len(events), events)))
+        kept = sorted(found, key=lambda events: (len(events), events))
+        for each in reversed(kept) if len(kept) <= _MOST_SPARED else ():
+            others = [other for other in kept if other != each]
+            if self.is_refuted_by(others):
+                kept = others
+        return tuple(kept)
 
     def is_refuted_by(self, observations: Iterable[Events]) -> bool:
         """Whether no filter answers all of these observations safely: by their prefixes only, not by rounds."""

@@ -38,8 +38,8 @@ def synthesize_opacity(
     insertable: Collection[str] | None = None,
     erasable: Collection[str] | None = None,
     controllable: Collection[str] | None = None,
-    insert_costs: Mapping[str, Number] | None = None,
-    erase_costs: Mapping[str, Number] | None = None,
+    insert_cost: Mapping[str, Number] | None = None,
+    erase_cost: Mapping[str, Number] | None = None,
     most_states: int | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
@@ -65,7 +65,7 @@ def synthesize_opacity(
         With the policy edit: the events that may be left out; by default all.
     controllable
         With the policy supervisor, which needs them: the events that can be disabled, all of them observable.
-    insert_costs, erase_costs
+    insert_cost, erase_cost
         What it costs to show an event that did not happen, or to leave one out; 1 where nothing is said. With either
         of them the function is the cheapest in the worst case: in total where that has a bound, otherwise per event.
     most_states
@@ -95,8 +95,8 @@ def synthesize_opacity(
         insertable=insertable,
         erasable=erasable,
         controllable=controllable,
-        insert_costs=insert_costs,
-        erase_costs=erase_costs,
+        insert_cost=insert_cost,
+        erase_cost=erase_cost,
     )
     observed = observed_for(system, question)
     limit = observed.limit(most_states, accepted(progress, before=1))
@@ -107,11 +107,11 @@ def synthesize_opacity(
         erasable=_numbers(observed, erasable, "erasable") if policy == "edit" else frozenset(),
     )
     costs = EditCosts(
-        insert=_read_costs(observed, insert_costs, "insert_costs"),
-        erase=_read_costs(observed, erase_costs, "erase_costs"),
+        insert=_read_costs(observed, insert_cost, "insert_cost"),
+        erase=_read_costs(observed, erase_cost, "erase_cost"),
     )
     game = EditGame(observed, question, edits, limit)
-    is_cheapest = insert_costs is not None or erase_costs is not None
+    is_cheapest = insert_cost is not None or erase_cost is not None
     function, is_informed = _function(game, costs, against, is_cheapest=is_cheapest)
     if function is None:
         return _refuted(game, policy, question, system)
@@ -127,8 +127,8 @@ _MEANT_FOR = {
     "insertable": ("insertion", "edit"),
     "erasable": ("edit",),
     "controllable": ("supervisor",),
-    "insert_costs": ("insertion", "edit"),
-    "erase_costs": ("edit",),
+    "insert_cost": ("insertion", "edit"),
+    "erase_cost": ("edit",),
 }
 
 
