@@ -168,7 +168,7 @@ def test_sensitive_strings_that_are_too_many_are_counted(here, monkeypatch):
     assert (document["sensitive"], document["sensitive_count"]) == (None, 3)
     assert document["violation_before"] == "7/8"
     monkeypatch.setattr(run_observations, "MOST_OBSERVATIONS", 2)
-    assert "very many sensitive strings, not listed" in here(*arguments).out
+    assert "more than 2 sensitive strings, not listed" in here(*arguments).out
     document = here(*arguments, "--json").document
     assert (document["sensitive_count"], document["violation_before"]) == (None, "7/8")
 

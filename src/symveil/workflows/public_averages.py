@@ -20,6 +20,7 @@ from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
 from symveil.privacy.lower_bounds.prior import Prior
 from symveil.privacy.protection import Protection, protection
 from symveil.privacy.public_words import public_words
+from symveil.workflows.doubts import guarantee_in_words
 
 NO_BOUND = "no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)"
 
@@ -59,6 +60,7 @@ class PublicAverages:
             "length": mechanism.length,
             "language_size": None if size is None else decimal(size),
             "guarantee": mechanism.guarantee.document(),
+            "guarantee_in_words": guarantee_in_words(mechanism.guarantee.how, mechanism.calibration),
             "expected_error": self.expected_error,
             **({} if self.expected_cost is None else {"expected_cost": self.expected_cost}),
             "standard_error": self.standard_error,
