@@ -78,6 +78,11 @@ class Observed:
             )
         return self.system
 
+    @property
+    def size(self) -> int:
+        """How many states the system has."""
+        return len(self.system.states)
+
     @computed_once
     def number(self) -> dict[str, int]:
         """The number of each state."""
