@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.enforcement.corrected_effect import corrected_effect
 from symveil.enforcement.losses import log_totals
 from symveil.errors import TooLargeError
 from symveil.languages.distance_sums import all_distances, distance_counts
@@ -30,9 +31,9 @@ from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.randomness import BitSource, NotPrivateSeededBits
 
-CORRECTION_RATE: Final = Fraction(16)
-"""Of nearly uniform draws from the nearest safe observations: one that is an event farther is e⁻¹⁶ times as likely."""
-MOST_LISTED = 50_000
+if TYPE_CHECKING:
+    from symveil.enforcement.length_tables import LengthTables
+
 _MOST_CORRECTIONS, _CORRECTED_AT_ONCE = 400_000_000, 2_000_000
 _SEED, _DRAWS = 23, 64
 
@@ -46,6 +47,9 @@ class CorrectedRelease(Mechanism):
     label: ClassVar[str] = "corrected to safe observations"
     takes: ClassVar[frozenset[str]] = frozenset()
     errors_at_once: ClassVar[bool] = True
+    correction_rate: ClassVar[Fraction] = Fraction(16)
+    """Of nearly uniform draws from the nearest safe observations: one an event farther is e⁻¹⁶ times as likely."""
+    most_listed: ClassVar[int] = 50_000
 
     def __init__(self, possible: RunLanguage, safe: RunLanguage, through: Mechanism) -> None:
         super().__init__(possible, epsilon=through.epsilon, adjacency=through.adjacency)
@@ -88,7 +92,7 @@ class CorrectedRelease(Mechanism):
         return {
             "through": self.through.name,
             **self.through.parameters_document(),
-            "correction_rate": spelled(CORRECTION_RATE),
+            "correction_rate": spelled(self.correction_rate),
         }
 
     @property
@@ -100,7 +104,7 @@ class CorrectedRelease(Mechanism):
 
     @computed_once
     def _correction(self) -> RunWeights:
-        return RunWeights(language=self.safe, rate=CORRECTION_RATE)
+        return RunWeights(language=self.safe, rate=self.correction_rate)
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         drawn, sizes = self.through.release_checked(codes, lengths, bits)
@@ -119,18 +123,18 @@ class CorrectedRelease(Mechanism):
     @computed_once
     def unsafe(self) -> Codes:
         """The observations that are corrected; refused where there are too many observations to list."""
-        words = self.possible.enumerate_codes(at_most=MOST_LISTED)
+        words = self.possible.enumerate_codes(at_most=self.most_listed)
         return words[self.safe.first_impossible(words) > 0]
 
     @computed_once
     def outputs_listed(self) -> Codes:
         """The safe observations."""
-        return self.safe.enumerate_codes(at_most=MOST_LISTED)
+        return self.safe.enumerate_codes(at_most=self.most_listed)
 
     @computed_once
     def log_correction_totals(self) -> Floats:
         """ln Σ e^{−ρd(o,x)} over the safe observations x, for each unsafe o."""
-        return log_totals(distance_counts(self.outputs_listed, self.unsafe), float(CORRECTION_RATE))[1]
+        return log_totals(distance_counts(self.outputs_listed, self.unsafe), float(self.correction_rate))[1]
 
     def corrections(self, shown: Codes) -> Iterator[tuple[slice, Floats]]:
         """Pr(x is shown | o was drawn) for each unsafe o, a row, and each safe x of `shown`: some rows at a time."""
@@ -140,7 +144,7 @@ class CorrectedRelease(Mechanism):
                 f"enforcement: expected at most {_MOST_CORRECTIONS} pairs of an unsafe observation and what is shown "
                 f"instead, found {pairs}; use a smaller length"
             )
-        by_distance = -float(CORRECTION_RATE) * np.arange(self.possible.length + 1)
+        by_distance = -float(self.correction_rate) * np.arange(self.possible.length + 1)
         step = max(1, _CORRECTED_AT_ONCE // max(len(shown), 1))
         for begin in range(0, len(self.unsafe), step):
             rows = slice(begin, begin + step)
@@ -169,6 +173,11 @@ class CorrectedRelease(Mechanism):
             for rows, chances in self.corrections(released):
                 drawn += wrong[:, rows] @ chances
         return np.asarray(drawn)
+
+    def effect(self, tables: LengthTables) -> tuple[float, float]:
+        """E[distance; the run has this length], and the largest Pr(a secret state was visited | what is shown)."""
+        runs = tables.runs  # first of all: refused where they are too many
+        return corrected_effect(self, runs, tables.progress("what an observer can conclude"))
 
     def log_probabilities(self, word: Codes, released: Codes) -> Floats:
         """ln P(row | word), over what the mechanism may have drawn; −∞ for what is never shown."""
