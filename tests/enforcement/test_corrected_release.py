@@ -94,6 +94,19 @@ def test_what_it_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, liste
     assert enforced.posterior_of_secret == pytest.approx((shown[:, 1] / shown[:, 0]).max(), rel=1e-10)
 
 
+@pytest.mark.parametrize("hamming", [True, False])
+def test_where_everything_is_safe_nothing_is_corrected(monkeypatch, hamming):
+    if not hamming:
+        monkeypatch.setattr(sv.Exponential, "hamming_rate", None)
+    rows = [("0", event, "0", "1/3") for event in "abc"]
+    system = sv.StochasticSystem.from_transitions(rows, initial="0", observable=["a", "b", "c"], secret=[])
+    enforced = sv.enforce_opacity(system, 2, epsilon=2, length=3, mechanism="corrected")
+    plain = sv.Exponential(sv.words("abc", 3), epsilon=2)
+    assert enforced.expected_distance == pytest.approx(plain.distances().expected_error, rel=1e-12)
+    assert enforced.posterior_of_secret == 0
+    assert enforced.mechanism(3).log_probability("abc", "abb") == pytest.approx(plain.log_probability("abc", "abb"))
+
+
 def test_where_nothing_is_known_exactly_the_certified_mechanism_with_less_error_is_taken(monkeypatch):
     monkeypatch.setattr("symveil.enforcement.losses._MOST_INPUTS", 100)  # 125 observations: too many to compare
     system = busy_system(50, 8)

@@ -42,7 +42,7 @@ def corrected_effect(release: CorrectedRelease, runs: ObservationTable, progress
     else:
         distance, log_drawn, log_rows = _laws(release, runs, every, progress)
     for rows, log_chances in log_rows:
-        distance += _added(release, runs.codes[rows], runs.chances[rows, 0], log_chances, every[unsafe])
+        distance += _added(release, runs.codes[rows], runs.chances[rows, 0], log_chances)
     log_shown = log_drawn[~unsafe]
     if unsafe.any():
         values, rho = log_drawn[unsafe] - release.log_correction_totals[:, None], float(release.correction_rate)
@@ -66,10 +66,12 @@ def _sums(
     drawn = log_sums(runs.codes, log_values, every, rate=rate, progress=progress)
 
     def rows() -> Iterator[tuple[slice, Floats]]:
-        step = max(1, _AT_ONCE // max(len(release.unsafe), 1))
+        unsafe = one_hot(release.unsafe, len(release.alphabet))
+        step = max(1, _AT_ONCE // max(len(unsafe), 1))
         for begin in range(0, len(runs.codes), step):
             part = slice(begin, begin + step)
-            yield part, -rate * all_distances(runs.codes[part], release.unsafe) - log_total[part, None]
+            alike = one_hot(runs.codes[part], len(release.alphabet)) @ unsafe.T
+            yield part, rate * (alike - runs.codes.shape[1]) - log_total[part, None]
 
     return float(runs.chances[:, 0] @ mean), drawn, rows()
 
@@ -91,18 +93,19 @@ def _laws(release: CorrectedRelease, runs: ObservationTable, every: NDArray[np.i
     return distance, drawn, iter([(slice(None), logs[:, unsafe])])
 
 
-def _added(
-    release: CorrectedRelease,
-    codes: NDArray[np.int32],
-    chances: Floats,
-    log_chances: Floats,
-    unsafe: NDArray[np.int32],
-) -> float:
+def _added(release: CorrectedRelease, codes: NDArray[np.int32], chances: Floats, log_chances: Floats) -> float:
     """By how much corrections change the distance: Σ p(w)·P(o|w)·(E[d(w, shown for o)] − d(w, o)) over unsafe o."""
-    if not len(unsafe):
+    if not log_chances.shape[1]:
         return 0.0
-    after = np.zeros(log_chances.shape)
-    for position in range(codes.shape[1]):
-        after += 1 - release.symbols_shown(position)[:, codes[:, position]].T
-    weights = chances[:, None] * np.exp(log_chances)
-    return float((weights * (after - all_distances(codes, unsafe))).sum())
+    nearer = one_hot(codes, len(release.alphabet)) @ release.kept_by_correction.T
+    return float(chances @ (np.exp(log_chances) * nearer).sum(axis=1))
+
+
+def one_hot(codes: NDArray[np.int32], symbols: int) -> Floats:
+    """A column for every position and symbol: 1 where the word has it there.
+
+    >>> one_hot(np.array([[0, 1]], dtype=np.int32), 2).tolist()
+    [[1.0, 0.0, 0.0, 1.0]]
+    """
+    columns = (codes[:, :, None] == np.arange(symbols)).astype(np.float64)
+    return np.asarray(columns.reshape(len(codes), codes.shape[1] * symbols))

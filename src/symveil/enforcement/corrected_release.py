@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.enforcement.corrected_effect import corrected_effect
+from symveil.enforcement.corrected_effect import corrected_effect, one_hot
 from symveil.enforcement.losses import log_totals
 from symveil.errors import TooLargeError
 from symveil.languages.distance_sums import all_distances, distance_counts
@@ -34,6 +34,7 @@ from symveil.randomness import BitSource, NotPrivateSeededBits
 if TYPE_CHECKING:
     from symveil.enforcement.length_tables import LengthTables
 
+_CORRECTION_RATE, _LARGEST_EXPONENT = Fraction(16), Fraction(500)
 _MOST_CORRECTIONS, _CORRECTED_AT_ONCE = 400_000_000, 2_000_000
 _SEED, _DRAWS = 23, 64
 
@@ -47,8 +48,6 @@ class CorrectedRelease(Mechanism):
     label: ClassVar[str] = "corrected to safe observations"
     takes: ClassVar[frozenset[str]] = frozenset()
     errors_at_once: ClassVar[bool] = True
-    correction_rate: ClassVar[Fraction] = Fraction(16)
-    """Of nearly uniform draws from the nearest safe observations: one an event farther is e⁻¹⁶ times as likely."""
     most_listed: ClassVar[int] = 50_000
 
     def __init__(self, possible: RunLanguage, safe: RunLanguage, through: Mechanism) -> None:
@@ -56,6 +55,8 @@ class CorrectedRelease(Mechanism):
         self.safe: Final = safe
         self.through: Final = through
         self.possible: Final = possible
+        # nearly uniform over the nearest safe observations, and large enough for floats in long ones
+        self.correction_rate: Final = min(_CORRECTION_RATE, _LARGEST_EXPONENT / max(possible.length, 1))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -144,26 +145,22 @@ class CorrectedRelease(Mechanism):
                 f"enforcement: expected at most {_MOST_CORRECTIONS} pairs of an unsafe observation and what is shown "
                 f"instead, found {pairs}; use a smaller length"
             )
-        by_distance = -float(self.correction_rate) * np.arange(self.possible.length + 1)
+        by_distance = np.exp(-float(self.correction_rate) * np.arange(self.possible.length + 1))
         step = max(1, _CORRECTED_AT_ONCE // max(len(shown), 1))
         for begin in range(0, len(self.unsafe), step):
             rows = slice(begin, begin + step)
-            chances = np.exp(by_distance - self.log_correction_totals[rows, None])
-            yield rows, np.take_along_axis(chances, all_distances(self.unsafe[rows], shown), axis=1)
-
-    def symbols_shown(self, position: int) -> Floats:
-        """For each unsafe observation the probability of each symbol at a position of what is shown instead."""
-        return self._symbols_shown[position]
+            distance = all_distances(self.unsafe[rows], shown)
+            nearest = distance.min(axis=1, keepdims=True)  # so that no sum is 0 in floats
+            scale = np.exp(-float(self.correction_rate) * nearest - self.log_correction_totals[rows, None])
+            yield rows, by_distance[distance - nearest] * scale
 
     @computed_once
-    def _symbols_shown(self) -> list[Floats]:
-        outputs, symbols = self.outputs_listed, len(self.alphabet)
-        found = np.zeros((self.possible.length, len(self.unsafe), symbols))
-        at = [(outputs[:, position, None] == np.arange(symbols)) * 1.0 for position in range(self.possible.length)]
-        for rows, chances in self.corrections(outputs):
-            for position, is_symbol in enumerate(at):
-                found[position, rows] = chances @ is_symbol
-        return list(found)
+    def kept_by_correction(self) -> Floats:
+        """For each unsafe o, and each position and symbol: whether o has it there, less the chance that it is shown."""
+        shown, kept = one_hot(self.outputs_listed, len(self.alphabet)), one_hot(self.unsafe, len(self.alphabet))
+        for rows, chances in self.corrections(self.outputs_listed):
+            kept[rows] -= chances @ shown
+        return kept
 
     def laws(self, words: Codes, released: Codes) -> Floats:
         """P(x | w) for each row w of `words` and each safe x of `released`."""
