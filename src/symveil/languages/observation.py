@@ -67,6 +67,15 @@ class Observed:
 
     system: PartiallyObserved
 
+    def __post_init__(self) -> None:
+        if not hasattr(self.system, "observable"):
+            kind = type(self.system).__name__
+            raise ModelError(
+                "system",
+                expected="a StochasticSystem or a LogicalSystem, such as load_model(file)",
+                found=f"an object of type {kind}",
+            )
+
     @property
     def stochastic(self) -> StochasticSystem:
         """The system, where it has probabilities; a logical one is refused."""

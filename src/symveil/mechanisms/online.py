@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
 from symveil.languages.graph import WordGraph
-from symveil.languages.language import Language
+from symveil.languages.language import Language, require_language
 from symveil.languages.runs import RunLanguage, endless
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
@@ -78,6 +78,7 @@ class Online(Mechanism):
         adjacency: Adjacency = 1,
         steering: bool = True,
     ) -> None:
+        require_language(language)
         runs = language.runs
         if runs is None:
             raise ParameterError(

@@ -244,7 +244,9 @@ def _bytes(path: Path, document: dict[str, Any]) -> Check:
     if digest is None:
         return Check("output", False, f"{path} is not there")
     same = digest == document["digests"]["output"]
-    return Check("output", same, "its SHA-256 is the manifest's" if same else "its SHA-256 is not the manifest's")
+    return Check(
+        "output", same, "its SHA-256 matches the manifest" if same else "its SHA-256 does not match the manifest"
+    )
 
 
 def _release(document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
@@ -310,7 +312,7 @@ def _same_model(load: Callable[[Path], Loaded], digest: str, path: Path | None, 
 
 
 def _compared(name: str, same: bool) -> Check:
-    return Check(name, same, "it is the manifest's" if same else "it is another one than the manifest's")
+    return Check(name, same, "matches the manifest" if same else "does not match the manifest")
 
 
 def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
