@@ -67,7 +67,7 @@ def test_what_is_too_large_is_refused_before_it_is_listed(monkeypatch):
     with pytest.raises(sv.SymveilError, match="at most 300000 observations to judge a policy by, found more"):
         _ = enforced.posterior_of_secret
     assert enforced.violation_before == 1 - Fraction(2, 3) ** 30
-    assert enforced.guarantee.how == "classic"
+    assert enforced.guarantee.how == "exact"  # all strings are possible: nothing has to be listed
 
 
 def test_sensitive_strings_that_are_too_many_are_counted_and_not_walked(monkeypatch):
@@ -98,6 +98,10 @@ def test_work_is_told_by_what_is_done_and_how_far_it_is():
         progress=lambda at, of, what="": told.setdefault(what, []).append((at, of)),
     )
     enforcement_document(enforced)
-    assert {"estimates after 4 of 5 events", "tabulating observations", "counting distances, 5 events"} <= told.keys()
+    assert {
+        "estimates after 4 of 5 events",
+        "tabulating observations",
+        "what an observer can conclude, 5 events",
+    } <= told.keys()
     assert told["tabulating observations"][-1] == (625, 3125)
-    assert told["counting distances, 5 events"][0] == (0, 5)
+    assert told["what an observer can conclude, 5 events"][0] == (0, 5)

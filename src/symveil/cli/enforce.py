@@ -34,6 +34,9 @@ from symveil.cli.single_options import (
     over_budget_option,
     release_id_option,
     secret_option,
+    spreadsheet_option,
+    start_option,
+    time_step_option,
 )
 from symveil.cli.values import PATH
 from symveil.errors import InputError
@@ -66,6 +69,10 @@ _LONGEST_FRACTION = 60
 )
 @release_id_option(required=False)
 @again_option
+@spreadsheet_option
+@start_option
+@time_step_option
+@click.option("--step", metavar="T", help="The same as --time-step.")
 @function_options
 @file_option("--draw", text="Draw the automaton of the substitutes, or the function (.svg, .dot).")
 @json_option
@@ -85,6 +92,10 @@ def enforce_command(
     on_unknown: Literal["error", "drop-sequence"],
     release_id: str | None,
     again: bool,
+    spreadsheet_safe: bool,
+    start: str | None,
+    time_step: str | None,
+    step: str | None,
     draw: Path | None,
     as_json: bool,
     **others: Any,
@@ -97,9 +108,9 @@ def enforce_command(
     string at that distance (Z25 §5). insertion: events are shown that did not happen, so that an observer is never
     sure; edit: and others are left out; supervisor: controllable events are prevented. These three are deterministic,
     and where there is none, the answer is a proof. A --log of observations is replaced into --out,
-    with its ids and what is to be kept. With --ledger or --release-id the policy private makes it a release: persons
-    are charged first, and symveil check rechecks its manifest. Exit status 0: enforced; 1: cannot be, and for which
-    observation.
+    with its ids and what is to be kept; true times of events do not pass. With --ledger or --release-id the policy
+    private makes it a release: persons are charged first, and symveil check rechecks its manifest. Exit status 0:
+    enforced; 1: cannot be, and for which observation.
     """
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.io.sequences.columns import ColumnOptions
@@ -116,8 +127,23 @@ def enforce_command(
         raise InputError("ledger: expected --log with the policy private, found a ledger or a release id without them")
     if not is_release and on_unknown != "error":
         raise InputError("on-unknown: expected --ledger or --release-id with it, found neither; only a release drops")
+    if step is not None and time_step is not None:
+        raise InputError("time-step: expected --time-step or --step, found both")
+    run = RunOptions(
+        ledger=ledger,
+        over_budget=over_budget,
+        on_unknown=on_unknown,
+        release_id=release_id,
+        again=again,
+        spreadsheet_safe=spreadsheet_safe,
+        start=start,
+        time_step=step or time_step,
+    )
     if log and out:
-        check_log_name(log, out)
+        check_log_name(log, out, run)
+    elif spreadsheet_safe or run.has_times:
+        option = "spreadsheet-safe" if spreadsheet_safe else "start" if start else "time-step"
+        raise InputError(f"{option}: expected --log and --out with it, found neither")
     asked = FunctionOptions.taken_from(others)
     options = ColumnOptions(**others)
     require_suffix("function", asked.function, (".json",))
@@ -128,7 +154,17 @@ def enforce_command(
             if value is not None:
                 raise InputError(f"{name}: expected none with the policy {policy}, found {value}")
         return enforce_by_function(
-            model, k, policy, asked, secret=secret, log=log, out=out, columns=options, draw=draw, as_json=as_json
+            model,
+            k,
+            policy,
+            asked,
+            secret=secret,
+            log=log,
+            out=out,
+            columns=options,
+            form=run,
+            draw=draw,
+            as_json=as_json,
         )
     asked.require_none(policy)
     notes: list[str] = []
@@ -144,11 +180,15 @@ def enforce_command(
             adjacency=read_adjacency_option(adjacency),
             progress=progress,
         )
-        run = RunOptions(
-            ledger=ledger, over_budget=over_budget, on_unknown=on_unknown, release_id=release_id, again=again
-        )
         report = report_enforcement(
-            enforced, log=log, out=out, columns=options, run=run if is_release else None, system_file=model, draw=draw
+            enforced,
+            log=log,
+            out=out,
+            columns=options,
+            run=run if is_release else None,
+            form=run,
+            system_file=model,
+            draw=draw,
         )
     document = report.document()
     if as_json:
@@ -204,8 +244,29 @@ def _print_facts(document: dict[str, Any]) -> None:
         ("loss", _loss(document["epsilon"], document["how"])),
         ("events changed on average", _number(document["expected_distance"])),
         ("largest posterior of a visited secret", _at_most(document["posterior_of_secret"])),
+        *_least_error(document),
     ]
     print_facts("Enforcement", facts)
+
+
+def _least_error(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """The mechanism, its error over all observations of the length, and what no private policy can be below."""
+    from symveil.numerics.rationals import shown_at_most
+
+    if document["mechanism"] is None:
+        return []
+    spread, bound = document["standard_error"], document["lower_bound"]
+    error = f"{document['expected_error']:.4g}" + (f" ± {2 * spread:.2g}" if spread else "")
+    if bound is None:
+        least = "not computed"
+    else:
+        sure = "" if bound["confidence"] is None else f" (confidence {bound['confidence']:g})"
+        least = f"{shown_at_most(bound['value'], 4)}{sure}"
+    return [
+        ("released by", document["mechanism"]),
+        ("error over uniform observations", error),
+        ("no ε-private policy has less than", least),
+    ]
 
 
 def _probability(text: str | None) -> str:

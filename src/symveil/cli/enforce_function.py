@@ -17,6 +17,7 @@ from symveil.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from symveil.enforcement.synthesis import Synthesis
     from symveil.io.sequences.columns import ColumnOptions
+    from symveil.workflows.parameters import RunOptions
 
 FUNCTIONS = ("insertion", "edit", "supervisor")
 _MOST_REFUTING = 5
@@ -83,6 +84,7 @@ def enforce_by_function(
     log: Path | None,
     out: Path | None,
     columns: ColumnOptions,
+    form: RunOptions,
     draw: Path | None,
     as_json: bool,
 ) -> int:
@@ -109,7 +111,9 @@ def enforce_by_function(
             erase_cost=read_event_costs(asked.erase_cost, name="erase-cost"),
             progress=progress,
         )
-        report = report_synthesis(found, log=log, out=out, columns=columns, function=asked.function, draw=draw)
+        report = report_synthesis(
+            found, log=log, out=out, columns=columns, form=form, function=asked.function, draw=draw
+        )
     if as_json:
         print_json(report.document())
     else:

@@ -51,6 +51,16 @@ spreadsheet_option = click.option(
     help="CSV: an apostrophe before cells that a spreadsheet takes for formulas, such as =1+1. It changes values.",
 )
 
+start_option = click.option(
+    "--start",
+    metavar="DATE",
+    help="Artificial times of events, in order: the first one. XES logs always have some.",
+)
+
+time_step_option = click.option(
+    "--time-step", metavar="T", help="From an artificial time to the next, such as 1h; --step 1h is the same."
+)
+
 person_option = click.option(
     "--person", metavar="COL", help="Whose budget a sequence is charged to; by default its own."
 )

@@ -181,7 +181,8 @@ class Observed:
 
     def spelled(self, observation: Sequence[int]) -> tuple[str, ...]:
         """An observation as its events."""
-        return tuple(self.events[event] for event in observation)
+        events = self.events
+        return tuple([events[event] for event in observation])
 
     def read(self, observation: Sequence[str]) -> tuple[int, ...]:
         """An observation as numbers; refuses what is not an observable event, by its position."""

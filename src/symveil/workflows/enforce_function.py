@@ -16,6 +16,7 @@ from symveil.io.sequences.columns import ColumnOptions
 from symveil.numerics.rationals import exact
 from symveil.workflows.draw import diagram_text
 from symveil.workflows.enforce_log import enforced_log
+from symveil.workflows.parameters import RunOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ def report_synthesis(
     log: Path | None = None,
     out: Path | None = None,
     columns: ColumnOptions | None = None,
+    form: RunOptions | None = None,
     function: Path | None = None,
     draw: Path | None = None,
 ) -> SynthesisReport:
@@ -47,8 +49,8 @@ def report_synthesis(
         What `synthesize_opacity` found.
     log, out
         A file of observations, and the file of what is shown instead of them: both or neither.
-    columns
-        How the log is read.
+    columns, form
+        How the log is read, and how what is shown is written: spreadsheet_safe, start, time_step.
     function
         Where the function or the supervisor is to be written, as JSON.
     draw
@@ -64,8 +66,9 @@ def report_synthesis(
             files[function] = (json.dumps(machine.document(), ensure_ascii=False) + "\n").encode()
         notes += [f"wrote {path}" for path in files]
         if log and out:
-            files[out], count = enforced_log(synthesis, log, out, columns)
-            notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
+            shown = enforced_log(synthesis, log, out, columns, form)
+            files[out] = shown.content
+            notes += shown.notes(out)
         write_files(files)
     informed = synthesis.informed_verdict
     if informed is not None and not informed.holds:
