@@ -87,6 +87,11 @@ class Observed:
             )
         return self.system
 
+    @property
+    def size(self) -> int:
+        """How many states the system has."""
+        return len(self.system.states)
+
     @computed_once
     def number(self) -> dict[str, int]:
         """The number of each state."""
@@ -185,7 +190,8 @@ class Observed:
 
     def spelled(self, observation: Sequence[int]) -> tuple[str, ...]:
         """An observation as its events."""
-        return tuple(self.events[event] for event in observation)
+        events = self.events
+        return tuple([events[event] for event in observation])
 
     def read(self, observation: Sequence[str]) -> tuple[int, ...]:
         """An observation as numbers; refuses what is not an observable event, by its position."""

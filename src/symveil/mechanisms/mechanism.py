@@ -256,6 +256,11 @@ class Mechanism(Interoperable, ABC):
         errors = np.array(found)
         return errors, errors
 
+    @property
+    def hamming_rate(self) -> Fraction | None:
+        """η where P(w'|w) is proportional to e^{−η·(Hamming distance)} on the language; None elsewhere."""
+        return None
+
     def symbol_rate(self) -> Fraction | None:
         """η where every symbol of every word is drawn by itself, and one symbol is what is hidden; None elsewhere."""
         return None

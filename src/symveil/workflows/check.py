@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from symveil.central.noise import read_delta, read_neighbours
 from symveil.enforcement.enforce import enforce_opacity
-from symveil.enforcement.private import DIRECT
+from symveil.enforcement.length_tables import DIRECT
 from symveil.engines.batch import encode_lists
 from symveil.engines.central_promise import CentralRelease, queries_of
 from symveil.engines.promise import Release, price, promised
