@@ -19,7 +19,7 @@ from mechanisms.random_models import models, words_by_definition
 from symveil.errors import ModelError
 from symveil.languages import run_counts_batch
 from symveil.languages.run_counts import ways_to_finish
-from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, words_at_once
+from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, pieces
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms import permute_and_flip
 from symveil.mechanisms import race as racing
@@ -127,17 +127,22 @@ def test_also_where_floats_decide_nothing(name: str, monkeypatch) -> None:
     agree(sv.PermuteAndFlip(LANGUAGES[name], epsilon=3), words(LANGUAGES[name], 25))
 
 
-@pytest.mark.parametrize("room", [1, 200])
-def test_tables_in_pieces_change_nothing(room: int, monkeypatch) -> None:
+@pytest.mark.parametrize("hits", [1, 200, 10**6])
+@pytest.mark.parametrize("symbols", [0, 4, 9, 90])
+def test_tables_in_pieces_change_nothing(hits: int, symbols: int, monkeypatch) -> None:
     language = LANGUAGES["many starts"]
     mechanism = sv.PermuteAndFlip(language, epsilon=2)
     codes = words(language, 20)
-    for table in ("_MOST_PRODUCTS", "_MOST_HITS"):
-        monkeypatch.setattr(run_counts_batch, table, room)
-    monkeypatch.setattr(run_counts_batch, "_MOST_PATHS", 4 * 90 * 8 * (4 if room == 1 else 40))
-    monkeypatch.setattr(racing, "_MOST_RUNNERS", room)
+    monkeypatch.setattr(run_counts_batch, "_MOST_HITS", hits)
+    monkeypatch.setattr(run_counts_batch, "_MOST_PATHS", symbols * 91 * 4)
+    monkeypatch.setattr(run_counts_batch, "_MOST_PRODUCTS", hits)
+    monkeypatch.setattr(racing, "_MOST_RUNNERS", hits)
     monkeypatch.setattr(permute_and_flip, "_ROWS_AT_ONCE", 7)
-    assert words_at_once(language) < 20
+    different = np.unique(codes, axis=0)
+    cut = list(pieces(language, different))
+    assert [part.start for part in cut] == [0, *(part.stop for part in cut[:-1])]
+    assert cut[-1].stop == len(different)
+    assert max(len(np.unique(different[part])) for part in cut) <= max(symbols, 4)
     agree(mechanism, codes)
 
 
@@ -156,6 +161,7 @@ def test_few_words_and_many_are_the_same_records() -> None:
 def test_counts_beyond_64_bits_are_left_to_whole_numbers() -> None:
     every = MarkovChain.from_transitions([(a, b, "1/2") for a in "ab" for b in "ab"])
     assert fits_batches(sv.runs(every, 61))
+    assert fits_batches(sv.runs(every, 62, public_start=True))
     long = sv.runs(every, 64)
     assert ways_to_finish(long) is None
     assert not fits_batches(long)

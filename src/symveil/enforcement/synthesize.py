@@ -19,7 +19,8 @@ from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.progress import Progress, accepted
 from symveil.numerics.rationals import Number, exact
 from symveil.verification.opacity.notions import Question, read_question
-from symveil.verification.opacity.verify import OpacityVerdict, observed_for, verdict_on
+from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
+from symveil.verification.opacity.verify import observed_for
 from symveil.verification.opacity.violation import violation_on
 
 SynthesisPolicy = Literal["insertion", "edit", "supervisor"]

@@ -67,6 +67,15 @@ class Observed:
 
     system: PartiallyObserved
 
+    def __post_init__(self) -> None:
+        if not hasattr(self.system, "observable"):
+            kind = type(self.system).__name__
+            raise ModelError(
+                "system",
+                expected="a StochasticSystem or a LogicalSystem, such as load_model(file)",
+                found=f"an object of type {kind}",
+            )
+
     @property
     def stochastic(self) -> StochasticSystem:
         """The system, where it has probabilities; a logical one is refused."""
@@ -77,6 +86,11 @@ class Observed:
                 found="a logical system, which can only be verified",
             )
         return self.system
+
+    @property
+    def size(self) -> int:
+        """How many states the system has."""
+        return len(self.system.states)
 
     @computed_once
     def number(self) -> dict[str, int]:

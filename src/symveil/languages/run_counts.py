@@ -49,14 +49,22 @@ def can_count(language: Language) -> bool:
 
 @lru_cache(maxsize=8)
 def ways_to_finish(language: RunLanguage) -> NDArray[np.int64] | None:
-    """(k, s): how many words of k symbols finish from s; None where 64 bits do not hold them."""
+    """(k, s): how many words of k symbols finish from s, for the symbols that may be altered; None: beyond 64 bits.
+
+    A state that no word passes, as the hidden start where the first symbol is public, has none here.
+    """
     graph = language.graph
-    ways = np.empty((language.length + 1, graph.state_count), dtype=np.int64)
-    ways[0] = graph.accepting
-    for symbols in range(language.length):
-        if int(ways[symbols].max(initial=0)) * graph.widest > _LARGEST:
+    passed = np.zeros(graph.state_count, dtype=np.bool_)
+    passed[graph.target] = True
+    passed[graph.start] |= not language.public_start
+    ways = np.empty((language.largest_distance + 1, graph.state_count), dtype=np.int64)
+    ways[0] = graph.accepting & passed
+    for symbols in range(language.largest_distance):
+        following = ways[symbols][graph.target]
+        # floats first: they do not overflow, and are nearly right
+        if (graph.sum_over_edges(following.astype(np.float64)) * passed).max(initial=0.0) > _LARGEST / 2:
             return None
-        ways[symbols + 1] = graph.sum_over_edges(ways[symbols][graph.target])
+        ways[symbols + 1] = graph.sum_over_edges(following) * passed
     return ways
 
 

@@ -16,6 +16,7 @@ Where several states may follow a symbol (an automaton's), a hit is a symbol tog
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]
 """Integers modulo 2⁶⁴."""
 
-_MOST_PATHS = 1 << 24  # entries of the table of paths, 128 MiB
+_MOST_PATHS = 1 << 25  # entries of the table of paths, a quarter of a GiB
 _MOST_HITS = 1 << 20  # entries of V for all words that are counted at once
 _MOST_PRODUCTS = 1 << 17  # entries of a table of products
 _MOST_STATES = 8  # that may follow one symbol
@@ -40,12 +41,12 @@ _STEPS_TOGETHER = 8  # words of neighbouring lengths share a table of paths
 
 
 class Paths(NamedTuple):
-    """How many paths lead to hits. In both tables a row of zeros stands for the hit that there is none of."""
+    """How many paths lead to hits. In both tables a column of zeros stands for the hit that there is none of."""
 
     table: Residues
-    """(k, c, t): paths of k+1 symbols from state t to hit c."""
+    """(k, t, c): paths of k+1 symbols from state t to hit c."""
     blocks: Residues
-    """(k, c, b): the same from the targets of the start's edges together, those of block b."""
+    """(k, b, c): the same from the targets of the start's edges together, those of block b."""
 
 
 class Hits:
@@ -63,6 +64,7 @@ class Hits:
         place = np.arange(len(self.symbol)) - np.repeat(np.cumsum(counts) - counts, counts)
         self.of[self.symbol, place] = np.arange(len(self.symbol))
         self._asked = 0
+        self._kept: Paths | None = None
 
     def to(self, own: Integers, language: RunLanguage) -> tuple[Paths, Integers]:
         """The table of paths to some hits, and where in it they stand.
@@ -72,45 +74,40 @@ class Hits:
         number, steps = len(self.symbol), _steps(language)
         occurring = np.unique(own[own < number])
         self._asked += len(occurring)
-        if self._asked >= number and number <= _MOST_PATHS // (self.graph.state_count * steps):
-            return _all_paths(self.graph, steps), own
+        if self._asked >= number and _keeps_all(language):
+            if self._kept is None or len(self._kept.table) < steps:  # a table for longer words serves shorter ones
+                self._kept = self.paths(np.arange(number), steps)
+            return self._kept, own
         table = self.paths(occurring, language.largest_distance)
         return table, np.where(own < number, np.searchsorted(occurring, own), len(occurring))
 
     def paths(self, hits: Integers, steps: int) -> Paths:
         """Paths of up to `steps` symbols to some hits."""
         graph = self.graph
-        table = np.zeros((steps, len(hits) + 1, graph.state_count), dtype=np.uint64)
+        table = np.zeros((steps, graph.state_count, len(hits) + 1), dtype=np.uint64)
         number = np.full(len(self.symbol) + 1, len(hits))
         number[hits] = np.arange(len(hits))
         key = self.symbol * graph.state_count + self.state[:-1]
         edge_hit = number[np.searchsorted(key, graph.symbol * np.int64(graph.state_count) + graph.target)]
-        table[0, edge_hit, graph.source] = 1
-        table[0, -1] = 0
+        table[0, graph.source, edge_hit] = 1
+        table[0, :, -1] = 0
         leaving = np.flatnonzero(np.diff(graph.first))
+        width = max(_MOST_PRODUCTS // max(graph.edge_count, 1), _BLOCK)
         for step in range(1, steps):
             # a few hits at a time: the values of all edges stay small
-            width = max(_MOST_PRODUCTS // max(graph.edge_count, 1), 1)
             for begin in range(0, len(hits), width):
                 part = slice(begin, min(begin + width, len(hits)))
-                values = table[step - 1, part][:, graph.target]
-                table[step, part, leaving] = np.add.reduceat(values, graph.first[leaving], axis=1).T
+                values = table[step - 1, :, part][graph.target]
+                table[step, leaving, part] = np.add.reduceat(values, graph.first[leaving], axis=0)
         first = graph.edges(graph.start)
-        begins = np.arange(0, len(first), _BLOCK)
-        targets = graph.target[first.start : first.stop]
-        blocks = np.stack([np.add.reduceat(layer[:, targets], begins, axis=1) for layer in table])
+        targets, begins = graph.target[first.start : first.stop], np.arange(0, len(first), _BLOCK)
+        blocks = np.stack([np.add.reduceat(layer[targets], begins, axis=0) for layer in table])
         return Paths(table, blocks)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _hits(graph: WordGraph) -> Hits:
-    return Hits(graph)
-
-
-@lru_cache(maxsize=1)
-def _all_paths(graph: WordGraph, steps: int) -> Paths:
-    hits = _hits(graph)
-    return hits.paths(np.arange(len(hits.symbol)), steps)
+    return Hits(graph)  # words of all lengths of a model share it
 
 
 def _steps(language: RunLanguage) -> int:
@@ -123,21 +120,34 @@ def fits_batches(language: RunLanguage) -> bool:
     if not altered or not can_count(language) or ways_to_finish(language) is None:
         return False
     each = _hits(graph).of.shape[1]
-    fits = altered * each * graph.state_count * _steps(language) <= _MOST_PATHS
+    fits = altered * each * graph.state_count * altered <= _MOST_PATHS
     return fits and each <= _MOST_STATES and altered * each * (altered + 1) <= _MOST_HITS
 
 
-def words_at_once(language: RunLanguage) -> int:
-    """How many different words can be counted together."""
+def pieces(language: RunLanguage, words: Codes) -> Iterator[slice]:
+    """The words, which are in order, in pieces that can be counted together."""
     hits, altered = _hits(language.graph), language.largest_distance
-    by_hits = _MOST_HITS // (altered * hits.of.shape[1] * (altered + 1))
-    room = _MOST_PATHS // (language.graph.state_count * _steps(language))
-    by_paths = by_hits if len(hits.symbol) <= room else room // (altered * hits.of.shape[1])
-    return max(min(by_hits, by_paths), 1)
+    each = hits.of.shape[1]
+    at_once = max(_MOST_HITS // (altered * each * (altered + 1)), 1)
+    room = _MOST_PATHS // (language.graph.state_count * altered * each)
+    start = 0
+    while start < len(words):
+        symbols = words[start : start + at_once, language.length - altered :]
+        # the word with which there would be more symbols than paths to them have room
+        first = np.sort(np.unique(symbols, return_index=True)[1] // altered)
+        stop = start + (int(first[room]) if len(first) > room and not _keeps_all(language) else len(symbols))
+        yield slice(start, max(stop, start + 1))
+        start = max(stop, start + 1)
+
+
+def _keeps_all(language: RunLanguage) -> bool:
+    """Whether the table of the paths to all hits has room."""
+    graph = language.graph
+    return len(_hits(graph).symbol) * graph.state_count * _steps(language) <= _MOST_PATHS
 
 
 class RunNeighboursBatch:
-    """The words of a language around each of some of its words, `words_at_once` at most, by distance."""
+    """The words of a language around each word of one of the `pieces`, by distance."""
 
     def __init__(self, language: RunLanguage, words: Codes) -> None:
         ways = ways_to_finish(language)
@@ -168,7 +178,7 @@ class RunNeighboursBatch:
             values[:, :, 0] = self._ways[after][state[:, position]]
             if after:
                 steps, hit = np.arange(after)[None, None, :, None], self._hit[:, None, position + 1 :, :]
-                paths = self._paths.table[steps, hit, state[:, position, :, None, None]]
+                paths = self._paths.table[steps, state[:, position, :, None, None], hit]
                 values[:, :, : after + 1] += np.matmul(
                     paths.reshape(count, each, after * each),
                     gains[:, position + 1 :, :, : after + 1].reshape(count, after * each, after + 1),
@@ -179,7 +189,7 @@ class RunNeighboursBatch:
 
     def _from_start(self, gains: Residues) -> Integers:
         count, altered, each = self._hit.shape
-        paths = self._paths.table[np.arange(altered)[None, :, None], self._hit, self._start[:, None, None]]
+        paths = self._paths.table[np.arange(altered)[None, :, None], self._start[:, None, None], self._hit]
         by_hits = np.matmul(paths.reshape(count, 1, -1), gains.reshape(count, altered * each, altered + 1))[:, 0]
         by_hits[:, 0] += self._ways[altered][self._start]
         return np.asarray(by_hits[:, ::-1], dtype=np.int64)
@@ -214,23 +224,23 @@ class RunNeighboursBatch:
         graph, (table, blocks) = self._graph, self._paths
         each, row = self._hit.shape[2], np.arange(len(word))
         hit = self._hit[word].reshape(len(word), -1)
-        step = np.repeat(np.arange(self._altered), each) * table.shape[1]
+        step = np.repeat(np.arange(self._altered), each)
         state = self._start[word]
         for position in range(self._altered):
             later = slice((position + 1) * each, None)
             plain = self._ways[self._altered - 1 - position]
-            # where the paths to the later hits stand, and what hits are worth if a symbol is, or is not, one of them
-            column = step[: hit.shape[1] - later.start] + hit[:, later]
-            missed = _Finishing(table, column, self._gains[word, hits, later], hits == 0, plain)
+            # the steps to the later hits, and what these are worth if the symbol here is, or is not, one of them
+            steps = step[: hit.shape[1] - later.start]
+            missed = _Finishing(table, steps, hit[:, later], self._gains[word, hits, later], hits == 0, plain)
             own = self._language.edge_numbers(state, released[:, self._begin + position])
-            met = _Finishing(table, column, self._gains[word, hits - 1, later], hits == 1, plain)
+            met = _Finishing(table, steps, hit[:, later], self._gains[word, hits - 1, later], hits == 1, plain)
             own_ways = np.where((own >= 0) & (hits > 0), met.ways(graph.target[own][None, :])[0], np.uint64(0))
             first, stop = graph.first[state], graph.first[state + 1]
             if position == 0 and self._begin == 0 and len(graph.edges(graph.start)) > 2 * _BLOCK:
                 targets = graph.target[graph.first[graph.start] : graph.first[graph.start + 1]]
                 together = np.add.reduceat(plain[targets], np.arange(0, len(targets), _BLOCK))
-                in_block = _Finishing(blocks, column, missed.gains, missed.is_last, together)
-                sums = in_block.ways(np.arange(blocks.shape[2])[:, None])
+                in_block = missed._replace(paths=blocks, plain=together)
+                sums = in_block.ways(np.arange(blocks.shape[1])[:, None])
                 instead = own_ways - missed.ways(graph.target[own][None, :])[0]
                 sums[np.where(own >= 0, own - first, 0) // _BLOCK, row] += np.where(own >= 0, instead, np.uint64(0))
                 block, rank = _chosen(sums, rank)
@@ -251,9 +261,11 @@ class _Finishing(NamedTuple):
     """For some rows: how many words finish from a state, each with the hits that it still needs."""
 
     paths: Residues
-    """(k, c, t), as in `Paths`."""
-    column: Integers
-    """The numbers of (k, c), for each row and each later hit."""
+    """(k, t, c), as in `Paths`."""
+    steps: Integers
+    """k of each later hit."""
+    hit: Integers
+    """Their c, for each row."""
     gains: Residues
     """What each later hit is worth."""
     is_last: NDArray[np.bool_]
@@ -263,7 +275,8 @@ class _Finishing(NamedTuple):
 
     def ways(self, targets: NDArray[np.integer]) -> Residues:
         """(d, r): from the states of a column of `targets` for each row."""
-        index = self.column * np.int64(self.paths.shape[2]) + targets[:, :, None]
+        _, states, width = self.paths.shape
+        index = self.steps * (states * width) + self.hit + (targets * np.int64(width))[:, :, None]
         met = np.einsum("drm,rm->dr", self.paths.reshape(-1).take(index), self.gains)
         return np.asarray(met + np.where(self.is_last, self.plain[targets], np.uint64(0)), dtype=np.uint64)
 

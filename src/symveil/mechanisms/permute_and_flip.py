@@ -21,7 +21,7 @@ from flint import arb
 
 from symveil.languages.free import FreeLanguage
 from symveil.languages.neighbours import at_distance
-from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, words_at_once
+from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, pieces
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.distance_weighted import Counts, DistanceWeighted
 from symveil.mechanisms.flip_integral import FlipIntegral
@@ -130,14 +130,13 @@ class PermuteAndFlip(DistanceWeighted):
         different, number = np.unique(rows, axis=0, return_inverse=True)
         order = np.argsort(number.reshape(-1), kind="stable")
         word = number.reshape(-1)[order]
-        at_once = words_at_once(runs)
-        for start in range(0, len(different), at_once):
-            low, high = np.searchsorted(word, [start, start + at_once])
-            near = RunNeighboursBatch(runs, different[start : start + at_once])
+        for piece in pieces(runs, different):
+            near = RunNeighboursBatch(runs, different[piece])
+            low, high = np.searchsorted(word, [piece.start, piece.stop]).tolist()
             # a few words may have very many rows
-            for begin in range(int(low), int(high), _ROWS_AT_ONCE):
-                part = slice(begin, min(begin + _ROWS_AT_ONCE, int(high)))
-                own, its = bits.for_rows(order[part]), word[part] - start
+            for begin in range(low, high, _ROWS_AT_ONCE):
+                part = slice(begin, min(begin + _ROWS_AT_ONCE, high))
+                own, its = bits.for_rows(order[part]), word[part] - piece.start
                 distances = races(near.counts[its], self.rate, own)
                 ranks = uniform_integers(near.counts[its, distances], own)
                 released[order[part]] = near.words_of_rank(its, distances, ranks)
