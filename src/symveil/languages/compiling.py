@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
+from functools import cache, cached_property, update_wrapper
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -63,6 +64,7 @@ class Loop:
         """
         import numba  # noqa: PLC0415 - takes a second to load
 
+        _let_numba_use_what_is_called_by(cast(FunctionType, self.py_func))
         try:
             return numba.njit(cache=True, nogil=True)(self.py_func)
         except RuntimeError:  # numba found no place to keep it
@@ -77,3 +79,20 @@ class Loop:
     def signatures(self) -> list[tuple[object, ...]]:
         """The kinds of arguments it is compiled for."""
         return list(self._codes)
+
+
+@cache
+def _registered(function: FunctionType) -> None:
+    from numba.extending import register_jitable  # noqa: PLC0415
+
+    register_jitable(function)
+
+
+@cache
+def _let_numba_use_what_is_called_by(function: FunctionType) -> None:
+    """Plain functions that a loop calls become compilable, and stay plain functions for all others."""
+    for name in function.__code__.co_names:
+        used = function.__globals__.get(name)
+        if isinstance(used, FunctionType) and used.__module__.split(".")[0] == function.__module__.split(".")[0]:
+            _let_numba_use_what_is_called_by(used)
+            _registered(used)

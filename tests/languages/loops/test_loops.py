@@ -411,8 +411,16 @@ def inner(a, k):
     return a[k] * 2.0
 
 
+def plain(a, k):
+    return plainer(a[k])
+
+
+def plainer(x):
+    return 3.0 * x
+
+
 def outer(a):
-    return inner(a, 1) + np.sum(a + 1.0)
+    return inner(a, 1) + plain(a, 2) + np.sum(a + 1.0)
 
 
 # --- code that is kept -----------------------------------------------------------------------------

@@ -55,6 +55,7 @@ class Expressions:
         self.types: dict[str, Type] = {}  # of the function's own names, as far as they are known
         self.places: dict[str, list[str]] = {}
         self.own: frozenset[str] = frozenset()
+        self.never_negative: frozenset[str] = frozenset()  # as indices they need not be looked at
 
     # --- names ---
 
@@ -153,6 +154,8 @@ class Expressions:
         return arrays.view(self.emit, array, [self._index(part) for part in parts])
 
     def _index(self, node: ast.expr) -> arrays.Index:
+        if isinstance(node, ast.Name) and node.id in self.never_negative:
+            return self.emit.convert(self.number(node), UINT)
         if not isinstance(node, ast.Slice):
             return self.number(node)
         if node.step is not None:

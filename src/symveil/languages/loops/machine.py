@@ -112,7 +112,7 @@ class Machine:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.target = llvm.Target.from_default_triple()
-        self.options = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten(), "opt": 2}
+        self.options = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten(), "opt": 3}
         self.known_as = f"{llvmlite.__version__} {llvm.llvm_version_info} {self.target.triple} {self.options}"
         library = ctypes.CDLL(
             "ucrtbase" if sys.platform == "win32" else None
@@ -166,7 +166,7 @@ class Machine:
         module = llvm.parse_assembly(text)
         machine = self.target.create_target_machine(**self.options, jit=True)
         module.triple, module.data_layout = self.target.triple, str(machine.target_data)
-        tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+        tuning = llvm.create_pipeline_tuning_options(speed_level=3)
         tuning.loop_vectorization, tuning.slp_vectorization = True, False
         builder = llvm.create_pass_builder(machine, tuning)
         builder.getModulePassManager().run(module, builder)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,7 +38,7 @@ class _AgainError(Exception):
     """A type has become wider: the lines so far are wrong."""
 
 
-_LARGE = 15  # statements, from which a function is compiled once and called, and not copied into each that uses it
+_LARGE = 25  # statements, from which a function is compiled once and called, and not copied into each that uses it
 
 
 @dataclass(frozen=True)
@@ -160,9 +160,34 @@ class Statements(Expressions):
         self.parameters = {part.arg: kind for part, kind in zip(given.args, arguments, strict=True)}
         stored = (part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
         self.own = frozenset((*self.parameters, *stored))
+        self.never_negative = self.own - frozenset(self.parameters) - frozenset(self._set_otherwise())
         self.types = dict(self.parameters)
         self.returns: Type | None = None
         self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
+
+    def _set_otherwise(self) -> Iterator[str]:
+        """The names that are given other values than those of a range of numbers ≥ 0."""
+        counted = {
+            id(part.target)
+            for part in ast.walk(self.node)
+            if isinstance(part, ast.For) and isinstance(part.iter, ast.Call) and self._is_counting(part.iter)
+        }
+        for part in ast.walk(self.node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and id(part) not in counted:
+                yield part.id
+
+    def _is_counting(self, call: ast.Call) -> bool:
+        if self.known(call.func) is not range:
+            return False
+        least = call.args[0] if len(call.args) == 2 else call.args[1] if len(call.args) == 3 else None
+        if len(call.args) == 3:  # down to 0, or up from a number ≥ 0
+            step = self.known(call.args[2])
+            if not isinstance(step, int) or step > 0:
+                least = call.args[0]
+            elif self.known(least) == -1:  # type: ignore[arg-type]
+                return True
+        known = 0 if least is None else self.known(least)
+        return isinstance(known, int) and known >= 0
 
     def text(self, name: str, seen: str) -> tuple[str, Type]:
         """The function in LLVM's language, and the type of what it returns; `seen` says from where it can be called."""
