@@ -139,7 +139,7 @@ class Machine:
                 self.units[key] = reason
         found = self.units[key]
         if isinstance(found, NotTranslated):
-            raise found
+            raise NotTranslated(str(found))
         if found is None:
             raise NotTranslated("a function that calls itself")
         return found
