@@ -5,7 +5,10 @@ BIN := $(VENV)/bin
 
 LOCK := requirements-dev.lock
 
-.PHONY: demo test coverage bench bench-beside bench-docs docs soak lint lock services clean
+.PHONY: demo test coverage bench bench-beside bench-docs docs soak lint style types suite lock services clean
+
+# Tests start hundreds of processes: what one of them has compiled, the others read
+export PYTHONDONTWRITEBYTECODE :=
 
 # With the versions that were tested together; where those do not exist (a newer Python, another system), with others
 $(VENV)/.installed: pyproject.toml $(LOCK)
@@ -14,10 +17,12 @@ $(VENV)/.installed: pyproject.toml $(LOCK)
 	  || $(BIN)/pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
-$(VENV)/.ready: $(VENV)/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]" -c $(LOCK) \
-	  || $(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
-	touch $@
+# All in one go, and without compiling the thousands of modules that nothing here imports
+$(VENV)/.ready: pyproject.toml $(LOCK)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -e ".[dev]" -c $(LOCK) \
+	  || $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -e ".[dev]"
+	touch $(VENV)/.installed $@
 
 $(VENV)/.bench-ready: $(VENV)/.ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[bench]" -c $(LOCK) \
@@ -27,11 +32,15 @@ $(VENV)/.bench-ready: $(VENV)/.ready
 demo: $(VENV)/.installed
 	$(BIN)/symveil demo
 
-lint: $(VENV)/.ready
+lint: style types
+
+style: $(VENV)/.ready
 	$(BIN)/ruff check src tests benchmarks docs examples
 	$(BIN)/ruff format --check src tests benchmarks docs examples
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: $(VENV)/.ready
+	$(BIN)/mypy
 
 # The theme's notice about a later mkdocs is off: that one is not used (pyproject.toml). Not --quiet: that makes warnings
 # count for nothing
@@ -42,7 +51,11 @@ docs: $(VENV)/.ready
 services: $(VENV)/.ready
 	$(BIN)/python tests/services.py
 
-test: lint services
+# Types take one processor most of a minute: they are checked beside the tests, and either one's failure fails both
+test: style services
+	@$(MAKE) --no-print-directory --jobs=2 types suite
+
+suite: $(VENV)/.ready
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 # Branch coverage of src: the whole suite, and once more, interpreted, the tests of compiled loops, whose lines a tracer

@@ -18,13 +18,10 @@ def worst_loss(written, mechanism, b: int) -> float:
     """max ln P(w'|w)/P(w'|v) over adjacent w, v and all w', both ways round."""
     every_word = range(len(written.words))
     few = every_word if len(written.words) <= EVERY_PAIR_UP_TO else written.some_words(5)
-    logs = np.array([mechanism.log_probabilities(row, written.rows) for row in written.rows])
-    worst = 0.0
-    for word in few:
-        distances = np.array(written.distances_from(written.words[word]))
-        ratios = logs[word] - logs[distances <= b]
-        worst = max(worst, float(np.abs(ratios).max()))
-    return worst
+    near = {word: np.flatnonzero(np.array(written.distances_from(written.words[word])) <= b) for word in few}
+    asked = set().union(*near.values())
+    logs = {word: mechanism.log_probabilities(written.rows[word], written.rows) for word in asked}
+    return max(float(np.abs(logs[word] - np.array([logs[other] for other in near[word]])).max()) for word in few)
 
 
 @pytest.mark.parametrize(("length", "size"), [(n, m) for n in range(6) for m in range(1, 5)])

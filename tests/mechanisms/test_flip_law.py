@@ -26,10 +26,10 @@ def balls_of_equation_5(counts: Counter[int], rate: Fraction) -> tuple[dict[int,
     with ctx.workprec(256 + 2 * sum(counts.values())):
         eta = arb(fmpq(rate.numerator, rate.denominator))
         p = {distance: (-eta * distance).exp() for distance in counts}
+        factor = {distance: arb_poly([1, -p[distance]]) for distance in counts}
+        all_but_one_of_each = math.prod((factor[d] ** (count - 1) for d, count in counts.items()), start=arb_poly([1]))
         for left_out in counts:
-            product = arb_poly([1])
-            for distance, count in counts.items():
-                product = product * arb_poly([1, -p[distance]]) ** (count - (distance == left_out))
+            product = math.prod((factor[d] for d in counts if d != left_out), start=all_but_one_of_each)
             phi = sum((signed / (k + 1) for k, signed in enumerate(product.coeffs())), start=arb(0))
             assert phi.rel_accuracy_bits() > 60, "the oracle needs more precision"
             chances[left_out], phis[left_out] = p[left_out] * phi, phi

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -129,6 +130,44 @@ def test_only_what_can_be_better_is_certified(monkeypatch: pytest.MonkeyPatch) -
     assert (chosen.name, chosen.cost, chosen.guarantee.how) == ("exponential", "swap", "exact")
     assert [(each.cost.is_hamming, each.balanced) for each in tried] == [(True, False), (False, False)]
     assert "at least" in str(chosen.chosen_because)
+
+
+def test_steps_are_not_searched_where_nothing_is_proved_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def nothing_proved(weighting, *, epsilon: Fraction, **_: object):
+        asked.append((weighting.cost.is_hamming, weighting.cost.period))
+        return weighting.classic(epsilon)
+
+    monkeypatch.setattr(cost_weighted, "calibrated_rate", nothing_proved)
+    monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)  # as where words are too many to be compared
+    monkeypatch.setattr(model_selection, "can_count", lambda _: False)
+    chosen = sv.select_mechanism(LARGE, epsilon=2, adjacency=2)
+    assert (False, 1) in asked
+    assert (False, 2) not in asked
+    assert "staircase (swap" in f"{chosen.described} {chosen.chosen_because}"  # it is compared at its classic rate
+
+
+def test_a_pair_that_loses_much_by_one_candidate_is_asked_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = public_words(LARGE, 2)
+    pair, asked, tried = (words[0], words[1]), [], []
+
+    def proved(weighting, *, epsilon: Fraction, **_: object):
+        tried.append(weighting)
+        found = weighting.classic(epsilon)
+        return replace(found, rate=found.rate * Fraction(3, 2), how="certified", worst_pair=pair)
+
+    def ruled_out(weighting, epsilon: Fraction, pairs=None) -> Fraction:
+        asked.append(pairs)
+        return epsilon / weighting.drops if pairs is None else epsilon / (2 * weighting.drops)
+
+    monkeypatch.setattr(cost_weighted, "calibrated_rate", proved)
+    monkeypatch.setattr(model_selection, "_ruled_out", ruled_out)
+    monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)
+    sv.select_mechanism(LARGE, epsilon=2, adjacency=2)
+    assert [pair] in asked
+    by_swaps = [each for each in tried if not each.cost.is_hamming]
+    assert len(by_swaps) == 1  # no other could be better than the first, at the rate that the pair leaves
 
 
 def test_a_file_of_many_lengths_waits_for_no_long_certificate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,15 +15,17 @@ from symveil.engines.spark_session import quiet
 
 @pytest.fixture(scope="package")
 def spark(tmp_path_factory):
-    """local[2] with a second chance for each task: `local[N]` alone never runs a task again."""
+    """local[2] with a second chance for each task and no third: `local[N]` alone never runs a task again."""
     folder = tmp_path_factory.mktemp("spark")
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(sv.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    places = [str(Path(sv.__file__).parents[1]), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(places)
     from pyspark.sql import SparkSession
 
     with warnings.catch_warnings(action="ignore"), quiet():
         session = (
-            SparkSession.builder.master("local[2,4]")
+            SparkSession.builder.master("local[2,2]")
+            .config("spark.python.daemon.module", "spark_daemon")
             .config("spark.ui.enabled", "false")
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.sql.warehouse.dir", str(folder / "warehouse"))

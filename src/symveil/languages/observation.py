@@ -18,7 +18,7 @@ from symveil.languages.observer_diagram import observer_diagram
 from symveil.languages.state_sets import Image, StateSet, closure, members, set_of
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.once import computed_once
-from symveil.numerics.progress import Progress
+from symveil.numerics.progress import Progress, named
 
 # An estimate of n states takes about n/8 bytes and its entry in a dictionary; all of them take at most this much.
 _MOST_BYTES = 2 * 10**9
@@ -33,9 +33,11 @@ class ExplorationLimit:
     estimates: int
     progress: Progress | None = None
 
-    def report(self, explored: int) -> None:
-        """Call the callback, where there is one."""
-        if self.progress:
+    def report(self, explored: int, *, length: int | None = None, within: int | None = None) -> None:
+        """Call the callback, where there is one; with a bound on the `length`, how far it is."""
+        if self.progress and within is not None:
+            named(self.progress, f"estimates after {length} of {within} events")(explored, None)
+        elif self.progress:
             self.progress(explored, None)
 
     def exceeded(self, *, longest: int) -> TooLargeError:
@@ -65,6 +67,15 @@ class Observed:
 
     system: PartiallyObserved
 
+    def __post_init__(self) -> None:
+        if not hasattr(self.system, "observable"):
+            kind = type(self.system).__name__
+            raise ModelError(
+                "system",
+                expected="a StochasticSystem or a LogicalSystem, such as load_model(file)",
+                found=f"an object of type {kind}",
+            )
+
     @property
     def stochastic(self) -> StochasticSystem:
         """The system, where it has probabilities; a logical one is refused."""
@@ -75,6 +86,11 @@ class Observed:
                 found="a logical system, which can only be verified",
             )
         return self.system
+
+    @property
+    def size(self) -> int:
+        """How many states the system has."""
+        return len(self.system.states)
 
     @computed_once
     def number(self) -> dict[str, int]:
@@ -174,7 +190,8 @@ class Observed:
 
     def spelled(self, observation: Sequence[int]) -> tuple[str, ...]:
         """An observation as its events."""
-        return tuple(self.events[event] for event in observation)
+        events = self.events
+        return tuple([events[event] for event in observation])
 
     def read(self, observation: Sequence[str]) -> tuple[int, ...]:
         """An observation as numbers; refuses what is not an observable event, by its position."""

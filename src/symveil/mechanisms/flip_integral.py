@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flint import acb, arb, ctx
+from flint import acb, acb_poly, arb, ctx
 
 Integrand = Callable[[acb], acb]
 
@@ -45,7 +45,7 @@ class FlipIntegral:
             self._end = end.upper() if end < 1 else arb(1)
             self._beyond_end = (-first * self._end).exp() if end < 1 else arb(0)
         self._by_series = bool(self._end * self._decay < _SERIES_RADIUS)
-        self._coefficients = self._series() if self._by_series else []
+        self._series = self._log_series() if self._by_series else acb_poly()
 
     def _power_sum_less_one(self, k: int) -> arb:
         """S_k − 1: the power sum of all words but the true one."""
@@ -56,18 +56,18 @@ class FlipIntegral:
             total += count * power
         return total
 
-    def _series(self) -> list[arb]:
-        """−(S_k−1)/k for k = 1 … K, where the rest no longer matters on the path of integration."""
+    def _log_series(self) -> acb_poly:
+        """L up to t^K, with coefficients −(S_k−1)/k; the rest no longer matters on the path of integration."""
         tiny = arb(2) ** -ctx.prec
-        coefficients: list[arb] = []
+        coefficients = [arb(0)]
         power = arb(1)
         while True:
-            k = len(coefficients) + 1
+            k = len(coefficients)
             power_sum = self._power_sum_less_one(k)
             power = power * self._end
             if k > 1 and power_sum * power < tiny:
-                self._next_power_sum = power_sum
-                return coefficients
+                self._next_power_sum, self._next_power = power_sum, k
+                return acb_poly(coefficients)
             coefficients.append(-power_sum / k)
 
     def phi(self, distance: int) -> arb:
@@ -139,13 +139,10 @@ class FlipIntegral:
         size = abs(t)
         if not size * self._decay < 1:
             return acb("nan")
-        total = acb(0)
-        for coefficient in reversed(self._coefficients):
-            total = (total + coefficient) * t
-        k = len(self._coefficients) + 1
+        k = self._next_power
         remainder = (self._next_power_sum * size**k / (k * (1 - size * self._decay))).upper()
         slack = arb(0, remainder)
-        return (total + acb(slack, slack)).exp()
+        return (self._series(t) + acb(slack, slack)).exp()
 
     def _product(self, t: acb, *, without: int) -> acb:
         """F(t)/(1 − p_ℓ t) as a product of integer powers: analytic everywhere.

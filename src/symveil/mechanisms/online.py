@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
 from symveil.languages.graph import WordGraph
-from symveil.languages.language import Language
+from symveil.languages.language import Language, require_language
 from symveil.languages.runs import RunLanguage, endless
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
 from symveil.models.alphabet import Symbol, is_hashable
-from symveil.models.word import Codes, Lengths, split_words
+from symveil.models.word import Codes, Lengths, as_rows
 from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import Memo, computed_once
 from symveil.numerics.rationals import Number, at_least, spelled
@@ -36,6 +37,9 @@ from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency
 from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.randomness import BitSource, Boundaries, system_bits, uniform_integer
+
+# For fewer words than this a session per word is quicker than steps of all of them together.
+_ROWS_WORTH_A_BATCH = 6
 
 
 class Online(Mechanism):
@@ -74,6 +78,7 @@ class Online(Mechanism):
         adjacency: Adjacency = 1,
         steering: bool = True,
     ) -> None:
+        require_language(language)
         runs = language.runs
         if runs is None:
             raise ParameterError(
@@ -157,8 +162,8 @@ class Online(Mechanism):
         return min(range(len(options)), key=lambda place: steps[graph.target[options[place]]])
 
     @computed_once
-    def _steps_to(self) -> Memo[int, NDArray[np.int64]]:
-        return Memo(lambda symbol: steps_to(self._runs.graph, symbol))
+    def _steps_to(self) -> Memo[int, NDArray[np.int32]]:
+        return Memo(lambda symbol: steps_to_each(self._runs.graph, np.array([symbol]))[:, 0])
 
     def keep_choice(self, options: int) -> Boundaries:
         """Piece 0: the preferred successor, with probability e^η/(e^η+D−1)."""
@@ -200,12 +205,19 @@ class Online(Mechanism):
     # --- whole words ---------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
+        rows = as_rows(codes, lengths, self._runs.length)
+        if len(rows) < _ROWS_WORTH_A_BATCH:
+            return self._draw_by_sessions(rows, bits).reshape(-1), lengths
+        batch = OnlineBatch(self._runs, self.keep_choice, steering=self.steering)
+        return batch.draw(rows, bits).reshape(-1), lengths
+
+    def _draw_by_sessions(self, rows: Codes, bits: BitSource) -> Codes:
         symbols = self.alphabet
-        released: list[int] = []
-        for row, word in enumerate(split_words(codes, lengths)):
+        released = rows.copy()
+        for row, word in enumerate(rows.tolist()):
             session = self.start(length=self._runs.length, bits=bits.of_row(row))
-            released += [symbols.code[session.step(symbols.symbols[code])] for code in word.tolist()]
-        return np.array(released, dtype=np.int32), lengths
+            released[row] = [symbols.code[session.step(symbols.symbols[code])] for code in word]
+        return released
 
     def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word): the sum of its steps."""
@@ -358,17 +370,3 @@ class Session:
             return options[place]
         others = options[:place] + options[place + 1 :]
         return others[uniform_integer(len(others), self._bits)]
-
-
-def steps_to(graph: WordGraph, state: int) -> NDArray[np.int64]:
-    """How many steps lead from each state to `state` at least; a large number where none do."""
-    steps = np.full(graph.state_count, np.iinfo(np.int64).max)
-    steps[state] = 0
-    source = np.repeat(np.arange(graph.state_count), np.diff(graph.first))
-    distance, frontier = 0, np.array([state])
-    while len(frontier):
-        distance += 1
-        arriving = source[np.isin(graph.target, frontier)]
-        frontier = np.unique(arriving[steps[arriving] > distance])
-        steps[frontier] = distance
-    return steps

@@ -50,15 +50,18 @@ def exact_loss(setting: Weighting, rate: Fraction) -> float:
         logs = -float(rate) * drop + setting.weights(rate).log_prior(words)[None, :]
     top = logs.max(axis=1)
     logs -= (top + np.log(np.exp(logs - top[:, None]).sum(axis=1)))[:, None]
+    differ = (words[:, None, :] != words[None, :, :]).sum(axis=2)
+    adjacent = (differ > 0) & (differ <= setting.adjacency)
+    if setting.language.public_start:
+        adjacent &= words[:, 0][:, None] == words[:, 0][None, :]
     worst = 0.0
-    for i, j in itertools.permutations(range(len(words)), 2):
-        differ = int((words[i] != words[j]).sum())
-        if differ > setting.adjacency or (setting.language.public_start and words[i][0] != words[j][0]):
+    for i, others in enumerate(adjacent):
+        if not others.any():
             continue
         possible = ~np.isinf(drop[i])
-        if np.isinf(drop[j][possible]).any():
+        if np.isinf(drop[others][:, possible]).any():
             return math.inf
-        worst = max(worst, float((logs[i][possible] - logs[j][possible]).max()))
+        worst = max(worst, float((logs[i][possible] - logs[others][:, possible]).max()))
     return worst
 
 
