@@ -12,6 +12,8 @@ import symveil as sv
 from benchmarks.jones2019_grid_plain import plain_runs
 from benchmarks.measure import Effort, Task, best_times, in_a_new_process
 from benchmarks.row import Benchmark, Row
+from benchmarks.shanghai import trips_and_chain
+from symveil.examples.millford import millford
 from symveil.examples.paper_systems import corner_path, grid
 from symveil.examples.road_network import road_network
 from symveil.languages.graph import WordGraph
@@ -162,6 +164,35 @@ def first_batch(count: int) -> float:
     return time.perf_counter() - begin
 
 
+def each_mechanism(effort: Effort) -> Iterator[Row]:
+    """10⁴ different words of a town and of a city by the mechanisms that do not pass over the graph for every word."""
+    rows = effort.of(10_000, 300)
+    cities = {"Millford, 76 streets, n = 12": sv.runs(millford(), 12)}
+    if (shanghai := trips_and_chain()) is not None:
+        cities["Shanghai, 714 links, n = 20"] = sv.runs(shanghai[1], 20)
+    for city, language in cities.items():
+        times = _times_of_mechanisms(language, rows, rounds=effort.of(7, 1))
+        for name in ("Online", "PermuteAndFlip"):
+            yield Row(
+                name=f"{name}: {city}, {rows:,} words", ours=times[name], peer="Exponential, compiled, all cores",
+                peer_time=times["Exponential"], quantity="cost", limit=20,
+            )  # fmt: skip
+
+
+def _times_of_mechanisms(language: RunLanguage, rows: int, *, rounds: int) -> dict[str, float]:
+    codes = random_words(language, rows)
+    exponential = sv.Exponential(language, epsilon=4, calibration="classic")
+    draw_many(exponential._run_weights, codes[:1], system_bits())  # from here on the compiled loop is there
+    mechanisms = {
+        "Exponential": exponential,
+        "Online": sv.Online(language, epsilon=4),
+        "PermuteAndFlip": sv.PermuteAndFlip(language, epsilon=4),
+    }
+    return best_times(
+        {name: Task(lambda m=each: m.release_codes(codes), rows) for name, each in mechanisms.items()}, rounds=rounds
+    )
+
+
 def random_words(language: RunLanguage, count: int) -> np.ndarray:
     """Words of a language, each step taken at random."""
     generator = np.random.default_rng(1)
@@ -215,4 +246,4 @@ def city(effort: Effort) -> Iterator[Row]:
     yield Row(name=f"{name}: memory", ours=done.megabytes, peer="", peer_time=None, quantity="megabytes", limit=2000)
 
 
-BENCHMARKS: list[Benchmark] = [grid_runs, road_words, small_batches, city]
+BENCHMARKS: list[Benchmark] = [grid_runs, road_words, small_batches, each_mechanism, city]

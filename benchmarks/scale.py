@@ -71,13 +71,16 @@ def per_core(effort: Effort) -> Iterator[Row]:
         tasks: dict[str, float] = {
             "release, 17 pages, 4.8 symbols in the mean": released,
             "a charge in a ledger of this machine": charged - released,
-            "release on a model of 200 places, 20 symbols": _processor(
-                lambda: sv.privatize_file(
-                    folder / "trips.parquet", folder / "t.parquet", model=chain, public_start=True, epsilon=2,
-                    mechanism="exponential", calibration="classic",
-                ),
-                rows,
-            ),
+            **{
+                f"release on a model of 200 places, 20 symbols, {mechanism}": _processor(
+                    lambda name=mechanism: sv.privatize_file(
+                        folder / "trips.parquet", folder / "t.parquet", model=chain, public_start=True, epsilon=2,
+                        mechanism=name, **({"calibration": "classic"} if name == "exponential" else {}),
+                    ),
+                    rows,
+                )
+                for mechanism in ("exponential", "online", "permute-and-flip")
+            },
             "estimate of pairs from the private file": _processor(lambda: sv.estimate(private, "ngrams:2"), rows),
             "central count of pairs": _processor(
                 lambda: sv.count(sessions, "ngrams:2", epsilon=1, alphabet=ALPHABET), rows

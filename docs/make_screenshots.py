@@ -13,9 +13,9 @@ from playwright.sync_api import sync_playwright
 
 FOLDER = Path(__file__).parent / "pictures"
 SHOTS = {
-    "studio_release": ("release?source=network&epsilon=3.5", "light", ()),
+    "studio_release": ("release?source=network&epsilon=4", "light", ()),
     "studio_opacity": ("opacity?source=example-4", "dark", ("a", "a")),
-    "studio_map": ("map?epsilon=3.5", "light", ()),
+    "studio_map": ("map?epsilon=4", "light", ()),
 }
 
 
@@ -30,7 +30,7 @@ def main() -> None:
             for name, (path, theme, events) in SHOTS.items():
                 page = browser.new_page(viewport={"width": 1280, "height": 860}, color_scheme=theme)
                 page.goto(address.replace("/?token", f"/{path}&token"))
-                page.wait_for_selector(".panel:not([hidden]) .cards", timeout=150_000)
+                page.wait_for_selector(".panel:not([hidden]) .cards", timeout=600_000)
                 for event in events:
                     page.click(f'.panel:not([hidden]) [data-act=observe][data-value="{event}"]:enabled')
                     page.wait_for_timeout(1000)

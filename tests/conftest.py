@@ -13,6 +13,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, timedelta
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -38,6 +39,20 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 collect_ignore_glob = ["conftest.py", "*/conftest.py", "fixtures/*/make.py"]  # made by, and for, another version
 
 SYMBOLS = "abcdefgh"
+
+
+@pytest.fixture(autouse=True)
+def days_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every look at the clock is a day later: what compares two manifests fails by day too, not only at midnight."""
+    day = date(2020, 1, 1)
+
+    def tomorrow() -> str:
+        nonlocal day
+        day += timedelta(days=1)
+        return f"{day.isoformat()}T00:00:00+00:00"
+
+    for module in ("engines.protocol", "ledger.accounts", "ledger.charging", "ledger.lifecycle"):
+        monkeypatch.setattr(f"symveil.{module}.now", tomorrow)
 
 
 def hamming(one: tuple[int, ...], other: tuple[int, ...]) -> int:

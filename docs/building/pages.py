@@ -56,7 +56,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         markdown = turned(markdown, written_in=Path(source).parent, shown_in=Path(source).parent)
     depth = page.file.src_uri.count("/")
     markdown = with_papers(markdown, "../" * depth + PAPERS_PAGE) if page.file.src_uri != PAPERS_PAGE else markdown
-    return without_test_marks(with_plain_lists(markdown))
+    return with_prompts_marked(without_test_marks(with_plain_lists(markdown)))
 
 
 def with_papers(text: str, page: str) -> str:
@@ -134,6 +134,16 @@ def without_test_marks(text: str) -> str:
     return _BLANK.sub("", _NOT_RUN.sub("# ", _DIRECTIVE.sub("", text)))
 
 
+def with_prompts_marked(text: str) -> str:
+    """Examples with prompts as sessions: their prompts and answers are marked, so that a copy can leave them out.
+
+    >>> with_prompts_marked("```python\\n>>> 1 + 1\\n2\\n```\\n\\n```python\\nx = 1\\n```")
+    '```pycon\\n>>> 1 + 1\\n2\\n```\\n\\n```python\\nx = 1\\n```'
+    """
+    return _SESSION.sub(r"\1pycon", text)
+
+
+_SESSION = re.compile(r"^( *```)python(?=\n *>>> )", re.MULTILINE)
 _DIRECTIVE = re.compile(r" *# doctest: \+[A-Z_]+$", re.MULTILINE)
 _NOT_RUN = re.compile(r"(?<= )# not run: ")
 _BLANK = re.compile(r"^<BLANKLINE>$", re.MULTILINE)

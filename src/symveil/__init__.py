@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from symveil.central.counts import PrivateCounts
     from symveil.drawing.road_map import road_map_svg
     from symveil.enforcement.enforce import enforce_opacity
+    from symveil.enforcement.synthesize import synthesize_opacity
     from symveil.errors import SymveilError
     from symveil.estimation.estimate import Estimate
     from symveil.io.cost_files import read_costs, read_places
@@ -168,6 +169,7 @@ __all__ = [
     "smallest_epsilon",
     "symbols_file",
     "synthesize",
+    "synthesize_opacity",
     "unroll",
     "verify_opacity",
     "verify_privacy",

@@ -63,6 +63,7 @@ OTHER_MEANING = {
     ("--person", "enforce"): "of the same",
     ("--on-unknown", "enforce"): "observations that no policy has; in privatize, sequences outside a model",
     ("--over-budget", "enforce"): "needs --ledger, as everything about a release of a log does",
+    ("--step", "enforce"): "how far apart artificial times are; in privatize it may be the width of a staircase",
     ("--places", "compare"): "what distances are measured by; elsewhere, what a mechanism's costs are made from",
     ("--person", "count"): "of the same",
     ("--person", "learn"): "of the same",

@@ -65,3 +65,14 @@ def test_one_line_for_what_is_wrong(run, arguments, line: str) -> None:
     refused = run("true.csv", "private.csv", *arguments).assert_one_error_line()
     assert refused.startswith(f"symveil: error: {line}")
     assert not Path("report.csv").exists()
+
+
+def test_patterns_are_refused_for_a_table(run, capsys) -> None:
+    """They were read past."""
+    count = ["count", "true.csv", "--statistic", "visits", "--epsilon", "5", "--alphabet", "abc", "--out", "table.csv"]
+    with pytest.raises(SystemExit):
+        main(count)
+    capsys.readouterr()
+    assert run("true.csv", "table.csv", "--json").document["metrics"]
+    refused = run("true.csv", "table.csv", "--patterns", "3").assert_one_error_line()
+    assert "patterns: expected two files of sequences" in refused and "leave --patterns out" in refused

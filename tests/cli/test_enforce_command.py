@@ -168,7 +168,7 @@ def test_sensitive_strings_that_are_too_many_are_counted(here, monkeypatch):
     assert (document["sensitive"], document["sensitive_count"]) == (None, 3)
     assert document["violation_before"] == "7/8"
     monkeypatch.setattr(run_observations, "MOST_OBSERVATIONS", 2)
-    assert "very many sensitive strings, not listed" in here(*arguments).out
+    assert "more than 2 sensitive strings, not listed" in here(*arguments).out
     document = here(*arguments, "--json").document
     assert (document["sensitive_count"], document["violation_before"]) == (None, "7/8")
 
@@ -353,7 +353,10 @@ IMPOSSIBLE = "expected one that the system can produce, found an impossible even
             ("plant.json", "--policy", "safe", "--omega", "1", "--epsilon", "1"),
             "epsilon: expected none with the policy safe",
         ),
-        (("plant.json", "--policy", "mine"), "policy: expected one of private, safe, substitution, found 'mine'"),
+        (
+            ("plant.json", "--policy", "mine"),
+            "policy: expected one of private, safe, substitution, insertion, edit, supervisor, found 'mine'",
+        ),
         (("plant.json", "--epsilon", "1", "--adjacency", "0"), "adjacency: expected a whole number, 1 or more"),
         (("plant.json", "--epsilon", "1", "--adjacency", "x"), "adjacency: expected a whole number, 1 or more"),
         (

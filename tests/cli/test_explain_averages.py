@@ -85,7 +85,18 @@ def test_a_proof_that_gains_nothing_is_called_so(ring) -> None:
     asked = ("explain", "--model", str(ring), "--length", "4", "--epsilon", "1", "--mechanism", "permute-and-flip")
     assert said in symveil(*asked).err
     assert said not in symveil(*asked, "--calibration", "classic").err
-    assert said in symveil("explain", "abaa", "--model", str(ring), "--epsilon", "1", *asked[-2:]).err
+    about_a_word = ("abaa", "--model", str(ring), "--epsilon", "1", *asked[-2:])
+    assert said in symveil("explain", *about_a_word).err and said in symveil("release", *about_a_word).err
+    # and as text in every document
+    for typed in (asked, ("explain", *about_a_word)):
+        told = symveil(*typed, "--json").document["guarantee_in_words"]
+        assert told.startswith(said.removeprefix("note: "))
+    (each,) = symveil(*asked[:6], "1..1", *asked[-2:], "--json").document["settings"]
+    assert each["guarantee_in_words"] == told
+    assert (
+        "the bound that the papers give"
+        in symveil(*asked, "--calibration", "classic", "--json").document["guarantee_in_words"]
+    )
 
 
 @pytest.mark.parametrize(

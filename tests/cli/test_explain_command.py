@@ -25,6 +25,7 @@ KEYS = {
     "protection",
     "certificate",
     "given_up",
+    "guarantee_in_words",
     "metric",
     "max_length",
     "measured",

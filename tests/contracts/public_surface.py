@@ -75,6 +75,7 @@ JSON_COMMANDS = {
     "audit": ["audit", "--alphabet", "ab", "--length", "2", "--epsilon", "1"],
     "opacity": ["opacity", str(EXAMPLES / "medical.json"), "--k", "2"],
     "enforce": ["enforce", str(EXAMPLES / "medical.json"), "--k", "2", "--epsilon", "2"],
+    "enforce --policy edit": ["enforce", str(EXAMPLES / "medical.json"), "--k", "2", "--policy", "edit"],
     "verify": ["verify", str(EXAMPLES / "pin_checker.json"), "--alpha", "6/5"],
     "learn": ["learn", "trips.csv", "--out", "learned.json"],
     "privatize": ["privatize", "trips.csv", "--out", "private.csv", "--alphabet", "abc", "--epsilon", "2"],

@@ -17,6 +17,7 @@ NAMES = {
     "StochasticSystem",
     "delayed_estimate",
     "enforce_opacity",
+    "synthesize_opacity",
     "observer",
     "sensitive_strings",
     "verify_opacity",

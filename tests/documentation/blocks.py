@@ -1,8 +1,8 @@
 """Code in pages: which pages there are, their fenced blocks, and the commands in them.
 
 A line of a block without a language, or of `sh` or `console`, that begins with `symveil` is a command and is run.
-What it should exit with is 0, or 1 where its comment says "exit 1". A comment that begins with "not run:" gives
-the reason why it cannot be. `> FILE` at the end keeps what the command prints.
+What it should exit with is 0, or what its comment says: "exit 1", "exit 2". A comment that begins with "not run:" gives
+the reason why it cannot be. `> FILE` at the end keeps what the command prints. A block with a title is a file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-_FENCE = re.compile(r"^ *(?P<ticks>`{3,}|~{3,}) *(?P<language>[\w-]*)")
+_FENCE = re.compile(r'^ *(?P<ticks>`{3,}|~{3,}) *(?P<language>[\w-]*)(?: title="(?P<title>[^"]+)")?')
 _SHELL = ("", "sh", "console", "bash", "shell")
 _COMMENT = re.compile(r"\s{2,}#\s*(?P<comment>.*)$|\s#\s*(?P<reason>not run:.*)$")
 
@@ -29,6 +29,7 @@ class Block:
     language: str
     line: int
     lines: tuple[str, ...]
+    title: str | None = None
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,13 @@ class Command:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    fence, language, begun, inside = "", "", 0, list[str]()
+    fence, language, title, begun, inside = "", "", None, 0, list[str]()
     for number, line in enumerate(text.splitlines(), start=1):
         match = _FENCE.match(line)
         if not fence and match:
-            fence, language, begun, inside = match["ticks"], match["language"], number, []
+            fence, language, title, begun, inside = match["ticks"], match["language"], match["title"], number, []
         elif fence and match and match["ticks"].startswith(fence) and not match["language"]:
-            yield Block(language, begun, tuple(inside))
+            yield Block(language, begun, tuple(inside), title)
             fence = ""
         elif fence:
             inside.append(line)
@@ -77,7 +78,7 @@ def _command(line: int, typed: str) -> Command:
     return Command(
         line=line,
         arguments=tuple(words[1:-1] if keep else words[1:]),
-        status=1 if re.search(r"\bexit 1\b", comment) else 0,
+        status=int(exits[1]) if (exits := re.search(r"\bexit ([12])\b", comment)) else 0,
         not_run=comment if comment.startswith("not run:") else None,
         keep_output=keep,
     )

@@ -1,5 +1,7 @@
 """Every `symveil` command that a page shows does what the page says, in a folder that has the examples in it.
 
+Files that a command reads are examples, or written by an earlier command, or shown by the page in a block with a title.
+
 The commands of one page are run one after the other in one folder, as a reader would. They run in this process:
 that a new process behaves the same is tested in tests/cli.
 """
@@ -15,29 +17,20 @@ import pytest
 from symveil.cli.main import main
 from symveil.workflows.budgets import grant_budget
 
-from .blocks import PAGES, ROOT, Command, commands, name
+from .blocks import PAGES, ROOT, Block, Command, blocks, commands, name
 
 IN_PAGES = {name(page): list(commands(page.read_text(encoding="utf-8"))) for page in PAGES}
-
-# what a page calls by these names is the reader's own
-OWN_FILES = {
-    "trips.csv": "trip_id,links\n" + "".join(f"{i},a b a c\n{i}b,b a\n" for i in range(1, 21)),
-    "reads.csv": "id,dna\nr1,ACGTTA\nr2,NNA\n",
-    "plant.fsm": "3\n\nidle 1 2\nstart busy c o\nbreak down uc uo\n\nbusy 0 1\ndone idle uc o\n\ndown 0 0\n",
-    "public-log.xes": '<log><trace><event><string key="concept:name" value="pay"/></event></trace></log>',
-    "gps.csv": "trip,rider,time,lon,lat\n1,ann,1,8.505,47.35\n1,ann,2,8.506,47.351\n2,ben,1,8.55,47.4\n",
-    "districts.geojson": '{"type": "FeatureCollection", "features": [{"type": "Feature", "id": "centre", "geometry": '
-    '{"type": "Polygon", "coordinates": [[[8.5, 47.3], [8.52, 47.3], [8.52, 47.4], [8.5, 47.4]]]}}]}',
-    "city.graphml": '<graphml><key id="x" for="node" attr.name="x" attr.type="string"/>'
-    '<key id="y" for="node" attr.name="y" attr.type="string"/><graph edgedefault="directed">'
-    '<node id="1"><data key="x">8.5</data><data key="y">47.35</data></node>'
-    '<node id="2"><data key="x">8.6</data><data key="y">47.35</data></node>'
-    '<edge source="1" target="2"/><edge source="2" target="1"/></graph></graphml>',
-    "roads.json": '{"format": "symveil/1", "kind": "markov-chain", "transitions": '
-    '[["a", "b", "1/2"], ["a", "c", "1/2"], ["b", "a", 1], ["c", "a", 1]]}',
+TITLED = {
+    name(page): {
+        block.title: "\n".join(block.lines) + "\n" for block in blocks(page.read_text(encoding="utf-8")) if block.title
+    }
+    for page in PAGES
 }
 
-# the one page whose examples do not follow from each other: each finds the reader's files as they were
+# what a page's own line makes of a file that the page does not show: test_fasta_becomes_a_column
+OWN_FILES = {"docs/files.md": {"reads.csv": "id,dna\nr1,ACGTTA\nr2,NNA\n"}}
+
+# the one page whose examples do not follow from each other; budgets are there
 REFERENCE = "docs/reference/commands.md"
 
 # what takes a quarter of a minute or more, and where the same command is run
@@ -51,7 +44,8 @@ RUN_ELSEWHERE = {
 def test_commands(page: str, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    _supply(tmp_path)
+    for file, text in {**OWN_FILES.get(page, {}), **TITLED[page]}.items():
+        (tmp_path / file).write_text(text, encoding="utf-8")
     if page == REFERENCE:
         grant_budget(tmp_path / "budgets.db", "3", everyone=True)
     for command in IN_PAGES[page]:
@@ -62,8 +56,6 @@ def test_commands(page: str, tmp_path: Path, monkeypatch, capsys) -> None:
         assert status == command.status, f"{page}, line {command.line}: exit {status}\n{out}{err}"
         if command.keep_output is not None:
             (tmp_path / command.keep_output).write_text(out, encoding="utf-8")
-        if page == REFERENCE:
-            _supply(tmp_path)
 
 
 def test_what_is_run_elsewhere_is_still_shown() -> None:
@@ -77,12 +69,7 @@ def test_fasta_becomes_a_column(tmp_path: Path) -> None:
     (line,) = (line for line in page.splitlines() if line.startswith("awk "))
     (tmp_path / "reads.fasta").write_text(">r1 a read\nACG\nTTA\n>r2\nNNA\n")
     subprocess.run(["sh", "-c", line], check=True, cwd=tmp_path)
-    assert (tmp_path / "reads.csv").read_text() == OWN_FILES["reads.csv"]
-
-
-def _supply(folder: Path) -> None:
-    for file, text in OWN_FILES.items():
-        (folder / file).write_text(text, encoding="utf-8")
+    assert (tmp_path / "reads.csv").read_text() == OWN_FILES["docs/files.md"]["reads.csv"]
 
 
 def _run(command: Command, capsys) -> tuple[object, str, str]:
@@ -105,6 +92,7 @@ def test_what_is_not_run_says_why() -> None:
     [
         ("```\nsymveil a --b 'c d'  # why\n```", Command(2, ("a", "--b", "c d"), 0, None, None)),
         ("- so:\n\n  ```sh\n  $ symveil a \\\n      --b  # exit 1: no\n  ```", Command(5, ("a", "--b"), 1, None, None)),
+        ("```sh\nsymveil a  # exit 2: no\n```", Command(2, ("a",), 2, None, None)),
         ("```sh\nsymveil a --json > x.json\n```", Command(2, ("a", "--json"), 0, None, "x.json")),
         ("```sh\nsymveil a  # not run: a cluster\n```", Command(2, ("a",), 0, "not run: a cluster", None)),
         ("```sh\nsymveil a # not run: a cluster\n```", Command(2, ("a",), 0, "not run: a cluster", None)),
@@ -119,3 +107,8 @@ def test_commands_are_found(text: str, expected: Command) -> None:
 )
 def test_other_text_is_no_command(text: str) -> None:
     assert list(commands(text)) == []
+
+
+def test_a_block_with_a_title_is_a_file() -> None:
+    (block,) = blocks('```csv title="a.csv"\nx,y\n```')
+    assert block == Block("csv", 1, ("x,y",), "a.csv")

@@ -117,6 +117,13 @@ def test_the_papers_are_spelled_out_where_they_first_occur(site: Path) -> None:
     assert "glossary.html#the-four-papers" in page
 
 
+def test_how_to_guides_are_ordered_by_task(site: Path) -> None:
+    groups = ["Prepare data", "Choose", "Release", "Budgets", "Check and share", "Verify", "Scale"]
+    page = (site / "how-to" / "your-own-csv.html").read_text(encoding="utf-8")
+    shown = re.findall(r'class="md-ellipsis">\s*([^<]*?)\s*<', page)
+    assert [each for each in shown if each in groups][: len(groups)] == groups
+
+
 def test_names_in_signatures_lead_to_their_place(site: Path) -> None:
     text = (site / "reference" / "mechanisms.html").read_text(encoding="utf-8")
     assert re.search(r'<a [^>]*href="words\.html#symveil\.[\w.]*"', text)
@@ -161,6 +168,25 @@ def test_a_browser_asks_nobody_else_and_nothing_sticks_out(address: str, tab, pa
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator("h1").count() == 1
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
+    assert complaints == []
+
+
+def test_a_copy_has_no_prompts_and_no_answers(address: str, tab) -> None:
+    """The button of the first example of the README's part about Python, and of its commands."""
+    page, _, complaints = tab
+    page.goto(f"{address}index.html")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
+    copied = {}
+    for language in ("pycon", "sh"):
+        block = page.locator(f".language-{language}").first
+        block.hover()
+        block.locator(".md-clipboard, [data-md-type=copy], button").first.click()
+        copied[language] = page.evaluate("navigator.clipboard.readText()")
+    assert ">>>" not in copied["pycon"] and "Guarantee(" not in copied["pycon"] and "$" not in copied["sh"]
+    assert copied["sh"].startswith("make demo")
+    names: dict[str, object] = {}
+    exec(compile(copied["pycon"], "copied", "exec"), names)  # noqa: S102 - our own page: a copy runs
+    assert names["private"]
     assert complaints == []
 
 

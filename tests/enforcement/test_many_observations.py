@@ -38,13 +38,13 @@ def test_a_report_on_fifty_states_takes_seconds_and_leaves_little_out():
 
 @pytest.mark.parametrize("few", [0, distance_sums._FEW_PAIRS])
 def test_what_private_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, few):
-    """Length 4: 625 observations, each with the law of what is shown for it."""
+    """Length 3: 125 observations, each with the law of what is shown for it."""
     monkeypatch.setattr(distance_sums, "_FEW_PAIRS", few)
-    enforced = sv.enforce_opacity(busy_system(50, 8), 2, epsilon=2, length=4)
-    release = enforced.mechanism(4)
+    enforced = sv.enforce_opacity(busy_system(50, 8), 2, epsilon=2, length=3)
+    release = enforced.mechanism(3)
     listed, outputs = list(enforced._runs.walk(cut=False)), release.outputs(at_most=1000)[0]
-    assert {len(each.events) for each in listed} == {4}
-    assert len(listed) == 625 > len(outputs)
+    assert {len(each.events) for each in listed} == {3}
+    assert len(listed) == 125 > len(outputs)
     shown, secret, distance = np.zeros(len(outputs)), np.zeros(len(outputs)), 0.0
     for each in listed:
         word = np.array(each.events, dtype=np.int32)
@@ -67,4 +67,41 @@ def test_what_is_too_large_is_refused_before_it_is_listed(monkeypatch):
     with pytest.raises(sv.SymveilError, match="at most 300000 observations to judge a policy by, found more"):
         _ = enforced.posterior_of_secret
     assert enforced.violation_before == 1 - Fraction(2, 3) ** 30
-    assert enforced.guarantee.how == "classic"
+    assert enforced.guarantee.how == "exact"  # all strings are possible: nothing has to be listed
+
+
+def test_sensitive_strings_that_are_too_many_are_counted_and_not_walked(monkeypatch):
+    """Nothing is listed to find out that they are too many."""
+    monkeypatch.setattr(run_observations, "MOST_OBSERVATIONS", 20)
+    enforced = sv.enforce_opacity(busy_system(50, 8), 2, epsilon=2, length=6)  # 388 sensitive strings
+    monkeypatch.setattr(run_observations.RunObservations, "walk", lambda *_, **__: pytest.fail("they were listed"))
+    with pytest.raises(sv.SymveilError, match="at most 20 observations to judge a policy by, found more"):
+        _ = enforced.sensitive_count
+
+
+def test_tables_that_are_too_large_are_refused_before_one_is_made(monkeypatch):
+    monkeypatch.setattr(distance_sums, "MOST_NUMBERS", 3000)
+    words = np.array(list(np.ndindex(5, 5, 5, 5)), dtype=np.int32)
+    done = []
+    with pytest.raises(sv.SymveilError, match="at most 3000 numbers in a table, found"):
+        distance_sums.distance_counts(words, words, progress=lambda at, of: done.append((at, of)))
+    assert done == []
+
+
+def test_work_is_told_by_what_is_done_and_how_far_it_is():
+    told: dict[str, list[tuple[int, int | None]]] = {}
+    enforced = sv.enforce_opacity(
+        busy_system(50, 8),
+        2,
+        epsilon=2,
+        length=5,
+        progress=lambda at, of, what="": told.setdefault(what, []).append((at, of)),
+    )
+    enforcement_document(enforced)
+    assert {
+        "estimates after 4 of 5 events",
+        "tabulating observations",
+        "what an observer can conclude, 5 events",
+    } <= told.keys()
+    assert told["tabulating observations"][-1] == (625, 3125)
+    assert told["what an observer can conclude, 5 events"][0] == (0, 5)

@@ -94,7 +94,7 @@ def three_ways(length: int) -> sv.StochasticSystem:
 def test_where_inputs_are_too_many_the_rate_is_the_classic_one(monkeypatch):
     """η = ε/2b holds for any inputs; the guarantee then says that it is the papers' bound."""
     monkeypatch.setattr(losses, "_MOST_INPUTS", 80)
-    enforced = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2)
+    enforced = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2, mechanism="direct")
     assert rate_of(enforced, 4) == 0.5
     assert (enforced.guarantee.epsilon, enforced.guarantee.how) == (2.0, "classic")
     monkeypatch.setattr(losses, "_MOST_INPUTS", 1000)
@@ -102,7 +102,7 @@ def test_where_inputs_are_too_many_the_rate_is_the_classic_one(monkeypatch):
     compared = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2)
     assert compared.guarantee.how == "exact"
     monkeypatch.setattr(losses, "_MOST_COMPARISONS", 1000)
-    not_compared = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2)
+    not_compared = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2, mechanism="direct")
     assert (not_compared.guarantee.epsilon, not_compared.guarantee.how) == (2.0, "classic")
     assert rate_of(not_compared, 4) == 0.5
     monkeypatch.undo()

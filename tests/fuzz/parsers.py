@@ -299,7 +299,7 @@ def _log(content: bytes, folder: Path) -> object:
     for name in ("log.csv", "log.jsonl"):
         put(folder / name, content)
         try:
-            text, _ = enforced_log(_cache["enforcement"], folder / name, folder / "log-out.jsonl")
+            text = enforced_log(_cache["enforcement"], folder / name, folder / "log-out.jsonl").content
         except SymveilError as error:
             refused.append(error)
         else:

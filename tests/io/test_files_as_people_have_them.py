@@ -206,3 +206,10 @@ def test_other_spellings_get_the_right_suggestion(
         main(typed)
     assert ended.value.code == 2
     assert capsys.readouterr().err.endswith(f"; perhaps {meant} is meant\n")
+
+
+def test_another_sign_between_symbols_is_asked_about(tmp_path: Path) -> None:
+    source = tmp_path / "trips.csv"
+    source.write_text("trip,stops\n1,home > work\n")
+    with pytest.raises(SymveilError, match="symbols are split at blanks; if another sign is between them, name it"):
+        sv.privatize_file(source, tmp_path / "out.csv", alphabet=["home", "work"], epsilon=1, sequence="stops")

@@ -46,7 +46,7 @@ def test_a_plan_is_what_the_release_does(trips, tmp_path, ledger_url, delta):
     assert groups == [(2, "2", 1, 1), (1, "1", 2, 0)]
     assert (plan.lacking, plan.lacking_persons) == (1, ("ann",)) and plan.composes == (delta is not None)
     assert json.loads(json.dumps(plan.document()))["lacking"] == 1
-    with pytest.raises(OverBudgetError, match="1 persons with less"):
+    with pytest.raises(OverBudgetError, match="found 1 person with less"):
         privatize_file(trips, tmp_path / "o.csv", **options(ledger_url))
     done = privatize_file(trips, tmp_path / "o.csv", over_budget="drop", **options(ledger_url))
     assert done.persons == plan.persons - plan.lacking
@@ -102,7 +102,7 @@ def test_a_restored_ledger_lets_nobody_spend_twice(trips, tmp_path):
         assert person_status(backup, name).left == person_status(ledger, name).left
     with pytest.raises(LedgerError, match="expected budgets from 0 to"):
         grant_budget(backup, "-1.5", persons=["ann"])  # nobody's budget falls below 0
-    with pytest.raises(OverBudgetError, match="1 persons with less"):  # ann
+    with pytest.raises(OverBudgetError, match="found 1 person with less"):  # ann
         privatize_file(trips, tmp_path / "p.csv", **options(backup))
 
 

@@ -131,6 +131,22 @@ def test_only_what_can_be_better_is_certified(monkeypatch: pytest.MonkeyPatch) -
     assert "at least" in str(chosen.chosen_because)
 
 
+def test_steps_are_not_searched_where_nothing_is_proved_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def nothing_proved(weighting, *, epsilon: Fraction, **_: object):
+        asked.append((weighting.cost.is_hamming, weighting.cost.period))
+        return weighting.classic(epsilon)
+
+    monkeypatch.setattr(cost_weighted, "calibrated_rate", nothing_proved)
+    monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)  # as where words are too many to be compared
+    monkeypatch.setattr(model_selection, "can_count", lambda _: False)
+    chosen = sv.select_mechanism(LARGE, epsilon=2, adjacency=2)
+    assert (False, 1) in asked
+    assert (False, 2) not in asked
+    assert "staircase (swap" in f"{chosen.described} {chosen.chosen_because}"  # it is compared at its classic rate
+
+
 def test_a_file_of_many_lengths_waits_for_no_long_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     language = sv.runs(town(), 7)
     assert sv.MechanismChoice(epsilon=2).language(model=town()).of_length(7).size == language.size

@@ -113,9 +113,15 @@ def test_records_that_are_too_long_or_wrong_keep_their_words() -> None:
     assert "expected at most 4 symbols, the public bound --max-length, found more; raise it" in batch_error(
         [["a", "b"], list("ababab")], max_length=4
     )
-    assert "leaves it at position 2; --on-unknown" in batch_error([["a", "b"], ["a", "a"]], max_length=4)
-    assert "leaves it at position 2 of 2; --on-unknown" in batch_error([["a", "b"], ["a", "a"]])
-    assert "leaves it at position 1 of 3; --on-unknown" in batch_error([["a", "b"], ["b", "a", "b"]])
+    assert "found one whose symbol at position 2 cannot come there; --on-unknown" in batch_error(
+        [["a", "b"], ["a", "a"]], max_length=4
+    )
+    assert "found one whose symbol at position 2 of 2 cannot come there; --on-unknown" in batch_error(
+        [["a", "b"], ["a", "a"]]
+    )
+    assert "found one whose symbol at position 1 of 3 cannot come there; --on-unknown" in batch_error(
+        [["a", "b"], ["b", "a", "b"]]
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"metric": "levenshtein", "max_length": 4}])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from symveil.errors import ParameterError
-from symveil.randomness import BitSource, NotPrivateSeededBits, uniform_integer
+from symveil.randomness import BitSource, NotPrivateSeededBits, RecordKey, uniform_integer, uniform_integers
 
 
 class OutOfBitsError(Exception):
@@ -71,3 +71,28 @@ def test_large_bounds_are_filled(bound):
     assert all(0 <= value < bound for value in drawn)
     # all 300 in one half: once in 2^299
     assert min(drawn) < bound // 2 < max(drawn)
+
+
+BOUNDS = [1, 2, 3, 7, 256, 257, 2**32 - 1, 2**32, 2**32 + 1, 3 * 2**40, 2**53 + 1, 2**63 - 1]
+
+
+def test_many_at_once_are_those_that_each_record_draws():
+    key = RecordKey(bytes(32), "release")
+    bounds = np.repeat(np.array(BOUNDS), 40)
+    names = key.names_of_rows(np.arange(len(bounds)))
+    together, apart = key.streams(names), key.streams(names)
+    found = uniform_integers(bounds, together)
+    each = [uniform_integer(int(bound), apart.of_row(row)) for row, bound in enumerate(bounds)]
+    assert found.tolist() == each
+    assert together.words(len(bounds)).tolist() == apart.words(len(bounds)).tolist(), "bits left unused, or used twice"
+
+
+def test_many_at_once_are_uniform_from_one_stream_too():
+    found = uniform_integers(np.full(30_000, 6), NotPrivateSeededBits(5))
+    assert np.abs(np.bincount(found, minlength=6) - 5000).max() < 5 * 5000**0.5
+    assert len(uniform_integers(np.empty(0, dtype=np.int64), NotPrivateSeededBits(5))) == 0
+
+
+def test_a_bound_of_nothing_is_refused_among_many():
+    with pytest.raises(ParameterError, match="bounds"):
+        uniform_integers(np.array([3, 0]), NotPrivateSeededBits(1))

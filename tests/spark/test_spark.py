@@ -181,7 +181,7 @@ def test_what_is_refused(spark, source, tmp_path):
         sv.privatize_file(tmp_path / "nothing", tmp_path / "o", **common)
     with pytest.raises(FileError, match="each id once"):
         sv.privatize_file(source, tmp_path / "o", **common, sequence="trip", identifier="city")
-    with pytest.raises(ParameterError, match="leaves it at position 3") as caught:
+    with pytest.raises(ParameterError, match="position 3 of . is not in it") as caught:
         sv.privatize_file(source, tmp_path / "o", **{**common, "alphabet": "ab"}, sequence="trip", identifier="uid")
     assert "\n" not in str(caught.value)
     events = pa.table({"c": ["x"], "t": [1], "s": ["a"]})

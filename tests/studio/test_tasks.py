@@ -38,7 +38,7 @@ from symveil.studio.tasks import answers as answers_task
 from symveil.studio.tasks import averages as averages_task
 from symveil.studio.tasks.averages import Averages, average_more
 from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
-from symveil.studio.tasks.words import factor
+from symveil.studio.tasks.words import factor, promise
 from symveil.studio.worker import Task
 from symveil.verification.opacity import run_observations, safe_observations
 from symveil.workflows import opacity as opacity_workflow
@@ -449,3 +449,12 @@ def test_a_budget_too_small_for_any_channel_says_so() -> None:
     answer = task_of(ReleasePanel)(values, lambda *_: None)
     assert "the release carries no information: everything is deleted" in answer.html()
     assert [len(word) for word in answer.document["release"]["released"]] == [0] * 10
+
+
+def test_a_proof_that_gains_nothing_is_called_so() -> None:
+    rows = [("a", "b", "1/2"), ("a", "a", "1/2"), ("b", "a", 1)]
+    trips = sv.runs(sv.MarkovChain.from_transitions(rows), length=4)
+    said = "Certified, no better than classic here: no proof gave a larger rate than the published bound."
+    assert said in promise(sv.PermuteAndFlip(trips, epsilon=1), "trip")
+    asked_for = promise(sv.PermuteAndFlip(trips, epsilon=1, calibration="classic"), "trip")
+    assert said not in asked_for and "Classic: the bound that the papers give" in asked_for

@@ -58,7 +58,7 @@ def test_nothing_in_the_manifest_but_the_output_depends_on_the_lengths(tmp_path)
         folder = tmp_path / name
         folder.mkdir()
         told = json.loads(json.dumps(release(folder, words, release_id="r").manifest))
-        told["digests"].pop("output")
+        assert told["digests"].pop("output") and told.pop("date")  # a day may end between two runs
         told["counts"].pop("symbols")  # of the private words
         manifests.append(told)
     assert manifests[0] == manifests[1]

@@ -88,7 +88,7 @@ def test_nothing_that_is_told_depends_on_the_words(tmp_path):
         source = tmp_path / f"in{number}.csv"
         source.write_text("trip_id,links\n" + "".join(f"{n},{' '.join(letters[: n % 5])}\n" for n in range(40)))
         document = release(source, tmp_path / f"o{number}" / "out.csv", release_id="r").document()
-        for key in ("out", "manifest"):
+        for key in ("out", "manifest", "date"):  # a day may end between two runs
             document.pop(key)
         document["digests"].pop("output")
         told.append(document)

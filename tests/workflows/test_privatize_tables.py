@@ -110,12 +110,12 @@ def test_what_is_refused_is_refused_in_one_line_without_a_secret(make) -> None:
         assert SECRET not in str(error.value) and "\n" not in str(error.value)
 
     wrong = make({"id": [1, 2], "s": ["a", f"a {SECRET}"]})
-    refused(WordError, "table: row 2: expected a sequence of the alphabet .* at position 2 of 2", wrong)
+    refused(WordError, "table: row 2: expected a sequence of the alphabet, .* at position 2 of 2 is not in it", wrong)
     refused(FileError, "one column that can hold the sequences, found 2", make({"u": ["a"], "v": [SECRET]}))
     refused(FileError, "one column 'links' .--sequence., found none in 2 columns", wrong, sequence="links")
     refused(FileError, "row 2: expected a sequence, found none", make({"id": [1, 2], "s": ["a", None]}))
     refused(ParameterError, "person: expected privatize_file with it", wrong, columns=sv.ColumnOptions(person="id"))
-    refused(WordError, "row 1: .* at position 1 of 1$", make({"s": [[1.5]]}))
+    refused(WordError, "row 1: .* at position 1 of 1 is not in it$", make({"s": [[1.5]]}))
 
 
 def test_a_table_that_arrow_does_not_take_shows_no_cell() -> None:

@@ -13,7 +13,7 @@ from symveil.cli.values import PATH
 from symveil.errors import InputError
 
 
-@command("alphabet", example="symveil alphabet public-log.xes --out activities.txt")
+@command("alphabet", example="symveil alphabet examples/hospital.xes --out activities.txt")
 @click.argument("source", metavar="IN", type=PATH)
 @out_option("The symbols, one a line, as alphabets are read from files", required=False)
 @wide_form_options

@@ -12,7 +12,7 @@ from symveil.cli.single_options import file_option, json_option
 from symveil.cli.values import PATH
 
 
-@command("check", example="symveil check private.csv.manifest.json")
+@command("check", example="symveil check private.csv.manifest.json --model examples/roads.json")
 @click.argument("manifest", metavar="MANIFEST", type=PATH)
 @file_option("--output", text="The private file, if it does not lie beside the manifest.")
 @click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")

@@ -26,16 +26,19 @@ if TYPE_CHECKING:
     from symveil.workflows.compare import Comparison
 
 _SIZES = re.compile(r"(\d{1,3})(?:\.\.(\d{1,3}))?")
+_USUAL = "2..5"
 
 
-@command("compare", example="symveil compare trips.csv private.csv --out report.html")
+@command("compare", example='symveil compare examples/trips.csv private.csv --separator "|" --out report.html')
 @click.argument("true", metavar="TRUE", type=PATH)
 @click.argument("private", metavar="PRIVATE", type=PATH)
 @out_option("The report, as HTML", required=False)
 @places_option
 @zones_option
-@number_option("--top", "N", text="How many patterns count.", default=100)
-@click.option("--patterns", metavar="K|K..L", default="2..5", show_default=True, help="Symbols in a pattern.")
+@number_option("--top", "N", text="How many patterns count; of a table, how many rows.", default=100)
+@click.option(
+    "--patterns", metavar="K|K..L", help="How many symbols a pattern has, 2..5 by default; not for a table of counts."
+)
 @wide_form_options
 @event_options
 @json_option
@@ -46,7 +49,7 @@ def compare_command(
     places: Path | None,
     zones: str | None,
     top: int,
-    patterns: str,
+    patterns: str | None,
     as_json: bool,
     **columns: Any,
 ) -> None:
@@ -64,10 +67,16 @@ def compare_command(
 
     require_suffix("out", out, (".html", ".htm"))
     if is_table(private):
+        if patterns is not None:
+            raise ParameterError(
+                "patterns",
+                expected="two files of sequences: patterns are looked for in both",
+                found="a table of private counts; leave --patterns out",
+            )
         given = {"places": places, "zones": zones, "top": top, "columns": ColumnOptions(**columns)}
         _compare_table(true, private, out, as_json, given)
         return
-    found = compare(true, private, places=places, zones=zones, top=top, patterns=_sizes(patterns), **columns)
+    found = compare(true, private, places=places, zones=zones, top=top, patterns=_sizes(patterns or _USUAL), **columns)
     if out is not None:
         write_text(out, comparison_page(found))
     if as_json:

@@ -40,7 +40,11 @@ _SHOWN = 50
 _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
 
 
-@command("count", example="symveil count trips.csv --statistic visits --epsilon 1 --model roads.json --out visits.csv")
+@command(
+    "count",
+    example="symveil count examples/trips.csv --statistic visits --epsilon 1 --model examples/roads.json "
+    '--separator "|" --out visits.csv',
+)
 @click.argument("source", metavar="IN", type=PATH)
 @click.option(
     "--statistic",

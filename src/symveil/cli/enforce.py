@@ -8,6 +8,7 @@ from typing import Any, Literal
 import click
 
 from symveil.cli.command import command
+from symveil.cli.enforce_function import FUNCTIONS, FunctionOptions, enforce_by_function, function_options
 from symveil.cli.options import read_adjacency_option
 from symveil.cli.output import (
     print_facts,
@@ -33,6 +34,9 @@ from symveil.cli.single_options import (
     over_budget_option,
     release_id_option,
     secret_option,
+    spreadsheet_option,
+    start_option,
+    time_step_option,
 )
 from symveil.cli.values import PATH
 from symveil.errors import InputError
@@ -44,7 +48,7 @@ _LONGEST_FRACTION = 60
 @command("enforce", example="symveil enforce examples/medical.json --k 2 --policy private --epsilon 2")
 @click.argument("model", metavar="MODEL", type=PATH)
 @k_option
-@choice_option("--policy", of=("private", "safe", "substitution"), text="What is replaced, and by what: see above.")
+@choice_option("--policy", of=("private", "safe", "substitution", *FUNCTIONS), text="What is done: see above.")
 @epsilon_option(required=False)
 @adjacency_option
 @number_option("--omega", "W", text="With policy safe or substitution: the exact distance of substitutes.")
@@ -65,7 +69,12 @@ _LONGEST_FRACTION = 60
 )
 @release_id_option(required=False)
 @again_option
-@file_option("--draw", text="Draw the automaton of the substitutes (.svg, .dot).")
+@spreadsheet_option
+@start_option
+@time_step_option
+@click.option("--step", metavar="T", help="The same as --time-step.")
+@function_options
+@file_option("--draw", text="Draw the automaton of the substitutes, or the function (.svg, .dot).")
 @json_option
 def enforce_command(
     model: Path,
@@ -83,19 +92,25 @@ def enforce_command(
     on_unknown: Literal["error", "drop-sequence"],
     release_id: str | None,
     again: bool,
+    spreadsheet_safe: bool,
+    start: str | None,
+    time_step: str | None,
+    step: str | None,
     draw: Path | None,
     as_json: bool,
-    **columns: Any,
+    **others: Any,
 ) -> int:
     """Replace what a system shows so that no secret is given away.
 
     MODEL is the system. private: every observation is released through the exponential mechanism over all safe
     observations of its length: differentially private with --epsilon, and nothing is given away. safe: only
     sensitive strings are replaced, by safe ones at distance exactly --omega. substitution: by any
-    string at that distance (Z25 §5). A --log of observations is replaced into --out,
-    with its ids and what is to be kept. With --ledger or --release-id the policy private makes it a release: persons
-    are charged first, and symveil check rechecks its manifest. Exit status 0: enforced; 1: cannot be, and for which
-    observation.
+    string at that distance (Z25 §5). insertion: events are shown that did not happen, so that an observer is never
+    sure; edit: and others are left out; supervisor: controllable events are prevented. These three are deterministic,
+    and where there is none, the answer is a proof. A --log of observations is replaced into --out,
+    with its ids and what is to be kept; true times of events do not pass. With --ledger or --release-id the policy
+    private makes it a release: persons are charged first, and symveil check rechecks its manifest. Exit status 0:
+    enforced; 1: cannot be, and for which observation.
     """
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.io.sequences.columns import ColumnOptions
@@ -112,13 +127,49 @@ def enforce_command(
         raise InputError("ledger: expected --log with the policy private, found a ledger or a release id without them")
     if not is_release and on_unknown != "error":
         raise InputError("on-unknown: expected --ledger or --release-id with it, found neither; only a release drops")
+    if step is not None and time_step is not None:
+        raise InputError("time-step: expected --time-step or --step, found both")
+    run = RunOptions(
+        ledger=ledger,
+        over_budget=over_budget,
+        on_unknown=on_unknown,
+        release_id=release_id,
+        again=again,
+        spreadsheet_safe=spreadsheet_safe,
+        start=start,
+        time_step=step or time_step,
+    )
     if log and out:
-        check_log_name(log, out)
-    options = ColumnOptions(**columns)
-    require_different(draw=draw, out=out)
+        check_log_name(log, out, run)
+    elif spreadsheet_safe or run.has_times:
+        option = "spreadsheet-safe" if spreadsheet_safe else "start" if start else "time-step"
+        raise InputError(f"{option}: expected --log and --out with it, found neither")
+    asked = FunctionOptions.taken_from(others)
+    options = ColumnOptions(**others)
+    require_suffix("function", asked.function, (".json",))
+    require_different(draw=draw, out=out, function=asked.function)
+    if policy in FUNCTIONS:
+        near = None if adjacency == "1" else adjacency
+        for name, value in (("epsilon", epsilon), ("omega", omega), ("length", length), ("adjacency", near)):
+            if value is not None:
+                raise InputError(f"{name}: expected none with the policy {policy}, found {value}")
+        return enforce_by_function(
+            model,
+            k,
+            policy,
+            asked,
+            secret=secret,
+            log=log,
+            out=out,
+            columns=options,
+            form=run,
+            draw=draw,
+            as_json=as_json,
+        )
+    asked.require_none(policy)
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
-    with progress_bar("estimates and observations explored") as progress:
+    with progress_bar("enforcing") as progress:
         enforced = enforce_opacity(
             system,
             k,
@@ -129,11 +180,15 @@ def enforce_command(
             adjacency=read_adjacency_option(adjacency),
             progress=progress,
         )
-        run = RunOptions(
-            ledger=ledger, over_budget=over_budget, on_unknown=on_unknown, release_id=release_id, again=again
-        )
         report = report_enforcement(
-            enforced, log=log, out=out, columns=options, run=run if is_release else None, system_file=model, draw=draw
+            enforced,
+            log=log,
+            out=out,
+            columns=options,
+            run=run if is_release else None,
+            form=run,
+            system_file=model,
+            draw=draw,
         )
     document = report.document()
     if as_json:
@@ -160,7 +215,13 @@ def _print_refusal(document: dict[str, Any]) -> None:
 
 def _print_sensitive(sensitive: list[dict[str, Any]] | None, count: int | None) -> None:
     if sensitive is None:
-        click.echo(f"{'very many' if count is None else f'{count:,}'} sensitive strings, not listed")
+        from symveil.verification.opacity.run_observations import MOST_OBSERVATIONS
+
+        number = f"more than {MOST_OBSERVATIONS:,}" if count is None else f"{count:,}"
+        click.echo(f"{number} sensitive strings, not listed")
+        return
+    if not sensitive:
+        click.echo("no sensitive string: no observation gives a secret away")
         return
     rows = []
     for each in sensitive[:_MOST_STRINGS]:
@@ -168,7 +229,7 @@ def _print_sensitive(sensitive: list[dict[str, Any]] | None, count: int | None) 
         shown = [f"{' '.join(other['observation'])} {_number(other['given'])}" for other in listed]
         more = each["substitute_count"] - len(shown)
         shown += [f"and {more} more"] if more > 0 else []
-        rows.append((" ".join(each["observation"]), each["probability"], "; ".join(shown)))
+        rows.append((" ".join(each["observation"]), _probability(each["probability"]), "; ".join(shown)))
     left = len(sensitive) - len(rows)
     if left > 0:
         rows.append((f"and {left} more", "", ""))
@@ -183,8 +244,29 @@ def _print_facts(document: dict[str, Any]) -> None:
         ("loss", _loss(document["epsilon"], document["how"])),
         ("events changed on average", _number(document["expected_distance"])),
         ("largest posterior of a visited secret", _at_most(document["posterior_of_secret"])),
+        *_least_error(document),
     ]
     print_facts("Enforcement", facts)
+
+
+def _least_error(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """The mechanism, its error over all observations of the length, and what no private policy can be below."""
+    from symveil.numerics.rationals import shown_at_most
+
+    if document["mechanism"] is None:
+        return []
+    spread, bound = document["standard_error"], document["lower_bound"]
+    error = f"{document['expected_error']:.4g}" + (f" ± {2 * spread:.2g}" if spread else "")
+    if bound is None:
+        least = "not computed"
+    else:
+        sure = "" if bound["confidence"] is None else f" (confidence {bound['confidence']:g})"
+        least = f"{shown_at_most(bound['value'], 4)}{sure}"
+    return [
+        ("released by", document["mechanism"]),
+        ("error over uniform observations", error),
+        ("no ε-private policy has less than", least),
+    ]
 
 
 def _probability(text: str | None) -> str:

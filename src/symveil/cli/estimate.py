@@ -30,7 +30,7 @@ from symveil.estimation.statistics import CHOICES
 _SHOWN = 50
 
 
-@command("estimate", example="symveil estimate private.csv --statistic ngrams:2")
+@command("estimate", example="symveil estimate private.csv --statistic ngrams:2 --model examples/roads.json")
 @click.argument("private", metavar="PRIVATE", type=PATH)
 @click.option(
     "--statistic",

@@ -45,7 +45,9 @@ _A_MODEL_IS_A_RELEASE = (
 
 
 @command(
-    "learn", example="symveil learn trips.csv --epsilon 1 --from-graph roads.json --lengths 2..12 --out model.json"
+    "learn",
+    example="symveil learn examples/city_trips.csv --epsilon 1 --sequence streets --person rider "
+    '--separator "|" --from-graph examples/roads.json --lengths 2..12 --out model.json',
 )
 @click.argument("source", metavar="IN", type=PATH)
 @out_option("The model, as JSON")

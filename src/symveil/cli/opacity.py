@@ -9,7 +9,7 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.output import print_facts, print_json, print_notes, progress_bar, require_different, require_suffix
-from symveil.cli.single_options import choice_option, file_option, json_option, k_option, number_option, secret_option
+from symveil.cli.single_options import file_option, json_option, k_option, notion_option, number_option, secret_option
 from symveil.cli.values import PATH
 from symveil.errors import InputError
 
@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 @command("opacity", example="symveil opacity examples/medical.json --k 2 --theta 1/2")
 @click.argument("model", metavar="MODEL", type=PATH)
 @k_option
-@choice_option(
-    "--notion",
-    of=("weak", "strong", "initial", "separate-1", "separate-2", "joint-1", "joint-2"),
-    text="Which instants must stay hidden: see above.",
-)
+@notion_option
 @click.option("--theta", metavar="P", help="Accept violations less probable than this (almost opacity).")
 @number_option("--within", "T", text="Count only violations in the first T events of a run.")
 @click.option("--exact", is_flag=True, help="Insist on an exact probability, however long it takes.")

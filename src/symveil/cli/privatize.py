@@ -25,6 +25,8 @@ from symveil.cli.single_options import (
     release_id_option,
     size_options,
     spreadsheet_option,
+    start_option,
+    time_step_option,
 )
 from symveil.cli.values import PATH
 from symveil.errors import InputError
@@ -34,7 +36,11 @@ if TYPE_CHECKING:
     from symveil.workflows.privatize_file import FileRelease
 
 
-@command("privatize", example="symveil privatize trips.csv --out private.csv --model roads.json --epsilon 3")
+@command(
+    "privatize",
+    example="symveil privatize examples/trips.csv --out private.csv --model examples/roads.json "
+    '--separator "|" --epsilon 3',
+)
 @click.argument("source_file", metavar="IN", type=PATH)
 @out_option("The private file, of the same kind")
 @language_options
@@ -60,14 +66,8 @@ if TYPE_CHECKING:
 @click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
 @size_options
 @spreadsheet_option
-@click.option(
-    "--start",
-    metavar="DATE",
-    help="Artificial times of events, in order: the first one. XES logs always have some.",
-)
-@click.option(
-    "--time-step", metavar="T", help="From an artificial time to the next, such as 1h; --step 1h is the same."
-)
+@start_option
+@time_step_option
 @json_option
 def privatize_command(
     source_file: Path,

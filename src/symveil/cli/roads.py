@@ -12,7 +12,7 @@ from symveil.cli.single_options import file_option, json_option, out_option
 from symveil.cli.values import PATH
 
 
-@command("roads", example="symveil roads city.graphml --out roads.json --places-out places.csv")
+@command("roads", example="symveil roads examples/streets.graphml --out roads.json --places-out places.csv")
 @click.argument("graph", metavar="GRAPH", type=PATH)
 @out_option("The model, as JSON")
 @file_option("--places-out", text="Also write where its links lie, for maps and for symveil symbols --links.")

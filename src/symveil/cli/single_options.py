@@ -39,10 +39,26 @@ k_option = click.option(
     "--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now."
 )
 
+notion_option = choice_option(
+    "--notion",
+    of=("weak", "strong", "initial", "separate-1", "separate-2", "joint-1", "joint-2"),
+    text="Which instants must stay hidden: see symveil opacity.",
+)
+
 spreadsheet_option = click.option(
     "--spreadsheet-safe",
     is_flag=True,
     help="CSV: an apostrophe before cells that a spreadsheet takes for formulas, such as =1+1. It changes values.",
+)
+
+start_option = click.option(
+    "--start",
+    metavar="DATE",
+    help="Artificial times of events, in order: the first one. XES logs always have some.",
+)
+
+time_step_option = click.option(
+    "--time-step", metavar="T", help="From an artificial time to the next, such as 1h; --step 1h is the same."
 )
 
 person_option = click.option(

@@ -15,7 +15,7 @@ from symveil.errors import ParameterError
 
 @command(
     "symbols",
-    example="symveil symbols gps.csv --case rider --order time --grid 20 --box 8.4,47.3,8.7,47.5 --out cells.csv",
+    example="symveil symbols examples/gps.csv --case trip --order time --grid 9 --box 8,47,9,48 --out cells.csv",
 )
 @click.argument("source", metavar="IN", type=PATH)
 @out_option("The symbols, as .csv or .tsv")

@@ -14,7 +14,7 @@ from symveil.cli.values import PATH
 _FREE = "it costs no privacy: only the model was read, which was learned privately"
 
 
-@command("synthesize", example="symveil synthesize model.json --count 1000 --out synthetic.csv")
+@command("synthesize", example='symveil synthesize model.json --count 1000 --separator "|" --out synthetic.csv')
 @click.argument("model", metavar="MODEL", type=PATH)
 @number_option("--count", "N", text="How many words: declared, not counted in secret data.", required=True)
 @out_option("The words, as .csv, .jsonl or .xes")

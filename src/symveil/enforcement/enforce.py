@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from symveil.enforcement.enforcement import Enforcement
-from symveil.enforcement.private import PrivatePolicy
+from symveil.enforcement.private import AUTO, RELEASES, PrivatePolicy
 from symveil.enforcement.safe import SafeSubstitutes
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, read_omega
 from symveil.enforcement.substitution import AnySubstitutes
@@ -32,6 +32,7 @@ def enforce_opacity(
     omega: int | None = None,
     length: int | None = None,
     adjacency: Adjacency = 1,
+    mechanism: str = AUTO,
     progress: Progress | None = None,
 ) -> Enforcement:
     """Put a system under a policy, so that what is shown gives no secret away.
@@ -52,6 +53,9 @@ def enforce_opacity(
         the largest number of observed events, which a system with loops needs
     adjacency
         in how many events two observations may differ and still be hard to distinguish
+    mechanism
+        how the policy private releases: "direct", by weights on safe observations only; "corrected", by a certified
+        mechanism for all observations whose unsafe outcomes become safe ones; "auto", the one with less expected error
     progress
         called now and then with the number of estimates or observations explored, and None: nobody knows how many
         there are
@@ -69,7 +73,7 @@ def enforce_opacity(
     True
     """
     runs = observations_of(Observed(system), k, length=length, progress=accepted(progress, before=1))
-    return enforce_policy(runs, policy=policy, epsilon=epsilon, omega=omega, adjacency=adjacency)
+    return enforce_policy(runs, policy=policy, epsilon=epsilon, omega=omega, adjacency=adjacency, mechanism=mechanism)
 
 
 def observations_of(
@@ -89,11 +93,15 @@ def enforce_policy(
     epsilon: Number | None = None,
     omega: int | None = None,
     adjacency: Adjacency = 1,
+    mechanism: str = AUTO,
 ) -> Enforcement:
     """A policy of a public name, with the parameters that it needs and no others."""
     read_adjacency(adjacency, length=1)
     if policy not in POLICIES:
         raise ParameterError("policy", expected=f"one of {', '.join(POLICIES)}", found=policy)
+    if mechanism not in RELEASES or (mechanism != AUTO and policy != PrivatePolicy.name):
+        expected = "auto, direct or corrected, the latter two with the policy private"
+        raise ParameterError("mechanism", expected=expected, found=mechanism)
     if policy == PrivatePolicy.name:
         if omega is not None:
             raise ParameterError(
@@ -101,7 +109,8 @@ def enforce_policy(
             )
         if epsilon is None:
             raise ParameterError("epsilon", expected="a number above 0 for the policy private", found="none")
-        return Enforcement(runs, PrivatePolicy(runs, epsilon=read_epsilon(epsilon), adjacency=adjacency))
+        spent = read_epsilon(epsilon)
+        return Enforcement(runs, PrivatePolicy(runs, epsilon=spent, adjacency=adjacency, release=mechanism))
     if epsilon is not None:
         raise ParameterError(
             "epsilon", expected=f"none with the policy {policy}, which has no ε to choose", found=epsilon

@@ -67,6 +67,16 @@ class Enforcement:
             raise ParameterError("epsilon", expected=f"none with the policy {self.policy}", found=epsilon)
         return Enforcement(self._runs, self._policy.with_epsilon(read_epsilon(epsilon)))
 
+    @property
+    def release_by(self) -> str | None:
+        """How the policy private was asked to release: "auto", "direct" or "corrected"; None for other policies."""
+        return self._policy.release if isinstance(self._policy, PrivatePolicy) else None
+
+    @property
+    def longest(self) -> int:
+        """How many events the longest observations of runs have, up to the horizon."""
+        return max(self._runs.safe.complete_lengths, default=0)
+
     def mechanism(self, length: int | None = None) -> Mechanism:
         """The mechanism behind the policy private, for observations of one length or of all: verifiers read it.
 

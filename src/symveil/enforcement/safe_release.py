@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.languages.run_draws_exact import total_weight
+from symveil.languages.run_laws import expected_errors
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.distance_weighted import DistanceWeighted
@@ -48,6 +49,7 @@ class SafeRelease(DistanceWeighted):
     name = "private"
     label: ClassVar[str] = "safe observations only"
     takes: ClassVar[frozenset[str]] = frozenset()
+    errors_at_once: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -114,6 +116,17 @@ class SafeRelease(DistanceWeighted):
             by_distance = np.array([nearest_float(-eta * distance - log_total) for distance in range(self._length + 1)])
         is_safe = self.safe.first_impossible(released) == 0
         return np.where(is_safe, by_distance[self.distance(word, released)], -np.inf)
+
+    def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each word the expected number of events that are changed, in one pass for all of them.
+
+        Parameters
+        ----------
+        words
+            Rows of codes, observations of the system.
+        """
+        errors = expected_errors(self._weights, words).symbols
+        return errors, errors
 
     def _law(self, codes: Codes | None) -> DistanceLaw:
         assert codes is not None  # noqa: S101 - `distances` asks for a word, because they do not look alike

@@ -206,9 +206,10 @@ def _refusal(
             f"that is not accepting{out}"
         )
     length = f" of {lengths[row]}" if language.metric == "hamming" else ""  # elsewhere it is a secret
+    source, wrong_there = ("alphabet", "is not in it") if language.graph is None else ("model", "cannot come there")
     return WordError(
-        f"{_where(batch, plan, row)}: expected a sequence of the alphabet or model, found one that leaves it at "
-        f"position {why.position}{length}{out}",
+        f"{_where(batch, plan, row)}: expected a sequence of the {source}, found one whose symbol at position "
+        f"{why.position}{length} {wrong_there}{out}",
         position=why.position,
     )
 

@@ -64,9 +64,13 @@ def reading_advice(alphabet: Alphabet, separator: str | None) -> str:
     'sequences without blanks, such as AC, need --separator ""'
     >>> reading_advice(Alphabet(("home", "work")), ">")
     'blanks beside the separator belong to the symbols: --separator " > " if there are any'
+    >>> reading_advice(Alphabet(("home", "work")), " ")
+    'symbols are split at blanks; if another sign is between them, name it, such as --separator "|"'
     """
     if separator == " " and alphabet.spells_text:
         return f'sequences without blanks, such as {"".join(map(str, alphabet.symbols[:2]))}, need --separator ""'
+    if separator == " ":
+        return 'symbols are split at blanks; if another sign is between them, name it, such as --separator "|"'
     if separator and separator.strip() == separator:
         return f'blanks beside the separator belong to the symbols: --separator " {separator} " if there are any'
     return ""

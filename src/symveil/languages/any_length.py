@@ -94,9 +94,10 @@ class AnyLength:
         wrong = self.first_refused(codes, lengths)
         if wrong.any():
             row = int(np.argmax(wrong > 0))
+            source, wrong_there = ("alphabet", "is not in it") if self.graph is None else ("model", "cannot come there")
             raise WordError(
-                f"word {row + 1}, word: expected a word of the alphabet or model, found one that leaves it at "
-                f"position {wrong[row]} of {lengths[row]}",
+                f"word {row + 1}, word: expected a word of the {source}, found one whose symbol at position "
+                f"{wrong[row]} of {lengths[row]} {wrong_there}",
                 position=int(wrong[row]),
             )
 

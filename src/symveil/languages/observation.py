@@ -18,7 +18,7 @@ from symveil.languages.observer_diagram import observer_diagram
 from symveil.languages.state_sets import Image, StateSet, closure, members, set_of
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.once import computed_once
-from symveil.numerics.progress import Progress
+from symveil.numerics.progress import Progress, named
 
 # An estimate of n states takes about n/8 bytes and its entry in a dictionary; all of them take at most this much.
 _MOST_BYTES = 2 * 10**9
@@ -33,9 +33,11 @@ class ExplorationLimit:
     estimates: int
     progress: Progress | None = None
 
-    def report(self, explored: int) -> None:
-        """Call the callback, where there is one."""
-        if self.progress:
+    def report(self, explored: int, *, length: int | None = None, within: int | None = None) -> None:
+        """Call the callback, where there is one; with a bound on the `length`, how far it is."""
+        if self.progress and within is not None:
+            named(self.progress, f"estimates after {length} of {within} events")(explored, None)
+        elif self.progress:
             self.progress(explored, None)
 
     def exceeded(self, *, longest: int) -> TooLargeError:

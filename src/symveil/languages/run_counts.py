@@ -9,6 +9,7 @@ long as they hold it and then as Python's, so a draw compares integers and is ex
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,27 @@ def _entries(language: Language) -> int:
 def can_count(language: Language) -> bool:
     """Whether the words around a word can be counted by distance in seconds."""
     return _entries(language) <= MOST_ENTRIES
+
+
+@lru_cache(maxsize=8)
+def ways_to_finish(language: RunLanguage) -> NDArray[np.int64] | None:
+    """(k, s): how many words of k symbols finish from s, for the symbols that may be altered; None: beyond 64 bits.
+
+    A state that no word passes, as the hidden start where the first symbol is public, has none here.
+    """
+    graph = language.graph
+    passed = np.zeros(graph.state_count, dtype=np.bool_)
+    passed[graph.target] = True
+    passed[graph.start] |= not language.public_start
+    ways = np.empty((language.largest_distance + 1, graph.state_count), dtype=np.int64)
+    ways[0] = graph.accepting & passed
+    for symbols in range(language.largest_distance):
+        following = ways[symbols][graph.target]
+        # floats first: they do not overflow, and are nearly right
+        if (graph.sum_over_edges(following.astype(np.float64)) * passed).max(initial=0.0) > _LARGEST / 2:
+            return None
+        ways[symbols + 1] = graph.sum_over_edges(following) * passed
+    return ways
 
 
 class RunNeighbours:

@@ -181,20 +181,20 @@ class RunLanguage:
     def _walked(self, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The edges of each row, and its first impossible position; a row that went wrong goes on from anywhere."""
         graph = self.graph
-        size = len(self.alphabet)
         edges = np.empty((len(codes), self.length), dtype=np.int64)
         wrong = np.zeros(len(codes), dtype=np.int64)
         state = np.full(len(codes), graph.start, dtype=np.int64)
         for position in range(self.length):
-            edge = self._edge_numbers(state * size + codes[:, position])
+            edge = self.edge_numbers(state, codes[:, position])
             state = graph.target[edge].astype(np.int64)
             possible = (edge >= 0) & self.alive[self.length - position - 1][state]
             wrong[~possible & (wrong == 0)] = position + 1
             edges[:, position] = edge
         return edges, wrong
 
-    def _edge_numbers(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The edge of each (state, symbol), −1 where there is none."""
+    def edge_numbers(self, states: NDArray[np.int64], codes: Codes) -> NDArray[np.int64]:
+        """The edge by which each state reads the symbol beside it, −1 where there is none."""
+        keys = states * len(self.alphabet) + codes
         if self._edge_table is not None:
             return np.asarray(self._edge_table[keys])
         edge = np.minimum(np.searchsorted(self._edge_keys, keys), self.graph.edge_count - 1)
@@ -223,16 +223,16 @@ class RunLanguage:
                 f"language: expected at most {at_most} words for enumeration, found more; use a shorter length"
             )
         graph = self.graph
-        prefixes: list[tuple[tuple[int, ...], int]] = [((), graph.start)]
+        codes, state = np.zeros((1, 0), dtype=np.int32), np.array([graph.start], dtype=np.int64)
         for position in range(self.length):
-            alive = self.alive[self.length - position - 1]
-            prefixes = [
-                ((*prefix, int(graph.symbol[edge])), int(graph.target[edge]))
-                for prefix, state in prefixes
-                for edge in graph.edges(state)
-                if alive[graph.target[edge]]
-            ]
-        return np.array([prefix for prefix, _ in prefixes], dtype=np.int32).reshape(len(prefixes), self.length)
+            counts = graph.first[state + 1] - graph.first[state]
+            row = np.repeat(np.arange(len(state)), counts)
+            edge = np.arange(len(row)) + np.repeat(graph.first[state] - np.cumsum(counts) + counts, counts)
+            possible = self.alive[self.length - position - 1][graph.target[edge]]
+            row, edge = row[possible], edge[possible]
+            codes = np.column_stack([codes[row], graph.symbol[edge]])
+            state = graph.target[edge].astype(np.int64)
+        return np.ascontiguousarray(codes, dtype=np.int32)
 
     def by_length(self, *, at_most: int, longest: int | None = None) -> list[Codes]:
         """All words, which have one length; refused beyond `at_most` words."""

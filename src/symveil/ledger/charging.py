@@ -158,9 +158,10 @@ class Charging:
             )
             refused = self._refused(request)
             if refused and request.over_budget == "error":
+                who = f"{len(refused)} person{'s' if len(refused) > 1 else ''}"
                 raise OverBudgetError(
                     f"{shown(self._database.url)}: expected {shown_units(request.charge)} of budget for each sequence "
-                    f"of every person, found {len(refused)} persons with less; grant more with symveil ledger grant, "
+                    f"of every person, found {who} with less; grant more with symveil ledger grant, "
                     "or leave them out with --over-budget drop",
                     persons=len(refused),
                 )

@@ -63,6 +63,8 @@ class Mechanism(Interoperable, ABC):
     zero_epsilon_allowed: ClassVar[bool] = False
     carries_law: ClassVar[bool] = False
     """Whether its law is found by a solver, whose answers differ from machine to machine: then it is written down."""
+    errors_at_once: ClassVar[bool] = False
+    """Whether `expected_errors` has a quicker way than the law of every word."""
     chosen_because: str | None = None
     """Why "auto" took it, over the public model; None where it was asked for by name or there was no choice."""
 

@@ -68,10 +68,22 @@ class _Candidate:
 class _Hope:
     """A candidate that may be certified, and the least error that it could have."""
 
-    mechanism: Mechanism
+    mechanism: Exponential | Staircase
     weighting: Weighting
+    choice: MechanismChoice
     least: float = 0.0
     looked_for_pairs: bool = False
+
+    @property
+    def certainly_classic(self) -> bool:
+        """Whether exponential weights were searched over boxes and nothing was proved."""
+        searched = self.weighting.halves_work > MOST_HALVES_WORK
+        return searched and self.mechanism.name == Exponential.name and self.mechanism.guarantee.how == "classic"
+
+    def has_steps_of(self, other: _Hope) -> bool:
+        """Whether it is the staircase by the costs of another: boxes are as wide, what they prove is as little."""
+        same = self.mechanism.weighting_name == other.mechanism.weighting_name
+        return same and self.mechanism.name == Staircase.name
 
 
 def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_many_lengths: bool = False) -> Mechanism:
@@ -101,10 +113,10 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     comparison = _Comparison(words, choice)
     if plain is not None:
         comparison.add(plain)
-    for mechanism, weighting in others:
-        if weighting is None:
-            comparison.add(mechanism)
-    comparison.certify([_Hope(mechanism, weighting) for mechanism, weighting in others if weighting is not None])
+    for other in others:
+        if not isinstance(other, _Hope):
+            comparison.add(other)
+    comparison.certify([other for other in others if isinstance(other, _Hope)])
     return comparison.chosen()
 
 
@@ -149,9 +161,18 @@ class _Comparison:
             if hope.looked_for_pairs:
                 hopes.remove(hope)
                 self.add(hope.mechanism)
+                if hope.certainly_classic:
+                    self._add_at_classic_rate([each for each in hopes if each.has_steps_of(hope)])
+                    hopes = [each for each in hopes if not each.has_steps_of(hope)]
             else:
                 hope.looked_for_pairs = True
                 hope.least = max(hope.least, self._error_at(hope, _ruled_out(hope.weighting, self._choice.epsilon)))
+
+    def _add_at_classic_rate(self, hopes: list[_Hope]) -> None:
+        """Compare what is not worth a search for a proof."""
+        for hope in hopes:
+            classic = replace(hope.choice, calibration="classic")
+            self.add(type(hope.mechanism).from_choice(hope.weighting.language, classic))
 
     def _error_at(self, hope: _Hope, rate: Fraction) -> float:
         found = expected_errors(hope.weighting.weights(rate), self._words)
@@ -205,8 +226,8 @@ def _plain(choice: MechanismChoice, language: RunLanguage) -> Mechanism | None:
 
 def _others(
     choice: MechanismChoice, language: RunLanguage, plain: Mechanism | None, of_many_lengths: bool
-) -> Iterator[tuple[Mechanism, Weighting | None]]:
-    """The other candidates that the choice leaves open, with the weighting to certify where that is quick."""
+) -> Iterator[Mechanism | _Hope]:
+    """The other candidates that the choice leaves open, those to certify where that is quick."""
     tight = choice.calibration == "tight"
     few = tight and language.has_at_most(_FEW_WORDS)
     if choice.costs is not None:
@@ -223,7 +244,8 @@ def _others(
                 if (is_plain and few and not _names(choice)) or (kind is Exponential and choice.step is not None):
                     continue
                 cap = choice.cap if cost != "hamming" else None
-                wanted = replace(choice, mechanism=kind.name, cost=cost, balanced=balanced, step=None, cap=cap)
+                step = choice.step if kind is Staircase else None
+                wanted = replace(choice, mechanism=kind.name, cost=cost, balanced=balanced, step=step, cap=cap)
                 made = _made(kind, language, wanted, choice)
                 if made is None:
                     continue
@@ -231,13 +253,13 @@ def _others(
                 assert made.weighting is not None  # noqa: S101 - made with one
                 quick = few or (_wastes(plain, made.weighting) and _is_quick(made.weighting, of_many_lengths))
                 if tight and quick:
-                    yield made, made.weighting
+                    yield _Hope(made, made.weighting, wanted)
                 elif not is_plain or _names(choice):
                     rated = _made(kind, language, replace(wanted, calibration="classic"), choice)
                     if rated is not None:
-                        yield rated, None
+                        yield rated
     if not _names(choice) and (few or (tight and not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
-        yield Online.from_choice(language, replace(choice, mechanism=Online.name)), None
+        yield Online.from_choice(language, replace(choice, mechanism=Online.name))
 
 
 def _wastes(plain: Mechanism | None, weighting: Weighting) -> bool:
@@ -297,8 +319,6 @@ def _made(
     kind: type[Exponential | Staircase], language: RunLanguage, wanted: MechanismChoice, choice: MechanismChoice
 ) -> Exponential | Staircase | None:
     """The candidate; None where it does not exist, such as a staircase of costs that are no whole numbers."""
-    if kind is Staircase:
-        wanted = replace(wanted, step=choice.step)
     try:
         made = kind.from_choice(language, wanted)
         if isinstance(made, Staircase) and made.period == 1 and choice.step is None:

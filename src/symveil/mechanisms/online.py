@@ -26,8 +26,9 @@ from symveil.languages.graph import WordGraph
 from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage, endless
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.online_batch import OnlineBatch
 from symveil.models.alphabet import Symbol, is_hashable
-from symveil.models.word import Codes, Lengths, split_words
+from symveil.models.word import Codes, Lengths, as_rows
 from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import Memo, computed_once
 from symveil.numerics.rationals import Number, at_least, spelled
@@ -36,6 +37,9 @@ from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency
 from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.randomness import BitSource, Boundaries, system_bits, uniform_integer
+
+# For fewer words than this a session per word is quicker than steps of all of them together.
+_ROWS_WORTH_A_BATCH = 6
 
 
 class Online(Mechanism):
@@ -200,12 +204,19 @@ class Online(Mechanism):
     # --- whole words ---------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
+        rows = as_rows(codes, lengths, self._runs.length)
+        if len(rows) < _ROWS_WORTH_A_BATCH:
+            return self._draw_by_sessions(rows, bits).reshape(-1), lengths
+        batch = OnlineBatch(self._runs, self.keep_choice, steering=self.steering)
+        return batch.draw(rows, bits).reshape(-1), lengths
+
+    def _draw_by_sessions(self, rows: Codes, bits: BitSource) -> Codes:
         symbols = self.alphabet
-        released: list[int] = []
-        for row, word in enumerate(split_words(codes, lengths)):
+        released = rows.copy()
+        for row, word in enumerate(rows.tolist()):
             session = self.start(length=self._runs.length, bits=bits.of_row(row))
-            released += [symbols.code[session.step(symbols.symbols[code])] for code in word.tolist()]
-        return np.array(released, dtype=np.int32), lengths
+            released[row] = [symbols.code[session.step(symbols.symbols[code])] for code in word]
+        return released
 
     def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word): the sum of its steps."""

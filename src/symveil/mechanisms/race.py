@@ -11,13 +11,25 @@ every comparison a proof. So the winner has exactly the law N(ℓ) p_ℓ Φ(ℓ)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
+import numpy as np
 from flint import arb, fmpz
+from numpy.typing import NDArray
 
-from symveil.numerics.conversions import precision
+from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.randomness import BitSource
 
 _FIRST_BITS = 64
+
+_LN2 = 0.6931471805599453  # correctly rounded
+_ARTANH_TERMS = 20  # of t ≤ 1/3: what follows is below 2⁻⁶⁴ of the sum
+_EXP_TERMS = 14  # of x ≤ 0.34: what follows is below 2⁻⁶⁰ of the sum
+_FEW_BITS = np.uint64(1 << 33)
+_MARGIN = 2.0**-30
+_LARGEST_HANDICAP = 2.0**1000  # a larger one is written as this: 1 − U^{1/N} is above 2⁻⁹⁴, so that its value is …
+_LARGEST_VALUE = 2.0**900  # … still beyond this, and beyond that nothing is left to floats
+_MOST_RUNNERS = 1 << 17  # at once
 
 
 def race(counts: Callable[[], Sequence[arb]], rate: Callable[[], arb], bits: BitSource) -> int:
@@ -27,9 +39,16 @@ def race(counts: Callable[[], Sequence[arb]], rate: Callable[[], arb], bits: Bit
     >>> race(lambda: [arb(1), arb(2), arb(1)], lambda: arb(50), NotPrivateSeededBits(3))
     0
     """
-    width = _FIRST_BITS
     present = [distance for distance, count in enumerate(counts()) if not count.is_zero()]
     runners = {distance: int(word) for distance, word in zip(present, bits.words(len(present)), strict=True)}
+    return _finish(runners, counts, rate, bits)
+
+
+def _finish(
+    runners: dict[int, int], counts: Callable[[], Sequence[arb]], rate: Callable[[], arb], bits: BitSource
+) -> int:
+    """The winner, given the first bits of each runner's number."""
+    width = _FIRST_BITS
     while True:
         with precision(2 * width + 64):
             count, eta = counts(), rate()
@@ -60,3 +79,89 @@ def _one_minus_root(numerator: int, width: int, count: arb) -> arb:
         return arb(1)
     uniform = arb(fmpz(numerator)) * arb(2) ** -width
     return -(uniform.log() / count).expm1()
+
+
+# --- many races --------------------------------------------------------------------------------
+
+
+def races(counts: NDArray[np.int64], rate: Fraction, bits: BitSource) -> NDArray[np.int64]:
+    """The winning distance of each row's race; from a record's own stream, the one that `race` finds.
+
+    Floats decide where the two smallest values are farther apart than their errors, which are proved
+    (docs/theory/exact-sampling.md, *Races*), and balls elsewhere, from the same bits.
+
+    Parameters
+    ----------
+    counts
+        N(0), N(1) … of each row, at least one of them above 0.
+    rate
+        η.
+    bits
+        The source, with a stream for each row.
+
+    >>> from symveil.randomness import NotPrivateSeededBits
+    >>> races(np.array([[1, 2, 1], [0, 0, 4]]), Fraction(50), NotPrivateSeededBits(3)).tolist()
+    [0, 2]
+    """
+    with precision(STANDARD_PRECISION):
+        handicaps = [(ball(rate) * distance).exp() for distance in range(counts.shape[1])]
+        handicap = np.array([min(nearest_float(each), _LARGEST_HANDICAP) for each in handicaps])
+    winners = np.empty(len(counts), dtype=np.int64)
+    at_once = max(_MOST_RUNNERS // counts.shape[1], 1)
+    for start in range(0, len(counts), at_once):
+        rows = np.arange(start, min(start + at_once, len(counts)))
+        winners[rows] = _races(counts[rows], handicap, rate, bits.for_rows(rows))
+    return winners
+
+
+def _races(
+    counts: NDArray[np.int64], handicap: NDArray[np.float64], rate: Fraction, bits: BitSource
+) -> NDArray[np.int64]:
+    present = counts > 0
+    words = np.zeros(counts.shape, dtype=np.uint64)
+    words[present] = bits.ragged_words(present.sum(axis=1))
+    values = np.where(present, handicap * _floats_below(words, counts), np.inf)
+    row = np.arange(len(counts))
+    winner = np.argmin(values, axis=1)
+    best = values[row, winner]
+    values[row, winner] = np.inf
+    # numbers so near 0 or 1 that 64 bits are few of them are left to balls
+    unsure = (present & ((words < _FEW_BITS) | (~words < _FEW_BITS))).any(axis=1)
+    unsure |= (best * (1 + _MARGIN) >= values.min(axis=1)) | (best > _LARGEST_VALUE)
+    for index in np.flatnonzero(unsure).tolist():
+        winner[index] = _decided(counts[index], words[index], rate, bits.of_row(index))
+    return np.asarray(winner, dtype=np.int64)
+
+
+def _decided(counts: NDArray[np.int64], words: NDArray[np.uint64], rate: Fraction, bits: BitSource) -> int:
+    """The winner of one race that floats do not decide, from the bits that they looked at."""
+    runners = {distance: int(words[distance]) for distance in np.flatnonzero(counts).tolist()}
+    return _finish(runners, lambda: [ball(count) for count in counts.tolist()], lambda: ball(rate), bits)
+
+
+def _floats_below(words: NDArray[np.uint64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """1 − U^{1/N} with a relative error below 2⁻³², for U that begins with the 64 bits of a word.
+
+    By the four operations alone, whose errors are known: −ln U as a series of 2·artanh, and 1 − e^{−x} as a series at
+    x/64, then six times by 1 − e^{−2x} = (1 − e^{−x})(2 − (1 − e^{−x})). Nothing cancels.
+    """
+    # U = (1 − d)/2^halvings with 0 ≤ d ≤ 1/2; where U is above 1/2, d comes from the other end
+    part, exponent = np.frexp(words.astype(np.float64))
+    upper = words >= np.uint64(1 << 63)
+    d = np.where(upper, (~words).astype(np.float64) * 2.0**-64, 1.0 - part)
+    halvings = np.where(upper, 0, 64 - exponent)
+    t = d / (2.0 - d)
+    square = t * t
+    series = np.full(words.shape, 1.0 / (2 * _ARTANH_TERMS - 1))
+    for term in range(_ARTANH_TERMS - 2, -1, -1):
+        series *= square
+        series += 1.0 / (2 * term + 1)
+    x = (2.0 * t * series + halvings * _LN2) / np.maximum(counts, 1) / 64.0
+    below = np.ones(words.shape)
+    for term in range(_EXP_TERMS, 1, -1):
+        below *= x / -float(term)
+        below += 1.0
+    below *= x
+    for _ in range(6):
+        below *= 2.0 - below
+    return below

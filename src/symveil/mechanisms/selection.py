@@ -113,14 +113,26 @@ def choose_mechanism(choice: MechanismChoice, language: Language) -> Mechanism:
     """
     _check_together(choice, language)
     if isinstance(language, AnyLength):
-        return ByLength(language, choice, _choose_one_of_many)
+        return ByLength(language, choice, select_one_of_many)
     if choice.mechanism != AUTO:
         return BY_NAME[choice.mechanism].from_choice(language, choice)
     return _least_error(choice, language) if choice.metric == "hamming" else _fewest_edits(choice, language)
 
 
-def _choose_one_of_many(choice: MechanismChoice, language: Language) -> Mechanism:
-    """The same for one of many lengths: "auto" leaves out certificates that would take long for each of them."""
+def select_one_of_many(choice: MechanismChoice, language: Language) -> Mechanism:
+    """The same for one of many lengths: "auto" leaves out certificates that would take long for each of them.
+
+    Parameters
+    ----------
+    choice
+        Which mechanism, with which parameters.
+    language
+        The words of one of the lengths.
+
+    >>> import symveil as sv
+    >>> select_one_of_many(MechanismChoice(epsilon=2), sv.words("abc", 3)).name
+    'exponential'
+    """
     if choice.mechanism == AUTO and choice.metric == "hamming":
         _check_together(choice, language)
         return _least_error(choice, language, of_many_lengths=True)

@@ -10,7 +10,7 @@ from symveil.randomness.choices import Boundaries
 from symveil.randomness.discrete_laplace import discrete_laplace
 from symveil.randomness.records import RecordKey, RecordStreams, new_release_key
 from symveil.randomness.tokens import new_token
-from symveil.randomness.uniform import uniform_below, uniform_integer
+from symveil.randomness.uniform import uniform_below, uniform_integer, uniform_integers
 
 __all__ = [
     "BitSource",
@@ -25,4 +25,5 @@ __all__ = [
     "system_bits",
     "uniform_below",
     "uniform_integer",
+    "uniform_integers",
 ]

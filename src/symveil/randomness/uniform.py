@@ -56,3 +56,36 @@ def uniform_integer(bound: int, bits: BitSource) -> int:
         drawn = int.from_bytes(bits.fill(size).tobytes(), "big") >> (8 * size - width)
         if drawn < bound:
             return drawn
+
+
+def uniform_integers(bounds: NDArray[np.int64], bits: BitSource) -> NDArray[np.int64]:
+    """A uniform integer in 0..bound−1 for each row; from a record's own stream the one that `uniform_integer` draws.
+
+    Parameters
+    ----------
+    bounds
+        The bound of each row, 1 or more.
+    bits
+        The source, with a row for each bound.
+
+    >>> from symveil.randomness import NotPrivateSeededBits
+    >>> uniform_integers(np.array([1, 2, 10**15]), NotPrivateSeededBits(1)).tolist()
+    [0, 0, 409496019852296]
+    """
+    if len(bounds) and bounds.min() < 1:
+        raise ParameterError("bounds", expected="whole numbers, 1 or more", found=int(bounds.min()))
+    drawn = np.zeros(len(bounds), dtype=np.int64)
+    spare = np.uint64(64) - _bit_lengths(bounds - 1).astype(np.uint64)
+    rows = np.flatnonzero(bounds > 1)  # where there is no choice no bit is drawn
+    while len(rows):
+        words = np.ascontiguousarray(bits.for_rows(rows).word_rows(len(rows), 1))
+        drawn[rows] = (words.view(">u8").astype(np.uint64)[:, 0] >> spare[rows]).astype(np.int64)
+        rows = rows[drawn[rows] >= bounds[rows]]
+    return drawn
+
+
+def _bit_lengths(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many bits each number has, by halves of 32 bits, which are floats without rounding."""
+    high, low = values >> 32, values & 0xFFFFFFFF
+    length = np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1])
+    return np.asarray(length, dtype=np.int64)

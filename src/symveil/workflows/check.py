@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from symveil.central.noise import read_delta, read_neighbours
 from symveil.enforcement.enforce import enforce_opacity
+from symveil.enforcement.private import DIRECT
 from symveil.engines.batch import encode_lists
 from symveil.engines.central_promise import CentralRelease, queries_of
 from symveil.engines.promise import Release, price, promised
@@ -284,6 +285,7 @@ def _policy_release(
             epsilon=document["epsilon_exact"],
             adjacency=document["b"],
             length=policy["length"],
+            mechanism=policy.get("mechanism", DIRECT),
         )
         release = log_policy(enforced, policy["system"])
         if document["parameters"] != release.document() or policy != release.policy:

@@ -94,6 +94,31 @@ def no_better_than_classic(how: str, calibration: object) -> list[str]:
     return ["certified, no better than classic here: no proof gave a larger rate than the published bound"]
 
 
+_HOW_KNOWN = {
+    "exact": "exact: some pair of words attains it, so it could not be smaller",
+    "certified": "certified: a proved upper bound on the true loss",
+    "classic": "classic: the bound that the papers give; the true loss may be smaller",
+}
+
+
+def guarantee_in_words(how: str, calibration: object) -> str:
+    """How a loss is known, as one sentence.
+
+    Parameters
+    ----------
+    how
+        `exact`, `certified` or `classic`.
+    calibration
+        What was asked for: where it is `tight` and only the published bound was found, the sentence says so.
+
+    >>> guarantee_in_words("certified", "tight")
+    'certified: a proved upper bound on the true loss'
+    >>> guarantee_in_words("classic", "tight")
+    'certified, no better than classic here: no proof gave a larger rate than the published bound'
+    """
+    return next(iter(no_better_than_classic(how, calibration)), _HOW_KNOWN[how])
+
+
 def given_up_notes(mechanism: Mechanism) -> list[str]:
     """What is not promised beyond the adjacency, where that is less than by Hamming distance.
 

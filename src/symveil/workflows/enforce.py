@@ -11,6 +11,7 @@ from typing import Any
 
 from flint import fmpz
 
+from symveil.enforcement.corrected_release import CorrectedRelease
 from symveil.enforcement.enforcement import Enforcement, Sensitive
 from symveil.errors import TooLargeError
 from symveil.files.atomic import write_files
@@ -19,6 +20,7 @@ from symveil.numerics.conversions import rational
 from symveil.workflows.draw import diagram_text
 from symveil.workflows.enforce_log import enforced_log, release_log
 from symveil.workflows.parameters import RunOptions
+from symveil.workflows.public_averages import bound_document, least_possible, mean_error
 
 # a report is to be read: of the substitutes of one string only the likeliest so many are listed
 MOST_SUBSTITUTES_LISTED = 1000
@@ -44,6 +46,7 @@ def report_enforcement(
     out: Path | None = None,
     columns: ColumnOptions | None = None,
     run: RunOptions | None = None,
+    form: RunOptions | None = None,
     system_file: Path | None = None,
     draw: Path | None = None,
 ) -> EnforcementReport:
@@ -59,6 +62,8 @@ def report_enforcement(
         How the log is read.
     run, system_file
         The log is a release by the policy private: how it is released, and where the system was read from.
+    form
+        How a log that is no release is written: spreadsheet_safe, start, time_step.
     draw
         A picture to write, `.svg` or `.dot`.
     """
@@ -79,8 +84,13 @@ def report_enforcement(
         done = "was released before: nothing was drawn or charged" if release.already_done else "released"
         notes += [*release.notes, f"{done}: {out}; what is promised: {release.manifest_file}"]
     elif log and out and enforcement.enforceable:
-        files[out], count = enforced_log(enforcement, log, out, columns)
-        notes.append(f"{count} observation{'' if count == 1 else 's'} written to {out}")
+        shown = enforced_log(enforcement, log, out, columns, form)
+        files[out] = shown.content
+        notes.append(f"{shown.count} observation{'' if shown.count == 1 else 's'} written to {out}")
+        if shown.times:
+            notes.append(
+                f"the times of events are artificial: from {shown.times['start']}, {shown.times['step']} apart"
+            )
     write_files(files)
     if document["posterior_of_secret"] == 1:
         silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""
@@ -117,6 +127,23 @@ def enforcement_document(enforcement: Enforcement, *, notes: list[str] | None = 
         "how": computed(lambda: enforcement.guarantee and enforcement.guarantee.how),
         "expected_distance": computed(lambda: enforcement.expected_distance),
         "posterior_of_secret": computed(lambda: _number(enforcement.posterior_of_secret)),
+        **_least_error(enforcement),
+    }
+
+
+def _least_error(enforcement: Enforcement) -> dict[str, object]:
+    """For the policy private: its mechanism for the longest observations, its error, and what none can be below."""
+    if enforcement.release_by is None or not enforcement.enforceable:
+        return {"mechanism": None, "expected_error": None, "standard_error": None, "lower_bound": None}
+    mechanism = enforcement.mechanism(enforcement.longest)
+    mean, spread = mean_error(mechanism)
+    # all observations of the length are the words of either; where all strings are possible, it is known exactly
+    bound = least_possible(mechanism.through if isinstance(mechanism, CorrectedRelease) else mechanism)
+    return {
+        "mechanism": mechanism.described,
+        "expected_error": mean,
+        "standard_error": spread,
+        "lower_bound": bound_document(bound),
     }
 
 

@@ -13,6 +13,7 @@ from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.lower_bounds.lower_bound import LowerBound
 from symveil.privacy.protection import Protection, protection
+from symveil.workflows.doubts import guarantee_in_words
 from symveil.workflows.public_averages import bound_document, least_possible
 
 
@@ -46,6 +47,7 @@ class Explanation:
             "max_length": mechanism.language.max_length,
             "language_size": None if size is None else decimal(size),
             "guarantee": mechanism.guarantee.document(),
+            "guarantee_in_words": guarantee_in_words(mechanism.guarantee.how, mechanism.calibration),
             "measured": law.measured,
             "distances": law.document(),
             "expected_error": law.expected_error,

@@ -26,7 +26,7 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numerics.progress import Progress, accepted, silent
 from symveil.numerics.rationals import spelled
-from symveil.workflows.doubts import given_up_notes
+from symveil.workflows.doubts import given_up_notes, guarantee_in_words
 from symveil.workflows.parameters import (
     FileParameters,
     RunOptions,
@@ -61,6 +61,9 @@ class FileRelease:
         """The JSON form, for the holder: the manifest, where it and the output are, and who paid."""
         document: dict[str, object] = {
             **self.manifest,
+            "guarantee_in_words": guarantee_in_words(
+                self.manifest["how"], self.manifest["parameters"].get("calibration")
+            ),
             "out": str(self.out),
             "manifest": str(self.manifest_file),
             "already_done": self.already_done,

@@ -20,6 +20,7 @@ from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
 from symveil.privacy.lower_bounds.prior import Prior
 from symveil.privacy.protection import Protection, protection
 from symveil.privacy.public_words import public_words
+from symveil.workflows.doubts import guarantee_in_words
 
 NO_BOUND = "no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)"
 
@@ -59,6 +60,7 @@ class PublicAverages:
             "length": mechanism.length,
             "language_size": None if size is None else decimal(size),
             "guarantee": mechanism.guarantee.document(),
+            "guarantee_in_words": guarantee_in_words(mechanism.guarantee.how, mechanism.calibration),
             "expected_error": self.expected_error,
             **({} if self.expected_cost is None else {"expected_cost": self.expected_cost}),
             "standard_error": self.standard_error,
@@ -148,6 +150,23 @@ def expected_error_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> 
     }
 
 
+def mean_error(mechanism: Mechanism, *, progress: Progress | None = None) -> tuple[float, float]:
+    """The expected error over the words of a language, each as likely as any other, and its standard error.
+
+    Parameters
+    ----------
+    mechanism
+        On words of one length.
+    progress
+        Called with the number of words done, and of how many, where they are looked at one by one.
+
+    >>> import symveil as sv
+    >>> round(mean_error(sv.Exponential(sv.words("abc", 3), epsilon=2))[0], 3)
+    0.639
+    """
+    return _mean(mechanism, _errors(mechanism, progress)[0])
+
+
 def _mean(mechanism: Mechanism, errors: list[float]) -> tuple[float, float]:
     """The average of errors over the words of a language, and its standard error; 0 where all words were looked at."""
     whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_written_out(mechanism))
@@ -210,7 +229,7 @@ def _errors(mechanism: Mechanism, progress: Progress | None) -> tuple[list[float
         rows = language.enumerate_codes(at_most=_written_out(mechanism))
     else:
         rows = _drawn(language, _prior(mechanism))
-    if mechanism.carries_law or mechanism.weighting is not None:
+    if mechanism.carries_law or mechanism.errors_at_once or mechanism.weighting is not None:
         symbols, spent = mechanism.expected_errors(rows)  # all at once, without the law of the distance
         return symbols.tolist(), spent.tolist() if getattr(mechanism, "cost", None) == "given" else None
     errors = []

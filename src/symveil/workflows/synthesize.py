@@ -102,7 +102,8 @@ def synthesize(
     rules = declared_rules(law.symbols, no_repeats=no_repeats, constraint=constraint)
     require_legal_words(law.support, law.rules.and_those(rules), law.symbols)
     if target.suffix.lower() == ".csv" and any(separator in symbol for symbol in law.symbols):
-        raise ParameterError("separator", expected="one that occurs in no symbol, or .jsonl", found=repr(separator))
+        expected = 'text that occurs in no symbol, such as "|", or a file .jsonl, which needs none'
+        raise ParameterError("separator", expected=expected, found=repr(separator))
     if target.suffix.lower() == ".xes" and any(_NOT_IN_XML.search(symbol) for symbol in law.symbols):
         raise ParameterError("out", expected="symbols that XML can hold, or .jsonl", found="control characters in one")
     codes, lengths = law.under(rules).draw(count, system_bits() if bits is None else bits)

@@ -23,7 +23,7 @@ from symveil.privacy.calibration.costs import loss as loss_module
 from symveil.privacy.calibration.costs import rates
 from symveil.privacy.calibration.costs.boxes import left_boxes, right_boxes
 from symveil.privacy.calibration.costs.graph import cost_graph
-from symveil.privacy.calibration.costs.loss import searched_loss
+from symveil.privacy.calibration.costs.loss import ProvedLoss, searched_loss
 from symveil.privacy.calibration.costs.pairs import is_feasible, pair_losses, worse_pair
 from symveil.privacy.calibration.costs.rates import certify_cost
 
@@ -368,3 +368,40 @@ def test_where_few_rates_can_be_tried_a_large_budget_needs_one(
     assert tried == sorted(tried, reverse=True) or small.how == "certified"
     assert small.loss <= 2
     assert 1 <= small.rate < Fraction(2)
+
+
+@pytest.mark.usefixtures("not_enumerated")
+@pytest.mark.parametrize("stalled", [True, False])
+def test_a_search_ends_where_nothing_can_be_proved(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch, stalled: bool
+) -> None:
+    monkeypatch.setattr(rates, "rates_that_can_be_tried", lambda _: rates.MOST_EVALUATIONS)
+    tried: list[Fraction] = []
+
+    def nothing(weighting: Weighting, rate: Fraction, **_: object) -> ProvedLoss:
+        tried.append(rate)
+        classic = 2 * weighting.drops * rate
+        return ProvedLoss(classic, "classic", reached=float(classic) if stalled else math.inf, stalled=stalled)
+
+    monkeypatch.setattr(rates, "proved_loss", nothing)
+    words = sv.runs(grid_roads(4, seed=3), 8, public_start=True)
+    weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=6), adjacency=2)
+    found = certify_cost(weighting, epsilon=Fraction(3))
+    assert (found.rate, found.loss, found.how) == (Fraction(3, 4), 3, "classic")
+    assert len(tried) == (2 if stalled else 5)  # the last of five is the classic rate, whose loss may still be less
+    assert tried == sorted(tried, reverse=True)
+    tried.clear()
+    monkeypatch.setattr(rates, "_answers", type(rates._answers)(64))
+    again = certify_cost(weighting, epsilon=Fraction(3))
+    assert not tried  # the classic rate needs no proof
+    assert (again.rate, again.loss, again.how) == (found.rate, found.loss, found.how)
+
+
+@pytest.mark.usefixtures("not_enumerated")
+def test_a_bound_that_is_no_better_than_the_triangle_inequality_says_so() -> None:
+    words = sv.runs(town(), 7)
+    weighting = Weighting(language=words, cost=swap(words, adjacency=1), adjacency=1)
+    wide = searched_loss(weighting, Fraction(9, 10), epsilon=Fraction(8, 5), nodes=1, window=0)
+    narrow = searched_loss(weighting, Fraction(6), epsilon=Fraction(13, 2), nodes=1, window=0)
+    assert (wide.stalled, wide.loss) == (True, Fraction(9, 5))
+    assert (narrow.stalled, narrow.loss <= Fraction(13, 2)) == (False, True)

@@ -166,7 +166,9 @@ def test_what_is_summed_and_tabulated_is_what_is_listed(system, k, horizon):
     assert runs.violation == sum((each.probability for each in runs.sensitive.values()), start=Fraction(0))
     listed = list(runs.walk(cut=False))
     lengths = Counter(len(each.events) for each in listed)
-    assert {length: count for length, (_, count) in runs.safe.complete_lengths.items()} == lengths
+    assert runs.safe.complete_lengths == lengths
+    for length in lengths:
+        assert runs.safe.example(length) == min(each.events for each in listed if len(each.events) == length)
     tables = runs.complete
     assert {length: len(table.codes) for length, table in tables.items()} == lengths
     chances = {

@@ -33,7 +33,7 @@ def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
     central = central_answer(values, read_statistic(statistic), shown=SHOWN_ROWS, most=MOST_ROWS)
     if central is not None:
         return central
-    named(progress, "Undoing the noise; for a file on a model this takes up to a minute")(0, None)
+    named(progress, "Undoing the noise; for a file on a model this can take minutes")(0, None)
     found = estimate(
         values["private"],
         statistic,

@@ -42,7 +42,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     guarantee = mechanism.guarantee
     summary = large(
         f"ε = {shown_epsilon(guarantee.epsilon)}",
-        promise(guarantee, mechanism.adjacency, "trip", symbol="road"),
+        promise(mechanism, "trip", symbol="road"),
         badge=guarantee.how,
     )
     summary += (

@@ -26,7 +26,7 @@ from symveil.workflows.explain import Explanation, explain_word
 from symveil.workflows.release import WordRelease, release_word
 
 SHOWN_WORDS = 10
-PROVING = "Proving the guarantee; the first time on a machine this takes up to a minute"
+PROVING = "Proving the guarantee; the first time on a machine this can take minutes"
 _EDITS_DRAWN = 1
 _LONG_WORD = 30  # characters: a longer word gets the whole width
 
@@ -87,7 +87,7 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
     asked = shown_epsilon(float(mechanism.epsilon))
     loss = shown_epsilon(guarantee.epsilon)
     hides_lengths = mechanism.metric == "levenshtein"
-    promised = promise(guarantee, mechanism.adjacency, noun, symbol="edit" if hides_lengths else "symbol")
+    promised = promise(mechanism, noun, symbol="edit" if hides_lengths else "symbol")
     body = '<div class="pair"><div>' + large(
         f"ε = {loss}", promised + (f" You asked for {asked}." if loss != asked else ""), badge=guarantee.how
     )

@@ -9,24 +9,19 @@ import math
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Word
 from symveil.numerics.rationals import shown_at_least
-from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.protection import Protection
-from symveil.workflows.doubts import doubts
+from symveil.workflows.doubts import doubts, guarantee_in_words
 from symveil.workflows.release_report import factor
 
-HOW = {
-    "exact": "Exact: some pair of words attains it, so it could not be smaller.",
-    "certified": "Certified: a proved upper bound on the true loss.",
-    "classic": "Classic: the bound that the papers give; the true loss may be smaller.",
-}
 
-
-def promise(guarantee: Guarantee, adjacency: int, noun: str, *, symbol: str = "symbol") -> str:
-    """What a guarantee promises, as HTML."""
+def promise(mechanism: Mechanism, noun: str, *, symbol: str = "symbol") -> str:
+    """What the guarantee of a mechanism promises, as HTML."""
+    guarantee, adjacency = mechanism.guarantee, mechanism.adjacency
+    known = guarantee_in_words(guarantee.how, mechanism.calibration)
     differ = f"one {symbol}" if adjacency == 1 else f"up to {adjacency} {symbol}s"
     return (
         f"Anyone who sees the private {noun} can prefer one {noun} to another that differs in {differ} by a factor of "
-        f"at most <b>{factor(guarantee.epsilon)}</b>. {HOW[guarantee.how]}"
+        f"at most <b>{factor(guarantee.epsilon)}</b>. {known[:1].upper()}{known[1:]}."
     )
 
 

@@ -35,15 +35,15 @@ class Estimator(Protocol):
 def estimator(observed: Observed, question: Question | None) -> Estimator:
     """The estimator of a notion; without a question, one that notices nothing and follows the observer."""
     if question is None:
-        return _Weak(observed, 0, secret=0)
+        return WeakEstimator(observed, 0, secret=0)
     if question.notion == "weak":
-        return _Weak(observed, question.k, observed.secret)
+        return WeakEstimator(observed, question.k, observed.secret)
     if question.notion == "strong":
         return _Strong(observed, question.k)
     return _Initial(observed)
 
 
-class _Weak:
+class WeakEstimator:
     """(X, ((age, B), …)): B is where the run may be now if it was not secret `age` observations ago.
 
     B empty is a violation. Exact pruning: B = X can never become empty before X does, and a
@@ -52,13 +52,15 @@ class _Weak:
     """
 
     def __init__(self, observed: Observed, k: int | None, secret: StateSet) -> None:
-        self._observed, self._k, self._secret = observed, k, secret
+        self.observed, self.k, self.secret = observed, k, secret
 
     def start(self) -> State:
-        return self._state(self._observed.start, [])
+        """The state before anything was observed."""
+        return self._state(self.observed.start, [])
 
     def step(self, state: State, event: int) -> State:
-        step = self._observed.steps[event]
+        """The state after one more event."""
+        step = self.observed.steps[event]
         now = step(state[0])
         if not now:
             return IMPOSSIBLE
@@ -67,18 +69,18 @@ class _Weak:
             after = step(clean)
             if not after:
                 return VIOLATION
-            if self._k is None:
+            if self.k is None:
                 aged.append((0, after))
-            elif age + 1 < self._k:  # at age k it was just looked at for the last time
+            elif age + 1 < self.k:  # at age k it was just looked at for the last time
                 aged.append((age + 1, after))
         return self._state(now, aged)
 
     def _state(self, now: StateSet, aged: list[tuple[int, StateSet]]) -> State:
-        clean = self._observed.reach(now & ~self._secret)
+        clean = self.observed.reach(now & ~self.secret)
         if not clean:
             return VIOLATION
         if not aged:
-            return (now, () if clean == now or self._k == 0 else ((0, clean),))
+            return (now, () if clean == now or self.k == 0 else ((0, clean),))
         kept: list[tuple[int, StateSet]] = []
         for age, states in sorted({(0, clean), *aged}, key=lambda entry: (entry[0], entry[1].bit_count(), entry[1])):
             if states != now and not any(smaller & ~states == 0 for _, smaller in kept):
@@ -86,6 +88,7 @@ class _Weak:
         return (now, tuple(kept))
 
     def sets(self, state: State) -> int:
+        """X and each B."""
         return 1 + len(state[1])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, Estimator, State
+from symveil.verification.opacity.many_estimates import ManyEstimates, PackedStates, Rows
 
 Numbers = NDArray[np.int64]
 
@@ -20,6 +22,8 @@ SINK: Final = -2
 _MOST_PAIRS = 2 * 10**9
 # so many entries of a row take as much memory as an estimate
 _EVENTS_LIKE_A_SET = 10
+# layers of fewer states are quicker one by one; larger ones in arrays, so many states at a time
+_MANY_STATES, _STATES_AT_ONCE = 200, 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +35,7 @@ class Explored:
     """
 
     events: tuple[int, ...]
-    states: tuple[State, ...] = field(repr=False)
+    states: Sequence[State] = field(repr=False)
     table: Numbers = field(repr=False)
 
 
@@ -45,8 +49,12 @@ def explore(observed: Observed, machine: Estimator, limit: ExplorationLimit, *, 
     rows: list[list[int]] = []
     sets, length = machine.sets(begin), 0
     while layer:
+        many = ManyEstimates.of(machine) if len(layer) >= _MANY_STATES else None
+        if many:
+            search = _ManySearch(observed, many, limit, number, rows, sets)
+            return search.explored(many.rows(layer), length=length, within=within)
         following = []
-        limit.report(len(number))
+        limit.report(len(number), length=length, within=within)
         for state in layer:
             row = [NOWHERE] * len(observed.occurring)
             for column, event in enumerate(observed.occurring if within is None or length < within else ()):
@@ -60,15 +68,72 @@ def explore(observed: Observed, machine: Estimator, limit: ExplorationLimit, *, 
                         following.append(after)
                     row[column] = number[after]
             rows.append(row)
-            if (
-                max(sets, len(number) * len(observed.occurring) // _EVENTS_LIKE_A_SET) > limit.estimates
-                or len(number) * len(observed.system.states) > _MOST_PAIRS
-            ):
-                allowed = min(limit.estimates, _MOST_PAIRS // len(observed.system.states))
-                raise replace(limit, estimates=allowed).exceeded(longest=length)
+            _require_few(observed, limit, states=len(number), sets=sets, length=length)
         layer = following
         length += 1
     return Explored(observed.occurring, tuple(number), np.array(rows, dtype=np.int64).reshape(len(number), -1))
+
+
+def _require_few(observed: Observed, limit: ExplorationLimit, *, states: int, sets: int, length: int) -> None:
+    if (
+        max(sets, states * len(observed.occurring) // _EVENTS_LIKE_A_SET) > limit.estimates
+        or states * len(observed.system.states) > _MOST_PAIRS
+    ):
+        allowed = min(limit.estimates, _MOST_PAIRS // len(observed.system.states))
+        raise replace(limit, estimates=allowed).exceeded(longest=length)
+
+
+class _ManySearch:
+    """The same search from a layer of many states on, in arrays; states get the same numbers."""
+
+    def __init__(
+        self,
+        observed: Observed,
+        many: ManyEstimates,
+        limit: ExplorationLimit,
+        number: dict[State, int],
+        rows: list[list[int]],
+        sets: int,
+    ) -> None:
+        self._observed, self._many, self._limit, self._sets = observed, many, limit, sets
+        self._number = {key: place for place, key in enumerate(many.keys(many.rows(list(number))))}
+        self._tables: list[Numbers] = [np.array(rows, dtype=np.int64).reshape(len(rows), len(observed.occurring))]
+
+    def explored(self, layer: Rows, *, length: int, within: int | None) -> Explored:
+        """Go on from `layer`, the states that observations of `length` events first lead to."""
+        events = self._observed.occurring
+        while len(layer):
+            if length == within:
+                self._tables.append(np.full((len(layer), len(events)), NOWHERE))
+                break
+            parts = range(0, len(layer), _STATES_AT_ONCE)
+            layer = np.concatenate(
+                [self._step(layer[begin : begin + _STATES_AT_ONCE], length, within) for begin in parts]
+            )
+            length += 1
+        states = PackedStates(list(self._number), self._many.state)
+        return Explored(events, states, np.concatenate(self._tables))
+
+    def _step(self, rows: Rows, length: int, within: int | None) -> Rows:
+        """The states that these lead to and that are new."""
+        number, many = self._number, self._many
+        after, possible, violates = many.steps(rows, self._observed.occurring)
+        after, alive = after.reshape(-1, *rows.shape[1:]), (possible & ~violates).reshape(-1)
+        table: Numbers = np.where(violates, SINK, NOWHERE).reshape(-1)
+        targets, fresh = [], []
+        for place, key in enumerate(many.keys(after[alive])):
+            target = number.get(key)
+            if target is None:
+                target = number[key] = len(number)
+                fresh.append(place)
+            targets.append(target)
+        table[alive] = targets
+        self._tables.append(table.reshape(possible.shape))
+        new = after[alive][fresh]
+        self._sets += int(np.count_nonzero(new.any(axis=2)))
+        self._limit.report(len(number), length=length, within=within)
+        _require_few(self._observed, self._limit, states=len(number), sets=self._sets, length=length)
+        return new
 
 
 def can_reach_sink(columns: list[Numbers], size: int) -> NDArray[np.bool_]:

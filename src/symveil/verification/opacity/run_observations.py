@@ -14,11 +14,11 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.observation import Observed
 from symveil.languages.strong_components import strong_components
 from symveil.numerics.once import computed_once
-from symveil.numerics.progress import Progress
+from symveil.numerics.progress import Progress, named
 from symveil.verification.opacity.complete_observations import ObservationTable, complete_observations
 from symveil.verification.opacity.exploration import SINK
 from symveil.verification.opacity.observation_law import Node, ObservationLaw, Spread, mass
-from symveil.verification.opacity.safe_observations import Events, SafeObservations
+from symveil.verification.opacity.safe_observations import VERY_MANY, Events, SafeObservations
 
 # What runs may show is listed to judge a policy, or tabulated; beyond this many observations it is not.
 MOST_OBSERVATIONS = 50_000
@@ -55,17 +55,22 @@ class RunObservations:
 
     def __init__(self, safe: SafeObservations, *, progress: Progress | None = None) -> None:
         self.safe, self.law = safe, ObservationLaw(safe.observed)
-        self._progress = progress
+        self.progress = progress
 
     @computed_once
     def complete(self) -> dict[int, ObservationTable]:
         """Each run's whole observation, or its first events up to the horizon, as tables by length."""
-        _require_at_most(MOST_TABULATED, sum(count for _, count in self.safe.complete_lengths.values()))
-        return complete_observations(self.law, longest=self.safe.longest, progress=self._progress)
+        total = sum(self.safe.complete_lengths.values())
+        _require_at_most(MOST_TABULATED, total)
+        progress = named(self.progress, "tabulating observations")
+        return complete_observations(
+            self.law, longest=self.safe.longest, progress=lambda done, _: progress(done, total)
+        )
 
     @computed_once
     def cut_when_exposed(self) -> list[RunObservation]:
         """The same, but an exposed observation is cut where it is a sensitive string: no k observations later."""
+        _require_at_most(MOST_OBSERVATIONS, self._exposures)  # each of them is one of these observations, or more
         listed = list(islice(self.walk(cut=True), MOST_OBSERVATIONS + 1))
         _require_at_most(MOST_OBSERVATIONS, len(listed))
         return listed
@@ -78,9 +83,28 @@ class RunObservations:
 
     @computed_once
     def _sensitive(self) -> dict[Events, RunObservation]:
-        """One more than allowed, where they are too many."""
+        """One more than allowed, where they are too many; none where that is known without a list."""
+        _require_at_most(MOST_OBSERVATIONS, self._exposures)
         strings = self.walk(cut=True, only_violating=True)
         return {each.events: each for each in islice(strings, MOST_OBSERVATIONS + 1)}
+
+    @computed_once
+    def _exposures(self) -> int:
+        """How many observations violate opacity with their last event, up to a very large number."""
+        table, longest = self.safe.explored.table, self.safe.longest
+        ways, found = np.zeros(len(table), dtype=np.int64), 0 if len(table) else 1
+        ways[:1] = 1
+        for length in count():
+            reached = np.flatnonzero(ways)
+            if not len(reached) or length == longest:
+                return min(found, VERY_MANY)
+            rows, chosen = table[reached], ways[reached]
+            found += int(chosen @ (rows == SINK).sum(axis=1))
+            ways = np.zeros(len(table), dtype=np.int64)
+            for column in rows.T:
+                np.add.at(ways, column[column >= 0], chosen[column >= 0])
+            np.minimum(ways, VERY_MANY, out=ways)
+        raise AssertionError("count() does not end")
 
     @computed_once
     def violation(self) -> Fraction:
@@ -110,8 +134,8 @@ class RunObservations:
         for visited in count():
             if not stack:
                 return
-            if self._progress and visited % _VISITS_BETWEEN_REPORTS == 0:
-                self._progress(visited, None)
+            if self.progress and visited % _VISITS_BETWEEN_REPORTS == 0:
+                named(self.progress, "observations listed")(visited, None)
             prefix = stack.pop()
             if prefix.state is None and prefix.violates_after is None:
                 prefix = self._exposed(prefix, cut=cut)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symveil.errors import ModelError, WordError
 from symveil.languages.graph import WordGraph
@@ -20,6 +21,10 @@ from symveil.verification.opacity.notions import Question
 
 Events = tuple[int, ...]
 """An observation as the numbers of its events."""
+
+
+VERY_MANY = 2**31
+"""Observations are counted up to this number, so that their sums over all estimates and events stay below 2⁶³."""
 
 
 class SafeObservations:
@@ -123,30 +128,50 @@ class SafeObservations:
                 )
 
     @computed_once
-    def complete_lengths(self) -> dict[int, tuple[Events, int]]:
-        """The lengths of what runs show, complete or cut at the horizon: an observation of each, and how many."""
-        everything, ending = self._everything, self._quiet_states
-        layer: dict[int, tuple[Events, int]] = {0: ((), 1)}  # for each estimate an observation, and how many lead there
-        lengths: dict[int, tuple[Events, int]] = {}
-        length = 0
-        while layer:
-            at_horizon = length == self.longest
-            complete = [
-                reached for state, reached in layer.items() if at_horizon or everything.states[state][0] & ending
-            ]
-            if complete:
-                # an example that gives a secret away shows best why it matters
-                example = next((events for events, _ in complete if not self.is_safe(events)), complete[0][0])
-                lengths[length] = example, sum(count for _, count in complete)
-            following: dict[int, tuple[Events, int]] = {}
-            for state, (events, count) in layer.items() if not at_horizon else ():
-                for event, after in zip(everything.events, everything.table[state].tolist(), strict=True):
-                    if after >= 0:
-                        known, others = following.get(after, ((*events, event), 0))
-                        following[after] = known, others + count
-            layer = following
-            length += 1
-        return lengths
+    def complete_lengths(self) -> dict[int, int]:
+        """The lengths of what runs show, complete or cut at the horizon; how many observations, up to VERY_MANY."""
+        table = self._everything.table
+        ways = np.zeros(len(table), dtype=np.int64)  # of leading to each estimate
+        ways[0] = 1
+        lengths: dict[int, int] = {}
+        for length in count():
+            complete = ways if length == self.longest else ways[self._may_end]
+            if complete.any():
+                lengths[length] = int(np.minimum(complete, VERY_MANY).sum())
+            if length == self.longest or not ways.any():
+                return lengths
+            reached = np.flatnonzero(ways)
+            following = np.zeros(len(table), dtype=np.int64)
+            for column in table[reached].T:
+                leads = column >= 0
+                np.add.at(following, column[leads], ways[reached][leads])
+                np.minimum(following, VERY_MANY, out=following)
+            ways = following
+        raise AssertionError("count() does not end")
+
+    def example(self, length: int) -> Events:
+        """The first observation of one of the `complete_lengths`, in the order of the events."""
+        table = self._everything.table
+        ends = np.ones(len(table), dtype=np.bool_) if length == self.longest else self._may_end
+        can: list[NDArray[np.bool_]] = [ends]
+        for _ in range(length):
+            can.append(np.asarray(np.any((table >= 0) & can[-1][np.maximum(table, 0)], axis=1)))
+        state, events = 0, []
+        for left in reversed(range(length)):
+            row = table[state]
+            column = int(np.flatnonzero((row >= 0) & can[left][np.maximum(row, 0)])[0])
+            events.append(self._everything.events[column])
+            state = int(row[column])
+        return tuple(events)
+
+    @computed_once
+    def _may_end(self) -> NDArray[np.bool_]:
+        """For each estimate whether a run may show nothing more after it."""
+        ending = self._quiet_states
+        states = self._everything.states
+        if not ending:
+            return np.zeros(len(states), dtype=np.bool_)
+        return np.array([bool(state[0] & ending) for state in states], dtype=np.bool_)
 
     @property
     def _quiet_states(self) -> StateSet:

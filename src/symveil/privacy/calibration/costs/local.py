@@ -157,7 +157,7 @@ class LocalSearch:
                 groups = block_groups(self.graph, kind, low, high, self.adjacency, starts)
                 if groups is None:
                     outcome.exists = True
-                    outcome.high = max(outcome.high, self._classic(kind))
+                    outcome.high = max(outcome.high, self.classic(kind))
                 elif len(groups.row):
                     states = self._state_of[groups.paths]
                     self._look_at(kind, groups, states, low, high, min(nodes, _BUDGET), outcome)
@@ -166,7 +166,8 @@ class LocalSearch:
                     return outcome
         return outcome
 
-    def _classic(self, kind: Kind) -> float:
+    def classic(self, kind: Kind) -> float:
+        """What the triangle inequality gives for any block of this length."""
         most = self._largest_step * kind.length
         if self._period > 1:
             return self._rate * math.ceil(most / self._period) * (1 + 2.0**-40)

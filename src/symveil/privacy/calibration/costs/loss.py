@@ -51,6 +51,7 @@ class ProvedLoss:
     nodes: int = 0
     farthest: int | None = None  # in how many symbols adjacent words differ at most, where that was found out
     reached: float = math.inf  # what a search that was given up would have had to come below, for the next guess
+    stalled: bool = False  # whether that is no less than the triangle inequality gives, after all nodes were spent
 
 
 def proved_loss(
@@ -172,7 +173,7 @@ def _searched(
     tolerance = _TOLERANCE * float(epsilon if epsilon is not None else classic / 2)
     outcomes: dict[Kind, Outcome] = {}
     pairs: list[tuple[float, Pair]] = []
-    reached = math.inf
+    reached, stalled = math.inf, False
     # short blocks first: what they leave of the budget is there for the long ones, which are many more
     listed = sorted(kinds(search.graph, weighting.adjacency), key=lambda kind: kind.length)
     for number, kind in enumerate(listed):
@@ -196,12 +197,13 @@ def _searched(
             break
         if epsilon is not None and found.exists and found.high > float(epsilon - fixed) * (1 + 1e-9):
             reached = float(fixed) + found.high  # no sum that holds this kind can be within ε
+            stalled = found.high >= search.classic(kind) * (1 - 1e-9)
             break
     pairs.sort(key=lambda pair: -pair[0])
     worst = pairs[0][0] if pairs else 0.0
     known, total = tuple(pair for _, pair in pairs), sum(found.nodes for found in outcomes.values())
     if len(outcomes) < len(listed) or not all(found.complete for found in outcomes.values()):
-        return ProvedLoss(classic, "classic", worst, known, total, reached=reached)
+        return ProvedLoss(classic, "classic", worst, known, total, reached=reached, stalled=stalled)
     lengths = {kind: Outcome(high=float(kind.length), exists=found.exists) for kind, found in outcomes.items()}
     farthest = int(total_over_blocks(lengths, search.graph.steps, weighting.adjacency))
     over_blocks = total_over_blocks(outcomes, search.graph.steps, weighting.adjacency)

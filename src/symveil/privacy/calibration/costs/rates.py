@@ -38,7 +38,7 @@ from symveil.privacy.calibration.costs.pairs import (
 )
 from symveil.privacy.calibration.search import rounded_down
 
-FORMAT = "symveil-cost-certificate-3"
+FORMAT = "symveil-cost-certificate-4"
 """Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
@@ -49,6 +49,8 @@ _NEXT_TO, _FEW_NODES = Fraction(1, 1000), 50
 _CLOSE_ENOUGH = Fraction(1, 8)  # a proved rate that is so close to the limit is not worth more minutes
 _FAR = Fraction(3, 2)  # a bound beyond so many budgets says nothing about where to go on
 _FARTHER = Fraction(3)  # how much farther away the next rate is tried when a proof fails
+_MOST_FAILURES = 4  # in a row, nothing proved before: then nothing is
+_MOST_STALLED, _LITTLE = 2, Fraction(5, 4)  # as many that nothing was learned from; one where so little can be won
 
 _answers: LastFew[str, CertifiedRate] = LastFew(64)
 
@@ -119,7 +121,7 @@ def _answered(
 def _written(answer: CertifiedRate) -> kept.Entry:
     pair = answer.worst_pair
     words = "" if pair is None else "|".join(" ".join(map(str, word.tolist())) for word in pair)
-    return {"rate": str(answer.rate), "pair": words}
+    return {"rate": str(answer.rate), "pair": words, "how": answer.how}
 
 
 class _RateSearch:
@@ -135,6 +137,7 @@ class _RateSearch:
         self._best: tuple[Fraction, ProvedLoss] | None = None
         self._failed: Fraction | None = None
         self._evaluated, self._evaluations = 0, 1
+        self._stalled = 0  # how many proofs failed with a bound that is the classic one
 
     # --- searching -------------------------------------------------------------------------------
 
@@ -152,12 +155,12 @@ class _RateSearch:
             return self._with_few(evaluations)
         if self._nodes != 0:
             self._pairs += pairs_of_public_words(self._weighting, self._limit)
-        away, guess = _FIRST_AWAY, None
+        away, guess, failures = _FIRST_AWAY, None, 0
         for _ in range(evaluations):
             limit = self._ruled_out()
             lowest = self._best[0] if self._best else self._classic
             highest = limit if self._failed is None else min(limit, self._failed)
-            if highest <= lowest * (1 + _NEAR_ENOUGH):
+            if highest <= lowest * (1 + _NEAR_ENOUGH) or self._is_hopeless(failures):
                 break
             rate = rounded_down(limit * (1 - away) if guess is None else min(guess, limit * (1 - away)))
             if rate >= highest or rate <= lowest * (1 + _CLOSE / 4):  # between what is proved and what could not be
@@ -169,10 +172,23 @@ class _RateSearch:
                     away /= 8
             elif self._worst_at(rate) <= self._epsilon:  # not proved; a pair that was found lowers the limit instead
                 self._failed = rate
+                failures += 1
+                self._stalled += found.stalled and self._nodes != 0
                 away = min(away * _FARTHER, Fraction(1, 2))
                 if found.reached < 2 * self._epsilon:  # the bound nearly falls with the rate
                     guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - _CLOSE / 2)
         return self._result()
+
+    def _is_hopeless(self, failures: int = 0) -> bool:
+        """Whether the classic rate is the answer: several rates failed, or nothing was learned from some of them.
+
+        Boxes are wider at smaller rates: where a bound is still the triangle inequality's after all nodes are spent,
+        smaller rates, which have less to win, fare no better.
+        """
+        if self._best is not None:
+            return False
+        enough = 1 if self._ruled_out() <= _LITTLE * self._classic else _MOST_STALLED
+        return failures >= _MOST_FAILURES or self._stalled >= enough
 
     def _with_few(self, evaluations: int) -> CertifiedRate:
         """Where each evaluation takes minutes: first next to the limit, which large budgets allow, without refinement.
@@ -245,7 +261,8 @@ class _RateSearch:
     # --- answers ---------------------------------------------------------------------------------
 
     def _result(self) -> CertifiedRate:
-        if self._best is None and self._possible < MOST_EVALUATIONS:  # another evaluation would take minutes
+        if self._best is None and (self._possible < MOST_EVALUATIONS or self._is_hopeless()):
+            # another evaluation would take minutes, or tell nothing
             return self._certificate(self._classic, self._epsilon, ProvedLoss(self._epsilon, "classic"))
         if self._best is None:
             found = self._evaluate(self._classic)
@@ -278,7 +295,8 @@ class _RateSearch:
             return None
         if entry is None or not self._classic <= rate <= self._epsilon * 1000 or rate.denominator > 10**30:
             return None
-        if rate == self._classic and self._possible < MOST_EVALUATIONS:
+        if rate == self._classic and (self._possible < MOST_EVALUATIONS or entry.get("how") == "classic"):
+            self._pairs += self._kept_pair(entry.get("pair", ""))
             return self._certificate(rate, self._epsilon, ProvedLoss(self._epsilon, "classic"))
         found = self._evaluate(rate)
         if found.loss > self._epsilon and rate == self._classic:

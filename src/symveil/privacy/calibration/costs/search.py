@@ -132,7 +132,7 @@ class BlockSearch:
             groups = block_groups(self.graph, kind, low, high, self.adjacency)
             if groups is None:
                 outcome.exists = True
-                settled = max(settled, self._classic(kind))
+                settled = max(settled, self.classic(kind))
                 continue
             roots += self._roots(kind, groups, low, high, settled, outcome)
         return roots, settled
@@ -165,7 +165,7 @@ class BlockSearch:
         """What a block is worth where Z(v) ≤ Z(w): pairs are not looked at below that."""
         return 0.0 if self._period > 1 else self._rate * self._largest_step * kind.length * (1 + 2.0**-40)
 
-    def _classic(self, kind: Kind) -> float:
+    def classic(self, kind: Kind) -> float:
         """What the triangle inequality gives for any block of this length."""
         most = self._largest_step * kind.length
         if self._period > 1:

@@ -1,0 +1,109 @@
+"""What a corrected release achieves over all that runs of one length show: what it changes, what one can conclude.
+
+By the exponential mechanism with Hamming distances sums run over prefixes and suffixes, not over pairs of observations;
+other mechanisms are asked for the law of every observation, where they are few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.enforcement.corrected_release import CORRECTION_RATE, MOST_LISTED, CorrectedRelease
+from symveil.enforcement.losses import log_totals
+from symveil.errors import TooLargeError
+from symveil.languages.distance_sums import all_distances, distance_counts, log_sums
+from symveil.mechanisms.exponential import Exponential
+from symveil.numerics.progress import Progress
+from symveil.verification.opacity.complete_observations import ObservationTable
+
+Floats = NDArray[np.float64]
+
+_MOST_LAWS = 2_000
+_MOST_PAIRS, _AT_ONCE = 60_000_000, 2_000_000
+
+
+def corrected_effect(release: CorrectedRelease, runs: ObservationTable, progress: Progress) -> tuple[float, float]:
+    """E[distance; the run has this length], and the largest Pr(a secret state was visited | what is shown)."""
+    every = release.possible.enumerate_codes(at_most=MOST_LISTED)
+    unsafe = release.safe.first_impossible(every) > 0
+    if len(runs.codes) * int(unsafe.sum()) > _MOST_PAIRS:
+        raise TooLargeError(
+            f"enforcement: expected at most {_MOST_PAIRS} pairs of an observation and an unsafe one, found more; use a "
+            "smaller length"
+        )
+    law = _sums(release, runs, every, progress) if _by_hamming(release) else _laws(release, runs, every, progress)
+    distance, log_drawn, log_rows = law
+    for rows, log_chances in log_rows:
+        distance += _added(release, runs.codes[rows], runs.chances[rows, 0], log_chances, every[unsafe])
+    log_shown = log_drawn[~unsafe]
+    if unsafe.any():
+        values = log_drawn[unsafe] - release.log_correction_totals[:, None]
+        corrected = log_sums(every[unsafe], values, every[~unsafe], rate=float(CORRECTION_RATE), progress=progress)
+        log_shown = np.logaddexp(log_shown, corrected)
+    return distance, float(np.exp(log_shown[:, 1] - log_shown[:, 0]).max())
+
+
+def _by_hamming(release: CorrectedRelease) -> bool:
+    through = release.through
+    if not isinstance(through, Exponential) or through.cost != "hamming" or through.balanced:
+        return False
+    return through.utility == "distance" and through.prior == "uniform"
+
+
+_Law = tuple[float, Floats, Iterator[tuple[slice, Floats]]]
+"""E[distance] of what is drawn; for each observation ln Pr(it is drawn) alone and with a secret; and, some runs at a
+time, ln Pr(each unsafe observation is drawn | run)."""
+
+
+def _sums(release: CorrectedRelease, runs: ObservationTable, every: NDArray[np.int32], progress: Progress) -> _Law:
+    rate = float(release.rate or 0)
+    terms, log_total = log_totals(distance_counts(every, runs.codes, progress=progress), rate)
+    mean = np.exp(terms - log_total[:, None]) @ np.arange(terms.shape[1])
+    with np.errstate(divide="ignore"):
+        log_values = np.log(runs.chances) - log_total[:, None]
+    drawn = log_sums(runs.codes, log_values, every, rate=rate, progress=progress)
+
+    def rows() -> Iterator[tuple[slice, Floats]]:
+        step = max(1, _AT_ONCE // max(len(release.unsafe), 1))
+        for begin in range(0, len(runs.codes), step):
+            part = slice(begin, begin + step)
+            yield part, -rate * all_distances(runs.codes[part], release.unsafe) - log_total[part, None]
+
+    return float(runs.chances[:, 0] @ mean), drawn, rows()
+
+
+def _laws(release: CorrectedRelease, runs: ObservationTable, every: NDArray[np.int32], progress: Progress) -> _Law:
+    if max(len(every), len(runs.codes)) > _MOST_LAWS:
+        raise TooLargeError(
+            f"enforcement: expected at most {_MOST_LAWS} observations to judge {release.described} by, found more; use "
+            "a smaller length (the policy private releases without such a list)"
+        )
+    logs = np.empty((len(runs.codes), len(every)))
+    for row, word in enumerate(runs.codes):
+        progress(row, len(runs.codes))
+        logs[row] = release.through.log_probabilities(word, every)
+    distance = float((runs.chances[:, 0, None] * np.exp(logs) * all_distances(runs.codes, every)).sum())
+    with np.errstate(divide="ignore"):
+        drawn = np.logaddexp.reduce(np.log(runs.chances)[:, None, :] + logs[:, :, None], axis=0)
+    unsafe = release.safe.first_impossible(every) > 0
+    return distance, drawn, iter([(slice(None), logs[:, unsafe])])
+
+
+def _added(
+    release: CorrectedRelease,
+    codes: NDArray[np.int32],
+    chances: Floats,
+    log_chances: Floats,
+    unsafe: NDArray[np.int32],
+) -> float:
+    """By how much corrections change the distance: Σ p(w)·P(o|w)·(E[d(w, shown for o)] − d(w, o)) over unsafe o."""
+    if not len(unsafe):
+        return 0.0
+    after = np.zeros(log_chances.shape)
+    for position in range(codes.shape[1]):
+        after += 1 - release.symbols_shown(position)[:, codes[:, position]].T
+    weights = chances[:, None] * np.exp(log_chances)
+    return float((weights * (after - all_distances(codes, unsafe))).sum())

@@ -1,0 +1,238 @@
+"""The game of an output filter against a system: which observations can be answered safely, for ever.
+
+A position is (x, y): x is what the observer of the *true* observation would know, y what an observer of the *shown* one
+knows, which has given nothing away. The system chooses the next event that is possible in x; the filter answers by
+showing any string of insertable events before it, and the event itself, or not where it may be erased. What is shown
+must stay among the safe observations of the system. The filter wins where it can answer for ever: a greatest fixed
+point, which is the all-insertion structure of Wu and Lafortune (docs/theory/opacity-synthesis.md).
+
+For each x the winning y are one set, a bit mask, so a round costs some set operations for each move of the observer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from symveil.languages.observation import ExplorationLimit, Observed
+from symveil.languages.state_sets import Image, StateSet, members, set_of
+from symveil.numerics.once import computed_once
+from symveil.verification.opacity.estimators import estimator
+from symveil.verification.opacity.exploration import Explored, explore
+from symveil.verification.opacity.notions import Question
+
+Events = tuple[int, ...]
+
+# A refutation is a list of observations for people; beyond this many it is not written out.
+_MOST_REFUTING = 1_000
+_MOST_SPARED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """Which events, by their numbers, may be shown although they did not happen, and hidden although they did."""
+
+    insertable: frozenset[int]
+    erasable: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """`winning[x]`: the y from which everything that the system can do in x can be answered, for ever."""
+
+    winning: tuple[StateSet, ...]
+    allowed: StateSet
+    """The y that may be shown at all."""
+    leaves_truth: bool = False
+    """Whether what was shown as it is, and may be further, must be: then whoever knows the filter learns nothing."""
+
+
+@dataclass(slots=True)
+class _Lost:
+    """How the system wins from (x, y): by this event, after which every answer is lost in an earlier round."""
+
+    event: int
+    shown: StateSet = field(repr=False)
+
+
+class EditGame:
+    """One system, one question, one set of edits."""
+
+    def __init__(self, observed: Observed, question: Question, edits: Edits, limit: ExplorationLimit) -> None:
+        self.observed, self.edits = observed, edits
+        self.true = explore(observed, estimator(observed, None), limit)
+        self.shown = explore(observed, estimator(observed, question), limit)
+        self.true_moves, self.shown_moves = _moves(self.true), _moves(self.shown)
+
+    @property
+    def is_safe_at_first(self) -> bool:
+        """Whether nothing is given away before anything was observed: no filter can change that."""
+        return bool(self.shown.states)
+
+    @computed_once
+    def diagonal(self) -> tuple[int, ...]:
+        """For each y the x of the same observation: shown as it is."""
+        number = {state[0]: index for index, state in enumerate(self.true.states)}
+        return tuple(number[state[0]] for state in self.shown.states)
+
+    # --- what one answer can do ----------------------------------------------------------------
+
+    @computed_once
+    def _before_insertion(self) -> Image:
+        return self._before(self.edits.insertable)
+
+    @computed_once
+    def _before_event(self) -> dict[int, Image]:
+        return {event: self._before({event}) for event in self.shown.events}
+
+    def _before(self, events: Iterable[int]) -> Image:
+        """From which y one of the events leads into a set."""
+        wanted = set(events)
+        before: list[StateSet] = [0] * len(self.shown_moves)
+        for source, moves in enumerate(self.shown_moves):
+            for event, target in moves.items():
+                if event in wanted:
+                    before[target] |= 1 << source
+        return Image(before)
+
+    def answerable(self, event: int, after: StateSet, allowed: StateSet) -> StateSet:
+        """The y from which `event` can be answered so that what is shown is in `after`, and in `allowed` on the way."""
+        found = self._before_event[event](after) & allowed
+        if event in self.edits.erasable:
+            found |= after & allowed
+        border = found
+        while border:
+            border = self._before_insertion(border) & allowed & ~found
+            found |= border
+        return found
+
+    def answers(self, event: int, shown: StateSet) -> StateSet:
+        """All that an answer to `event` can lead to, from any of these y."""
+        before, border = shown, list(members(shown))
+        while border:
+            for inserted, target in self.shown_moves[border.pop()].items():
+                if inserted in self.edits.insertable and not before >> target & 1:
+                    before |= 1 << target
+                    border.append(target)
+        after = set_of(self.shown_moves[each][event] for each in members(before) if event in self.shown_moves[each])
+        return after | before if event in self.edits.erasable else after
+
+    # --- the fixed points ----------------------------------------------------------------------
+
+    @computed_once
+    def _unaware(self) -> tuple[Solved, list[dict[int, list[_Lost]]]]:
+        """The winning positions, and for each round the x that lost some y in it, and how."""
+        everything = (1 << len(self.shown_moves)) - 1
+        winning = [everything] * len(self.true_moves)
+        before = _sources(self.true_moves)
+        rounds: list[dict[int, list[_Lost]]] = []
+        changed = set(range(len(winning)))
+        while changed:
+            lost: dict[int, list[_Lost]] = {}
+            for x in sorted(changed):
+                left = winning[x]
+                for event, after in self.true_moves[x].items():
+                    gone = left & ~self.answerable(event, winning[after], everything)
+                    if gone:
+                        lost.setdefault(x, []).append(_Lost(event, gone))
+                        left &= ~gone
+            for x, ways in lost.items():
+                for way in ways:
+                    winning[x] &= ~way.shown
+            rounds.append(lost)
+            changed = {source for x in lost for source in before[x]}
+        return Solved(tuple(winning), everything), rounds
+
+    def unaware(self) -> Solved | None:
+        """What wins against an observer who does not know of the filter; None where nothing does."""
+        solved, _ = self._unaware
+        return solved if self.is_safe_at_first and solved.winning[0] & 1 else None
+
+    def informed(self) -> Solved | None:
+        """What wins although the observer knows the filter, by showing only what would be shown as it is.
+
+        Every y that may be shown must itself win when it is the truth and is left as it is: then whoever sees it must
+        think that nothing was changed. The greatest set of such y, together with its game. None where the start is not
+        among them.
+        """
+        solved = self.unaware()
+        if solved is None:
+            return None
+        winning, allowed = list(solved.winning), solved.allowed
+        while True:
+            kept = set_of(y for y in members(allowed) if winning[self.diagonal[y]] >> y & 1)
+            if not kept & 1:
+                return None
+            following = [shown & kept for shown in winning]
+            for x, moves in enumerate(self.true_moves):
+                for event, after in moves.items():
+                    following[x] &= self.answerable(event, winning[after] & kept, kept)
+            if kept == allowed and following == winning:
+                return Solved(tuple(winning), allowed, leaves_truth=True)
+            winning, allowed = following, kept
+
+    # --- why there is no filter ----------------------------------------------------------------
+
+    def refutation(self) -> tuple[Events, ...] | None:
+        """Observations of which every filter answers at least one unsafely; None where they are very many.
+
+        None of them can be spared, unless they are many.
+        """
+        if not self.is_safe_at_first:
+            return ((),)
+        _, rounds = self._unaware
+        how: dict[int, list[_Lost]] = {}
+        for lost in rounds:
+            for x, ways in lost.items():
+                how.setdefault(x, []).extend(ways)
+        found: list[Events] = []
+        border: list[tuple[Events, int, StateSet]] = [((), 0, 1)]
+        while border:
+            observation, x, shown = border.pop()
+            met: dict[int, StateSet] = {}
+            for way in how[x]:
+                if way.shown & shown:
+                    met[way.event] = met.get(way.event, 0) | way.shown & shown
+            for event, positions in met.items():
+                longer, after = (*observation, event), self.answers(event, positions)
+                if after:
+                    border.append((longer, self.true_moves[x][event], after))
+                else:
+                    found.append(longer)
+            if len(found) + len(border) > _MOST_REFUTING:
+                return None
+        kept = sorted(found, key=lambda events: (len(events), events))
+        for each in reversed(kept) if len(kept) <= _MOST_SPARED else ():
+            others = [other for other in kept if other != each]
+            if self.is_refuted_by(others):
+                kept = others
+        return tuple(kept)
+
+    def is_refuted_by(self, observations: Iterable[Events]) -> bool:
+        """Whether no filter answers all of these observations safely: by their prefixes only, not by rounds."""
+        return not (self.is_safe_at_first and self._answers_all(set(observations)) & 1)
+
+    def _answers_all(self, observations: set[Events]) -> StateSet:
+        """The y from which all of them can be answered."""
+        everything = (1 << len(self.shown_moves)) - 1
+        able = everything
+        for event in {observation[0] for observation in observations if observation}:
+            rest = {observation[1:] for observation in observations if observation[:1] == (event,)}
+            able &= self.answerable(event, self._answers_all(rest), everything)
+        return able
+
+
+def _moves(explored: Explored) -> list[dict[int, int]]:
+    """For each state where the events lead that lead to a state, not to a violation."""
+    return [
+        {event: after for event, after in zip(explored.events, row, strict=True) if after >= 0}
+        for row in explored.table.tolist()
+    ]
+
+
+def _sources(moves: list[dict[int, int]]) -> list[set[int]]:
+    sources: list[set[int]] = [set() for _ in moves]
+    for source, following in enumerate(moves):
+        for target in following.values():
+            sources[target].add(source)
+    return sources

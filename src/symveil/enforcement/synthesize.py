@@ -1,0 +1,269 @@
+"""Synthesis: what makes a system opaque, checked afterwards, or a proof that nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Literal, get_args
+
+from symveil.enforcement.edit_costs import cheapest_function, worst_cost
+from symveil.enforcement.edit_function import EditCosts, EditFunction, greedy_function
+from symveil.enforcement.edit_game import EditGame, Edits
+from symveil.enforcement.filtered_system import filtered_system, part_shown_as, strings_of
+from symveil.enforcement.supervisor import Supervisor, supremal_supervisor
+from symveil.enforcement.synthesis import Synthesis
+from symveil.errors import InternalError, ParameterError
+from symveil.languages.observation import ExplorationLimit, Observed, observer
+from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
+from symveil.numerics.progress import Progress, accepted
+from symveil.numerics.rationals import Number, exact
+from symveil.verification.opacity.notions import Question, read_question
+from symveil.verification.opacity.verify import OpacityVerdict, observed_for, verdict_on
+from symveil.verification.opacity.violation import violation_on
+
+SynthesisPolicy = Literal["insertion", "edit", "supervisor"]
+SYNTHESIS_POLICIES: tuple[SynthesisPolicy, ...] = get_args(SynthesisPolicy)
+
+AGAINST = ("informed", "unaware")
+
+
+def synthesize_opacity(
+    system: PartiallyObserved,
+    k: int | float | str = 0,
+    *,
+    policy: str,
+    notion: str = "weak",
+    against: str | None = None,
+    insertable: Collection[str] | None = None,
+    erasable: Collection[str] | None = None,
+    controllable: Collection[str] | None = None,
+    insert_cost: Mapping[str, Number] | None = None,
+    erase_cost: Mapping[str, Number] | None = None,
+    most_states: int | None = None,
+    progress: Progress | None = None,
+) -> Synthesis:
+    """A function of what a system shows that makes it opaque, checked afterwards; or a proof that there is none.
+
+    Parameters
+    ----------
+    system
+        A logical or a stochastic system with secret states.
+    k
+        How many observations back a secret must stay hidden: 0 (now), 1, 2 … or "infinite".
+    policy
+        "insertion": before each event, events may be shown that did not happen; "edit": and events may be left out;
+        "supervisor": controllable events are disabled, as few as possible.
+    notion
+        As in `verify_opacity`.
+    against
+        "informed": the observer knows the function; "unaware": knows the system only. By default informed where a
+        function is found that withstands it, otherwise unaware.
+    insertable
+        The events that may be shown although they did not happen; by default all.
+    erasable
+        With the policy edit: the events that may be left out; by default all.
+    controllable
+        With the policy supervisor, which needs them: the events that can be disabled, all of them observable.
+    insert_cost, erase_cost
+        What it costs to show an event that did not happen, or to leave one out; 1 where nothing is said. With either
+        of them the function is the cheapest in the worst case: in total where that has a bound, otherwise per event.
+    most_states
+        Give up beyond so many states of an estimator; by default as many as fit into about 2 GB.
+    progress
+        Called now and then with the number of states explored, and None: nobody knows how many there are.
+
+    >>> import symveil as sv
+    >>> system = sv.LogicalSystem.from_transitions(
+    ...     [("0", "a", "1"), ("0", "b", "2"), ("1", "b", "3"), ("2", "b", "2")],
+    ...     initial="0", observable=["a", "b"], secret=["2"],
+    ... )
+    >>> sv.verify_opacity(system)
+    OpacityVerdict(weak current-state opacity is violated by b: after 1 of its events the state was in {2})
+    >>> sv.synthesize_opacity(system, policy="insertion").refutation
+    (('b', 'b'),)
+    >>> function = sv.synthesize_opacity(system, policy="edit").function
+    >>> function.apply("b"), function.apply("bbb"), function.apply("ab")
+    ('', '', 'ab')
+    """
+    question = read_question(k, notion)
+    if policy not in SYNTHESIS_POLICIES:
+        raise ParameterError("policy", expected=f"one of {', '.join(SYNTHESIS_POLICIES)}", found=policy)
+    _require_meaning(
+        policy,
+        against=against,
+        insertable=insertable,
+        erasable=erasable,
+        controllable=controllable,
+        insert_cost=insert_cost,
+        erase_cost=erase_cost,
+    )
+    observed = observed_for(system, question)
+    limit = observed.limit(most_states, accepted(progress, before=1))
+    if policy == "supervisor":
+        return _supervised(system, observed, question, _controllable(system, observed, controllable), limit)
+    edits = Edits(
+        insertable=_numbers(observed, insertable, "insertable"),
+        erasable=_numbers(observed, erasable, "erasable") if policy == "edit" else frozenset(),
+    )
+    costs = EditCosts(
+        insert=_read_costs(observed, insert_cost, "insert_cost"),
+        erase=_read_costs(observed, erase_cost, "erase_cost"),
+    )
+    game = EditGame(observed, question, edits, limit)
+    is_cheapest = insert_cost is not None or erase_cost is not None
+    function, is_informed = _function(game, costs, against, is_cheapest=is_cheapest)
+    if function is None:
+        return _refuted(game, policy, question, system)
+    found = _checked(system, question, policy, function, against, is_informed=is_informed, limit=limit)
+    if not is_cheapest:
+        return found
+    named = (dict(zip(observed.events, each, strict=True)) for each in (costs.insert, costs.erase))
+    return replace(found, cost=worst_cost(function, *named))
+
+
+_MEANT_FOR = {
+    "against": ("insertion", "edit"),
+    "insertable": ("insertion", "edit"),
+    "erasable": ("edit",),
+    "controllable": ("supervisor",),
+    "insert_cost": ("insertion", "edit"),
+    "erase_cost": ("edit",),
+}
+
+
+def _require_meaning(policy: str, **given: object) -> None:
+    """Refuse parameters that a policy does not have."""
+    for name, value in given.items():
+        if value is not None and policy not in _MEANT_FOR[name]:
+            raise ParameterError(name, expected=f"none with the policy {policy}", found="some")
+    against = given["against"]
+    if against is not None and against not in AGAINST:
+        raise ParameterError("against", expected=f"one of {', '.join(AGAINST)}", found=against)
+
+
+def _read_costs(observed: Observed, costs: Mapping[str, Number] | None, name: str) -> tuple[Fraction, ...]:
+    found = [Fraction(1)] * len(observed.events)
+    for event, cost in (costs or {}).items():
+        if event not in observed.event_number:
+            raise ParameterError(name, expected="observable events of the system", found=repr(event))
+        number = exact(cost, name=name, expected="a number, 0 or more")
+        if number < 0:
+            raise ParameterError(name, expected="a number, 0 or more", found=cost)
+        found[observed.event_number[event]] = number
+    return tuple(found)
+
+
+def _controllable(system: PartiallyObserved, observed: Observed, events: Collection[str] | None) -> frozenset[int]:
+    if events is None:
+        raise ParameterError("controllable", expected="the events that can be disabled", found="none")
+    for event in () if isinstance(events, str) else events:
+        if event not in observed.event_number and any(event == move[1] for move in system.moves):
+            raise ParameterError(
+                "controllable",
+                expected="observable events only: otherwise there may be no least restrictive supervisor",
+                found=f"{event!r}, which nobody sees",
+            )
+    return _numbers(observed, events, "controllable")
+
+
+def _supervised(
+    system: PartiallyObserved,
+    observed: Observed,
+    question: Question,
+    controllable: frozenset[int],
+    limit: ExplorationLimit,
+) -> Synthesis:
+    """The supervisor with the checker's verdict on the supervised system."""
+    found = supremal_supervisor(observed, question, controllable, limit)
+    if not isinstance(found, Supervisor):
+        spelled = (observed.spelled(found),)
+        return Synthesis(policy="supervisor", question=question, possible=False, refutation=spelled, system=system)
+    supervised = part_shown_as(system, found.enabled)
+    verdict = _verdict(supervised, question, limit)
+    if not verdict.holds:
+        raise InternalError("synthesis: the supervisor does not do what it was made for; please report this")
+    before = None
+    if isinstance(system, StochasticSystem) and question.secret_epoch is None:
+        before = violation_on(Observed(system), question, limit)
+    return Synthesis(
+        policy="supervisor",
+        question=question,
+        possible=True,
+        supervisor=found,
+        verdict=verdict,
+        informed_verdict=verdict,
+        violation_before=before,
+        violation_after=None if before is None else replace(before, lower=Fraction(0), upper=Fraction(0)),
+        system=system,
+        enforced_system=supervised,
+    )
+
+
+def _numbers(observed: Observed, events: Collection[str] | None, name: str) -> frozenset[int]:
+    if events is None:
+        return frozenset(range(len(observed.events)))
+    if isinstance(events, str):
+        raise ParameterError(name, expected="a list of observable events", found="a string")
+    for event in events:
+        if event not in observed.event_number:
+            raise ParameterError(name, expected="observable events of the system", found=repr(event))
+    return frozenset(observed.event_number[event] for event in events)
+
+
+def _function(
+    game: EditGame, costs: EditCosts, against: str | None, *, is_cheapest: bool
+) -> tuple[EditFunction | None, bool]:
+    """A function, where there is one, and whether it withstands an observer who knows it by its construction."""
+    unaware = game.unaware()
+    if unaware is None:
+        return None, False
+    informed = None if against == "unaware" else game.informed()
+    make = cheapest_function if is_cheapest else greedy_function
+    return make(game, informed or unaware, costs), informed is not None
+
+
+def _refuted(game: EditGame, policy: str, question: Question, system: PartiallyObserved) -> Synthesis:
+    refutation = game.refutation()
+    if refutation is not None and not game.is_refuted_by(refutation):
+        raise InternalError("synthesis: a proof that there is no function does not hold; please report this")
+    spelled = None if refutation is None else tuple(map(game.observed.spelled, refutation))
+    return Synthesis(policy=policy, question=question, possible=False, refutation=spelled, system=system)
+
+
+def _checked(
+    system: PartiallyObserved,
+    question: Question,
+    policy: str,
+    function: EditFunction,
+    against: str | None,
+    *,
+    is_informed: bool,
+    limit: ExplorationLimit,
+) -> Synthesis:
+    """The function with the verdicts of the checkers, which do not know how it was found."""
+    filtered = filtered_system(system, function)
+    unaware = _verdict(part_shown_as(system, strings_of(observer(filtered))), question, limit)
+    informed = _verdict(filtered, question, limit)
+    if not unaware.holds or (is_informed and not informed.holds):
+        raise InternalError("synthesis: the function does not do what it was made for; please report this")
+    before = after = None
+    if isinstance(system, StochasticSystem) and question.secret_epoch is None:
+        before = violation_on(Observed(system), question, limit)
+        after = violation_on(Observed(filtered), question, limit, verdict=informed)
+    return Synthesis(
+        policy=policy,
+        question=question,
+        possible=True if against != "informed" or informed.holds else None,
+        function=function,
+        verdict=unaware,
+        informed_verdict=informed,
+        violation_before=before,
+        violation_after=after,
+        system=system,
+        enforced_system=filtered,
+    )
+
+
+def _verdict(system: PartiallyObserved, question: Question, limit: ExplorationLimit) -> OpacityVerdict:
+    return verdict_on(observed_for(system, question), question, limit)

@@ -1,0 +1,110 @@
+"""Many words by the online mechanism at once: every record's word is the one that a session draws from its bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import symveil as sv
+from mechanisms.random_models import chains, models
+from symveil.errors import ModelError
+from symveil.languages.graph import word_graph
+from symveil.mechanisms import online_batch
+from symveil.mechanisms.online import Online, steps_to
+from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
+from symveil.models.automaton import Automaton
+from symveil.models.markov_chain import MarkovChain
+from symveil.randomness import RecordKey, choices
+
+KEY = RecordKey(bytes(32), "release")
+ROWS = [
+    ("a", "a", "1/4"), ("a", "b", "1/4"), ("a", "c", "1/2"), ("b", "c", "2/3"), ("b", "d", "1/3"),
+    ("c", "a", "1/2"), ("c", "d", "1/2"), ("d", "b", "1/5"), ("d", "e", "4/5"),
+]  # fmt: skip
+WITH_ENDS = Automaton.from_transitions(
+    [("p", "x", "p"), ("p", "x", "q"), ("q", "y", "p"), ("q", None, "r"), ("r", "z", "p"), ("r", "x", "r")],
+    initial="p",
+    accepting=["r"],
+)
+LANGUAGES = {
+    "dead end": sv.runs(MarkovChain.from_transitions(ROWS), 6),
+    "public start": sv.runs(MarkovChain.from_transitions(ROWS), 6, public_start=True),
+    "initial": sv.runs(MarkovChain.from_transitions(ROWS, initial="a"), 5),
+    "accepting states": sv.runs(WITH_ENDS, 5),
+    "no symbol": sv.runs(MarkovChain.from_transitions(ROWS), 0),
+}
+
+
+def agree(mechanism: Online, codes: np.ndarray) -> None:
+    """The same words from the same bits, and not a bit more or less."""
+    names = KEY.names_of_rows(np.arange(len(codes)))
+    together, apart = KEY.streams(names), KEY.streams(names)
+    batch = OnlineBatch(mechanism.language, mechanism.keep_choice, steering=mechanism.steering)
+    found = batch.draw(codes, together)
+    assert found.tolist() == mechanism._draw_by_sessions(codes, apart).tolist()
+    assert together.word_rows(len(codes), 1).tolist() == apart.word_rows(len(codes), 1).tolist()
+
+
+def words(language, count: int) -> np.ndarray:
+    known = language.enumerate_codes(at_most=10_000)
+    return known[np.random.default_rng(1).integers(0, len(known), count)]
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+@pytest.mark.parametrize("steering", [True, False])
+@pytest.mark.parametrize("epsilon", ["1/10", 3])
+def test_a_batch_draws_what_sessions_draw(name: str, steering: bool, epsilon) -> None:
+    mechanism = sv.Online(LANGUAGES[name], epsilon=epsilon, steering=steering)
+    agree(mechanism, words(LANGUAGES[name], 120))
+
+
+@pytest.mark.parametrize("name", ["dead end", "public start", "accepting states"])
+def test_also_where_the_first_bits_decide_nothing(name: str, monkeypatch) -> None:
+    monkeypatch.setattr(choices, "FILTER_BITS", 2)
+    agree(sv.Online(LANGUAGES[name], epsilon=1), words(LANGUAGES[name], 60))
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_on_any_model(data) -> None:
+    model = data.draw(models)
+    length = data.draw(st.integers(0, 5))
+    public = isinstance(model, MarkovChain) and data.draw(st.booleans())
+    try:
+        language = sv.runs(model, length, public_start=public)
+    except ModelError:
+        assume(False)
+    agree(sv.Online(language, epsilon="1/2", steering=data.draw(st.booleans())), words(language, 25))
+
+
+def test_tables_in_pieces_change_nothing(monkeypatch) -> None:
+    mechanism = sv.Online(LANGUAGES["dead end"], epsilon="1/4")
+    codes = words(LANGUAGES["dead end"], 80)
+    for table in ("_MOST_STEPS", "_MOST_OPTIONS"):
+        for room in (1, 40):
+            monkeypatch.setattr(online_batch, table, room)
+            agree(mechanism, codes)
+
+
+def test_few_words_and_many_are_the_same_records() -> None:
+    language = LANGUAGES["dead end"]
+    mechanism = sv.Online(language, epsilon=1)
+    codes = words(language, 40)
+    names = KEY.names_of_rows(np.arange(40))
+    whole = mechanism.release_codes(codes, bits=KEY.streams(names))
+    few = [mechanism.release_codes(codes[at : at + 3], bits=KEY.streams(names[at : at + 3])) for at in range(0, 40, 3)]
+    assert np.concatenate(few).tolist() == whole.tolist()
+
+
+@given(chains())
+@settings(max_examples=40, deadline=None)
+def test_steps_to_many_states_are_those_to_each(chain) -> None:
+    graph = word_graph(chain)
+    found = steps_to_each(graph, np.arange(len(chain.states)))
+    for state in range(len(chain.states)):
+        expected = steps_to(graph, state)
+        reachable = expected < np.iinfo(np.int64).max
+        assert found[reachable, state].tolist() == expected[reachable].tolist()
+        assert (found[~reachable, state] == np.iinfo(np.int32).max).all()
