@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -145,6 +146,28 @@ def test_steps_are_not_searched_where_nothing_is_proved_without_them(monkeypatch
     assert (False, 1) in asked
     assert (False, 2) not in asked
     assert "staircase (swap" in f"{chosen.described} {chosen.chosen_because}"  # it is compared at its classic rate
+
+
+def test_a_pair_that_loses_much_by_one_candidate_is_asked_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = public_words(LARGE, 2)
+    pair, asked, tried = (words[0], words[1]), [], []
+
+    def proved(weighting, *, epsilon: Fraction, **_: object):
+        tried.append(weighting)
+        found = weighting.classic(epsilon)
+        return replace(found, rate=found.rate * Fraction(3, 2), how="certified", worst_pair=pair)
+
+    def ruled_out(weighting, epsilon: Fraction, pairs=None) -> Fraction:
+        asked.append(pairs)
+        return epsilon / weighting.drops if pairs is None else epsilon / (2 * weighting.drops)
+
+    monkeypatch.setattr(cost_weighted, "calibrated_rate", proved)
+    monkeypatch.setattr(model_selection, "_ruled_out", ruled_out)
+    monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)
+    sv.select_mechanism(LARGE, epsilon=2, adjacency=2)
+    assert [pair] in asked
+    by_swaps = [each for each in tried if not each.cost.is_hamming]
+    assert len(by_swaps) == 1  # no other could be better than the first, at the rate that the pair leaves
 
 
 def test_a_file_of_many_lengths_waits_for_no_long_certificate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,15 @@ class Observed:
 
     system: PartiallyObserved
 
+    def __post_init__(self) -> None:
+        if not hasattr(self.system, "observable"):
+            kind = type(self.system).__name__
+            raise ModelError(
+                "system",
+                expected="a StochasticSystem or a LogicalSystem, such as load_model(file)",
+                found=f"an object of type {kind}",
+            )
+
     @property
     def stochastic(self) -> StochasticSystem:
         """The system, where it has probabilities; a logical one is refused."""
@@ -77,6 +86,11 @@ class Observed:
                 found="a logical system, which can only be verified",
             )
         return self.system
+
+    @property
+    def size(self) -> int:
+        """How many states the system has."""
+        return len(self.system.states)
 
     @computed_once
     def number(self) -> dict[str, int]:
@@ -176,7 +190,8 @@ class Observed:
 
     def spelled(self, observation: Sequence[int]) -> tuple[str, ...]:
         """An observation as its events."""
-        return tuple(self.events[event] for event in observation)
+        events = self.events
+        return tuple([events[event] for event in observation])
 
     def read(self, observation: Sequence[str]) -> tuple[int, ...]:
         """An observation as numbers; refuses what is not an observable event, by its position."""

@@ -73,6 +73,7 @@ class _Hope:
     choice: MechanismChoice
     least: float = 0.0
     looked_for_pairs: bool = False
+    compared_pairs: int = 0
 
     @property
     def certainly_classic(self) -> bool:
@@ -127,6 +128,7 @@ class _Comparison:
         self._words, self._choice = words, choice
         self._best: _Candidate | None = None
         self._compared: list[tuple[float, str]] = []
+        self._pairs: list[tuple[Codes, Codes]] = []  # of public words that lose much by what was certified
 
     def add(self, mechanism: Mechanism) -> None:
         """Compare a candidate at the rate that it has."""
@@ -158,15 +160,29 @@ class _Comparison:
                 for each in hopes:
                     self._compared.append((each.least, f"{each.mechanism.described} at least"))
                 return
-            if hope.looked_for_pairs:
-                hopes.remove(hope)
-                self.add(hope.mechanism)
-                if hope.certainly_classic:
-                    self._add_at_classic_rate([each for each in hopes if each.has_steps_of(hope)])
-                    hopes = [each for each in hopes if not each.has_steps_of(hope)]
-            else:
+            if hope.compared_pairs < len(self._pairs):  # what loses much by one candidate does so by others
+                new, hope.compared_pairs = self._pairs[hope.compared_pairs :], len(self._pairs)
+                self._expect_less(hope, _ruled_out(hope.weighting, self._choice.epsilon, new))
+            elif not hope.looked_for_pairs:
                 hope.looked_for_pairs = True
-                hope.least = max(hope.least, self._error_at(hope, _ruled_out(hope.weighting, self._choice.epsilon)))
+                self._expect_less(hope, _ruled_out(hope.weighting, self._choice.epsilon))
+            else:
+                hopes.remove(hope)
+                hopes = self._certified(hope, hopes)
+
+    def _certified(self, hope: _Hope, others: list[_Hope]) -> list[_Hope]:
+        """Compare a candidate at the rate that is proved for it; the others that are still worth a search."""
+        self.add(hope.mechanism)
+        if hope.mechanism.certified is not None and hope.mechanism.certified.worst_pair is not None:
+            self._pairs.append(hope.mechanism.certified.worst_pair)
+        if not hope.certainly_classic:
+            return others
+        self._add_at_classic_rate([each for each in others if each.has_steps_of(hope)])
+        return [each for each in others if not each.has_steps_of(hope)]
+
+    def _expect_less(self, hope: _Hope, rate: Fraction) -> None:
+        """No larger rate than this one can be certified: the error is at least what it is there."""
+        hope.least = max(hope.least, self._error_at(hope, rate))
 
     def _add_at_classic_rate(self, hopes: list[_Hope]) -> None:
         """Compare what is not worth a search for a proof."""
@@ -193,13 +209,14 @@ class _Comparison:
         return best
 
 
-def _ruled_out(weighting: Weighting, epsilon: Fraction) -> Fraction:
-    """A rate at which a pair of words, found by changing a symbol at a time, loses ε; ε/Δ where none was found."""
+def _ruled_out(weighting: Weighting, epsilon: Fraction, pairs: list[tuple[Codes, Codes]] | None = None) -> Fraction:
+    """A rate at which a pair of words loses ε; ε/Δ where none does. Pairs: given, or found a symbol at a time."""
     # imported when they are needed: most choices need no certificate
     from symveil.privacy.calibration.costs.pairs import pairs_of_public_words, rate_ruled_out  # noqa: PLC0415
 
     limit = epsilon / weighting.drops
-    return rate_ruled_out(weighting, epsilon, pairs_of_public_words(weighting, limit), limit, digits=2)
+    known = pairs_of_public_words(weighting, limit) if pairs is None else pairs
+    return rate_ruled_out(weighting, epsilon, known, limit, digits=2)
 
 
 def _is_settled(choice: MechanismChoice, language: RunLanguage) -> bool:

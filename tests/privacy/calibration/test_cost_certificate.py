@@ -405,3 +405,13 @@ def test_a_bound_that_is_no_better_than_the_triangle_inequality_says_so() -> Non
     narrow = searched_loss(weighting, Fraction(6), epsilon=Fraction(13, 2), nodes=1, window=0)
     assert (wide.stalled, wide.loss) == (True, Fraction(9, 5))
     assert (narrow.stalled, narrow.loss <= Fraction(13, 2)) == (False, True)
+
+
+@pytest.mark.usefixtures("not_enumerated")
+def test_large_rates_come_within_a_fiftieth_of_what_is_ruled_out(own_cache: Path) -> None:
+    words = sv.runs(grid_roads(4, seed=3), 8, public_start=True)
+    cost = swap(words, adjacency=2, cap=6).staircase(period=2, first_step=1)
+    found = certify_cost(Weighting(language=words, cost=cost, adjacency=2), epsilon=Fraction(9))
+    assert found.how == "certified"
+    assert found.ruled_out is not None
+    assert found.ruled_out - 0.02 <= found.rate < found.ruled_out  # 1 1/4 % of it would be a tenth of the error

@@ -38,12 +38,13 @@ from symveil.privacy.calibration.costs.pairs import (
 )
 from symveil.privacy.calibration.search import rounded_down
 
-FORMAT = "symveil-cost-certificate-4"
+FORMAT = "symveil-cost-certificate-5"
 """Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
 _FIRST_AWAY = Fraction(1, 80)  # how far below the rate that a pair rules out the first proof is tried
 _NEAR_ENOUGH = Fraction(1, 64)  # where the search ends
+_FIRST_BELOW, _SO_NEAR = Fraction(1, 200), Fraction(1, 50)  # the same of large rates: errors are like e^{−rate}
 _FIRST_OF_FEW = Fraction(3, 4)  # of the way from the classic rate to the largest that can be of use
 _NEXT_TO, _FEW_NODES = Fraction(1, 1000), 50
 _CLOSE_ENOUGH = Fraction(1, 8)  # a proved rate that is so close to the limit is not worth more minutes
@@ -155,12 +156,15 @@ class _RateSearch:
             return self._with_few(evaluations)
         if self._nodes != 0:
             self._pairs += pairs_of_public_words(self._weighting, self._limit)
-        away, guess, failures = _FIRST_AWAY, None, 0
+        away, guess, failures = min(_FIRST_AWAY, _FIRST_BELOW / self._limit), None, 0
         for _ in range(evaluations):
             limit = self._ruled_out()
             lowest = self._best[0] if self._best else self._classic
             highest = limit if self._failed is None else min(limit, self._failed)
-            if highest <= lowest * (1 + _NEAR_ENOUGH) or self._is_hopeless(failures):
+            near = highest <= lowest * (1 + _NEAR_ENOUGH)
+            if near and (self._failed is not None or self._best is None or highest <= lowest + _SO_NEAR):
+                break
+            if self._is_hopeless(failures):
                 break
             rate = rounded_down(limit * (1 - away) if guess is None else min(guess, limit * (1 - away)))
             if rate >= highest or rate <= lowest * (1 + _CLOSE / 4):  # between what is proved and what could not be
