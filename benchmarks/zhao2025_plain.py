@@ -141,3 +141,50 @@ def show(policy: Policy, start: State, length: int) -> list[str]:
         shown.append(events[number])
         state = targets[number]
     return shown
+
+
+def violation_by_listing(system: sv.StochasticSystem, k: int, length: int) -> float:
+    """The probability that an observation of up to `length` events violates weak k-step opacity: one after the other.
+
+    For every observation: where the run may be, with its probability in floats, and for each of the last k + 1 instants
+    where it may be now if it was not secret then. Unobservable moves are followed until next to nothing is left.
+    """
+    observer = PlainObserver(system)
+    shown: dict[str, list[tuple[str, str, float]]] = {}
+    silent: dict[str, list[tuple[str, float]]] = {}
+    for source, event, target, chance in system.transitions:
+        if event in observer.observable:
+            shown.setdefault(source, []).append((event, target, float(chance)))
+        else:
+            silent.setdefault(source, []).append((target, float(chance)))
+
+    def passed(spread: dict[str, float]) -> dict[str, float]:
+        """How often each state is met before the next observation."""
+        visits, moving = dict(spread), spread
+        while sum(moving.values()) > 1e-15:
+            following: dict[str, float] = {}
+            for state, chance in moving.items():
+                for target, share in silent.get(state, ()):
+                    following[target] = following.get(target, 0.0) + chance * share
+            for state, chance in following.items():
+                visits[state] = visits.get(state, 0.0) + chance
+            moving = following
+        return visits
+
+    def violated(spread: dict[str, float], estimate: Estimate, clean: list[Estimate], left: int) -> float:
+        recent = [*clean, observer.reach(estimate - observer.secret)][-k - 1 :]
+        if not all(recent):
+            return sum(spread.values())
+        total = 0.0
+        if left:
+            after: dict[str, dict[str, float]] = {}
+            for state, chance in passed(spread).items():
+                for event, target, share in shown.get(state, ()):
+                    own = after.setdefault(event, {})
+                    own[target] = own.get(target, 0.0) + chance * share
+            for event, following in after.items():
+                kept = [observer.step(states, event) for states in recent]
+                total += violated(following, observer.step(estimate, event), kept, left - 1)
+        return total
+
+    return violated({system.initial: 1.0}, observer.start, [], length)

@@ -8,8 +8,10 @@ import traceback
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import symveil as sv
 from symveil import errors
 
 SECRET = "hunter2"
@@ -147,3 +149,34 @@ def test_the_place_is_the_innermost_of_ours() -> None:
     assert str(errors.InternalError.of(KeyError(SECRET))).startswith("internal error: KeyError at an unknown place;")
     once = errors.InternalError("internal error: x")
     assert errors.InternalError.of(once) is once
+
+
+ROADS = sv.MarkovChain.from_transitions([("a", "b", 1), ("b", "a", 1)])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sv.select_mechanism("abc", epsilon=1), "language: expected words(alphabet, length) or runs(model, l"),
+        (lambda: sv.Online("abc", epsilon=1), "language: expected words(alphabet, length) or runs(model, length), fou"),
+        (lambda: sv.protection("abc", adjacency=1), "language: expected words(alphabet, length) or runs(model, length"),
+        (lambda: sv.verify_opacity("x", k=1), "system: expected a StochasticSystem or a LogicalSystem, such as load_m"),
+        (lambda: sv.verify_opacity(ROADS, k=1), "system: expected a StochasticSystem or a LogicalSystem, such as load"),
+        (lambda: sv.violation_probability("x", k=1), "system: expected a StochasticSystem or a LogicalSystem, such "),
+        (lambda: sv.delayed_estimate("x", "a"), "system: expected a StochasticSystem or a LogicalSystem, such as load"),
+        (
+            lambda: sv.observer(ROADS),
+            "system: expected a StochasticSystem or a LogicalSystem, such as load_model(file)",
+        ),
+        (lambda: sv.learn_chain("abc"), "sequences: expected sequences of strings, such as a list or a column of them"),
+        (lambda: sv.learn_chain(pa.table({"s": ["ab"]})), "sequences: expected sequences of strings, such as a list"),
+        (lambda: sv.learn_chain(["ab"], graph="x"), "graph: expected a MarkovChain such as load_model(file), found st"),
+        (lambda: sv.audit("abc"), "law: expected a mechanism such as sv.Exponential(...), or an object with the"),
+        (lambda: sv.verify_privacy(3, epsilon=1), "chain: expected a labelled chain, found int"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_in_one_line(call, message: str) -> None:
+    """A chain was learned from the names of a table's columns; others ended in an AttributeError."""
+    with pytest.raises(errors.SymveilError) as refused:
+        call()
+    assert str(refused.value).startswith(message)

@@ -62,14 +62,23 @@ if __name__ == "__main__":
     import importlib
     import pkgutil
 
+    import numba
+
     import symveil.workflows
     from symveil.cli.entry import main
 
     for module in pkgutil.walk_packages(symveil.workflows.__path__, "symveil.workflows."):
         if "spark" not in module.name:
             importlib.import_module(module.name)
-    for name in ("rich.console", "rich.table", "symveil.drawing.plots"):
+    for name in (
+        "rich.console",
+        "rich.table",
+        "symveil.cli.main",
+        "symveil.drawing.plots",
+        "symveil.languages.compiling",
+    ):
         importlib.import_module(name)
+    numba.njit(lambda number: number + 1)(1)  # its first call imports more than everything else does
     gc.freeze()  # what is there already is not looked through again in each process
     serve(socket.socket(fileno=int(sys.argv[1])))
     try:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import sys
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from symveil.cli import output
+from symveil.cli.main import main
 from symveil.cli.output import progress_bar
 from symveil.numerics.progress import named
+from symveil.workflows.privatize_file import privatize_file
 
 
 class Terminal(io.StringIO):
@@ -81,3 +85,51 @@ def test_nothing_is_drawn_where_nobody_looks_or_nothing_is_told(monkeypatch) -> 
     with progress_bar("x") as progress:
         progress(1, 2)
         assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SYMVEIL_CACHE", str(tmp_path / "cache"))
+    rows = "".join(f"{number},p{number % 7},{'abca'[number % 3 :]}\n" for number in range(300))
+    Path("in.csv").write_text(f"trip_id,rider,links\n{rows}")
+    Path("map.csv").write_text("from,to\na,b\na,c\nb,c\nb,a\nc,a\n")
+
+
+READ = ("--sequence", "links", "--separator", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("learn", "in.csv", *READ, "--out", "m.json"), "reading"),
+        (
+            ("learn", "in.csv", *READ, "--person", "rider", "--epsilon", "3", "--alphabet", "abc", "--lengths", "1..4",
+             "--out", "m.json"),
+            "reading",
+        ),
+        (("count", "in.csv", *READ, "--epsilon", "1", "--statistic", "visits", "--alphabet", "abc", "--out", "t.csv"),
+         "reading"),
+        (("check", "private.csv.manifest.json"), "checking"),
+        (("estimate", "private.csv", "--statistic", "visits"), "estimating"),
+        (("compare", "in.csv", "private.csv", *READ), "reading"),
+        (("alphabet", "in.csv", *READ), "reading"),
+        (("explain", "--model", "map.csv", "--length", "6", "--epsilon", "0.7531", "--mechanism", "exponential"),
+         "certifying exponential"),
+    ],
+)  # fmt: skip
+def test_long_work_says_what_it_does_and_how_far_it_is(files, arguments, what: str, monkeypatch) -> None:
+    """A file that takes an hour looks like this one; only privatize said how far it was."""
+    privatize_file("in.csv", "private.csv", alphabet="abc", epsilon=4, sequence="links", separator="")
+    told: list[tuple[str, int, int | None]] = []
+
+    @contextmanager
+    def bar(label: str):
+        yield lambda done, total, what=label, records=None: told.append((what, done, total))
+
+    monkeypatch.setattr(output, "progress_bar", bar)
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    assert not ended.value.code
+    assert [each for each, _, _ in told if each.startswith(what)]
+    assert all(total is None or 0 <= done <= total for _, done, total in told)

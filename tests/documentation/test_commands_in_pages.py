@@ -8,6 +8,7 @@ that a new process behaves the same is tested in tests/cli.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -112,3 +113,25 @@ def test_other_text_is_no_command(text: str) -> None:
 def test_a_block_with_a_title_is_a_file() -> None:
     (block,) = blocks('```csv title="a.csv"\nx,y\n```')
     assert block == Block("csv", 1, ("x,y",), "a.csv")
+
+
+_FOR_NEWCOMERS = ("README.md", "docs/first-hour.md", "docs/how-to/", "docs/tutorials/")
+
+
+def test_pages_for_newcomers_promise_no_seconds() -> None:
+    """What takes two seconds on a quiet machine takes ten on a busy one; only benchmarks name their circumstances."""
+    for page in PAGES:
+        if name(page).startswith(_FOR_NEWCOMERS):
+            text = page.read_text(encoding="utf-8")
+            for block in blocks(text):
+                text = text.replace("\n".join(block.lines), "")
+            assert re.findall(r"\b\d+(?:\.\d+)? (?:s|ms|seconds?)\b", text) == [], name(page)
+
+
+def test_commands_are_quoted_as_every_shell_knows() -> None:
+    """cmd.exe takes an apostrophe for a character."""
+    for page in PAGES:
+        for block in blocks(page.read_text(encoding="utf-8")):
+            for line in block.lines:
+                typed = line.partition("  #")[0]
+                assert "'" not in typed or not typed.lstrip(" $").startswith("symveil "), f"{name(page)}: {line}"

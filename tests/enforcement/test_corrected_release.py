@@ -12,7 +12,7 @@ import pytest
 import symveil as sv
 from cli.running import symveil
 from symveil.enforcement import corrected_effect
-from symveil.enforcement.corrected_release import CORRECTION_RATE, CorrectedRelease
+from symveil.enforcement.corrected_release import CorrectedRelease
 from symveil.enforcement.safe_release import SafeRelease
 from symveil.languages import smallest_graph
 from symveil.languages.distance_sums import all_distances
@@ -31,7 +31,7 @@ def by_definition(release: CorrectedRelease) -> np.ndarray:
     """P(x|w) = Σ over o of P(o drawn|w)·R(x|o), R the identity on safe o and e^{−ρd} on others; all pairs."""
     (inputs,), (outputs,) = release.inputs(at_most=5000), release.outputs(at_most=5000)
     drawn = np.exp([release.through.log_probabilities(word, inputs) for word in inputs])
-    weights = np.exp(-float(CORRECTION_RATE) * all_distances(inputs, outputs))
+    weights = np.exp(-float(release.correction_rate) * all_distances(inputs, outputs))
     safe = {tuple(row): number for number, row in enumerate(outputs.tolist())}
     shown = weights / weights.sum(axis=1, keepdims=True)
     for number, row in enumerate(inputs.tolist()):
@@ -79,7 +79,7 @@ def test_what_is_drawn_has_the_law_and_is_safe():
 @pytest.mark.parametrize("listed", [False, True])
 def test_what_it_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, listed):
     if listed:  # as for mechanisms whose weights are not exponential in the Hamming distance
-        monkeypatch.setattr(corrected_effect, "_by_hamming", lambda _: False)
+        monkeypatch.setattr(sv.Exponential, "hamming_rate", None)
     monkeypatch.setattr(corrected_effect, "_AT_ONCE", 300)
     enforced = corrected(3)
     release, law = enforced.mechanism(3), by_definition(enforced.mechanism(3))
@@ -92,6 +92,19 @@ def test_what_it_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, liste
     shown = law.T @ chances
     assert enforced.expected_distance == pytest.approx(distance, rel=1e-10)
     assert enforced.posterior_of_secret == pytest.approx((shown[:, 1] / shown[:, 0]).max(), rel=1e-10)
+
+
+@pytest.mark.parametrize("hamming", [True, False])
+def test_where_everything_is_safe_nothing_is_corrected(monkeypatch, hamming):
+    if not hamming:
+        monkeypatch.setattr(sv.Exponential, "hamming_rate", None)
+    rows = [("0", event, "0", "1/3") for event in "abc"]
+    system = sv.StochasticSystem.from_transitions(rows, initial="0", observable=["a", "b", "c"], secret=[])
+    enforced = sv.enforce_opacity(system, 2, epsilon=2, length=3, mechanism="corrected")
+    plain = sv.Exponential(sv.words("abc", 3), epsilon=2)
+    assert enforced.expected_distance == pytest.approx(plain.distances().expected_error, rel=1e-12)
+    assert enforced.posterior_of_secret == 0
+    assert enforced.mechanism(3).log_probability("abc", "abb") == pytest.approx(plain.log_probability("abc", "abb"))
 
 
 def test_where_nothing_is_known_exactly_the_certified_mechanism_with_less_error_is_taken(monkeypatch):

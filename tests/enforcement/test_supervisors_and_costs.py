@@ -9,13 +9,14 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.enforcement.test_synthesis_by_definition import Oracle
-from tests.verification.opacity.by_definition import Defined, closed
-from tests.verification.opacity.random_systems import ks, logical_systems, notions, stochastic_systems
 
 import symveil as sv
 from symveil.enforcement.edit_costs import _optimal, _Play, worst_cost
 from symveil.enforcement.edit_function import EditFunction
+from verification.opacity.by_definition import Defined, closed
+from verification.opacity.random_systems import ks, logical_systems, notions, stochastic_systems
+
+from .test_synthesis_by_definition import Oracle
 
 systems = st.one_of(logical_systems(most_states=5), stochastic_systems(most_states=5))
 some_events = st.sets(st.sampled_from("abc"), max_size=3)

@@ -7,19 +7,20 @@ length, and the functions are followed through all observations up to some lengt
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.verification.opacity.by_definition import Defined, Observation, closed
-from tests.verification.opacity.random_systems import ks, logical_systems, notions, stochastic_systems
 
 import symveil as sv
 from symveil.enforcement.edit_game import EditGame, Edits
 from symveil.enforcement.synthesis import Synthesis
 from symveil.languages.observation import Observed
 from symveil.verification.opacity.notions import read_question
+from verification.opacity.by_definition import Defined, Observation, closed
+from verification.opacity.random_systems import ks, logical_systems, notions, stochastic_systems
 
 LENGTH = 4
 Tree = dict[str, Any]
@@ -32,9 +33,13 @@ class Oracle:
         self.defined = Defined(system)
         self.knowledge = self.defined.knowledge(k, notion)
         self.insertable, self.erasable = insertable, erasable
+        self._safely = lru_cache(maxsize=None)(self._shown)
 
     def safely(self, known, event):
         """What is known after showing one more event safely, as a list of at most one."""
+        return self._safely(known, event)
+
+    def _shown(self, known, event):
         after = self.knowledge.after(known, event)
         return [after] if self.knowledge.possible(after) and not self.knowledge.exposes(after) else []
 

@@ -213,3 +213,23 @@ def test_another_sign_between_symbols_is_asked_about(tmp_path: Path) -> None:
     source.write_text("trip,stops\n1,home > work\n")
     with pytest.raises(SymveilError, match="symbols are split at blanks; if another sign is between them, name it"):
         sv.privatize_file(source, tmp_path / "out.csv", alphabet=["home", "work"], epsilon=1, sequence="stops")
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [("a b\nb a\n", {}), ("1,a|b\n2,b\n", {"separator": "|", "identifier": "1"}), ("ab\nba\n", {"separator": ""})],
+)
+def test_a_file_without_a_header_does_not_lose_its_first_line(
+    tmp_path: Path, text: str, options: dict[str, str]
+) -> None:
+    """It passed as the header, unprotected."""
+    source = tmp_path / "trips.csv"
+    source.write_text(text)
+    out = tmp_path / "out.csv"
+    with pytest.raises(
+        SymveilError, match="expected a header in the first line, found what reads as a sequence"
+    ) as refused:
+        sv.privatize_file(source, out, alphabet="ab", epsilon=1, **options)
+    assert not out.exists() and "a b" not in str(refused.value)
+    named = text.splitlines()[0].rpartition(",")[2]
+    sv.privatize_file(source, out, alphabet="ab", epsilon=1, sequence=named, **options)

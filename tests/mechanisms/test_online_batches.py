@@ -12,7 +12,7 @@ from mechanisms.random_models import chains, models
 from symveil.errors import ModelError
 from symveil.languages.graph import word_graph
 from symveil.mechanisms import online_batch
-from symveil.mechanisms.online import Online, steps_to
+from symveil.mechanisms.online import Online
 from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
 from symveil.models.automaton import Automaton
 from symveil.models.markov_chain import MarkovChain
@@ -82,9 +82,10 @@ def test_on_any_model(data) -> None:
 def test_tables_in_pieces_change_nothing(monkeypatch) -> None:
     mechanism = sv.Online(LANGUAGES["dead end"], epsilon="1/4")
     codes = words(LANGUAGES["dead end"], 80)
-    for table in ("_MOST_STEPS", "_MOST_OPTIONS"):
-        for room in (1, 40):
-            monkeypatch.setattr(online_batch, table, room)
+    for steps in (1, 6, 13):  # to no symbol, to one, to two of five at once
+        for options in (1, 40):
+            monkeypatch.setattr(online_batch, "_MOST_STEPS", steps)
+            monkeypatch.setattr(online_batch, "_MOST_OPTIONS", options)
             agree(mechanism, codes)
 
 
@@ -98,13 +99,26 @@ def test_few_words_and_many_are_the_same_records() -> None:
     assert np.concatenate(few).tolist() == whole.tolist()
 
 
+def steps_by_definition(graph, goal: int) -> dict[int, int]:
+    """How many steps lead to a state at least, from each state from which some do."""
+    steps, found = {goal: 0}, True
+    while found:
+        found = {
+            state: 1 + min(steps[to] for to in after)
+            for state in range(graph.state_count)
+            if state not in steps and (after := [int(to) for to in graph.target[graph.edges(state)] if to in steps])
+        }
+        steps.update(found)
+    return steps
+
+
 @given(chains())
 @settings(max_examples=40, deadline=None)
-def test_steps_to_many_states_are_those_to_each(chain) -> None:
+def test_steps_to_many_states_are_the_fewest(chain) -> None:
     graph = word_graph(chain)
     found = steps_to_each(graph, np.arange(len(chain.states)))
-    for state in range(len(chain.states)):
-        expected = steps_to(graph, state)
-        reachable = expected < np.iinfo(np.int64).max
-        assert found[reachable, state].tolist() == expected[reachable].tolist()
-        assert (found[~reachable, state] == np.iinfo(np.int32).max).all()
+    for goal in range(len(chain.states)):
+        expected = steps_by_definition(graph, goal)
+        assert [int(steps) for steps in found[:, goal]] == [
+            expected.get(state, np.iinfo(np.int32).max) for state in range(graph.state_count)
+        ]

@@ -58,6 +58,11 @@ class Installed:
     def __call__(self, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         return run(self.programs / program, *arguments, cwd=self.folder, SYMVEIL_CACHE="")
 
+    def pip(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        """The pip of the tests at work on that environment, which needs none of its own."""
+        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", self.programs / "python")
+        return run(*pip, *arguments, cwd=self.folder)
+
     def refusal(self, *arguments: object) -> str:
         """The one line with which the command line refuses this."""
         done = self("symveil", *arguments)
@@ -70,15 +75,14 @@ class Installed:
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("stranger")
-    venv.create(folder / "env", with_pip=True)
-    programs = folder / "env" / ("Scripts" if sys.platform == "win32" else "bin")
-    pip = (programs / "python", "-m", "pip", "--disable-pip-version-check")
-    reached = run(*pip, "download", "--quiet", "--no-deps", "--dest", folder / "reached", "click", cwd=folder)
+    venv.create(folder / "env")
+    made = Installed(folder / "env" / ("Scripts" if sys.platform == "win32" else "bin"), folder)
+    reached = made.pip("download", "--quiet", "--no-deps", "--dest", folder / "reached", "click")
     if reached.returncode != 0:
         pytest.skip("the package index cannot be reached: the wheel's dependencies cannot be installed")
-    done = run(*pip, "install", "--quiet", "--no-compile", wheel, cwd=folder)
+    done = made.pip("install", "--quiet", "--no-compile", wheel)
     assert done.returncode == 0, done.stderr
-    return Installed(programs, folder)
+    return made
 
 
 # --- what is in it ---------------------------------------------------------------------------------
@@ -112,7 +116,7 @@ def test_the_sdist_holds_what_the_tests_need(sdist: Path) -> None:
 
 
 def test_it_stands_on_its_own(installed: Installed) -> None:
-    done = installed("python", "-m", "pip", "check")
+    done = installed.pip("check")
     assert done.returncode == 0, done.stdout
     code = "import symveil as s, importlib.metadata as m; print(s.__file__); print(s.__version__, m.version('symveil'))"
     place, versions = installed("python", "-c", code).stdout.splitlines()

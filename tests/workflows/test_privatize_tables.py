@@ -148,3 +148,12 @@ def test_a_table_in_the_wrong_place(tmp_path: Path) -> None:
 def test_tables_are_compared() -> None:
     true, private = pd.DataFrame(TEXTS), pl.DataFrame(TEXTS)
     assert sv.compare(true, private, sequence="links").metrics["visits_jsd"] == 0
+
+
+def test_a_column_of_text_with_a_separator() -> None:
+    """Issue: it was split into characters, or refused."""
+    trips = pa.array(["home work", "work", ""])
+    private = sv.privatize(trips, alphabet=["home", "work"], epsilon=1000, separator=" ")
+    assert private.to_pylist() == trips.to_pylist()
+    with pytest.raises(ParameterError, match="case: expected a table with it"):
+        sv.privatize(trips, alphabet=["home", "work"], epsilon=1, case="c")

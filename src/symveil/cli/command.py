@@ -23,11 +23,11 @@ class Command(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run it; a search of minutes behind a mechanism (a certificate) shows how far it is, and can be ended."""
+        """Run it; a long search behind a mechanism (a certificate) and a long file show how far they are."""
         from symveil.cli.output import progress_bar
         from symveil.numerics.progress import heard_by
 
-        with progress_bar("proving") as progress, heard_by(progress):
+        with progress_bar("working") as progress, heard_by(progress):
             return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @command("opacity", example="symveil opacity examples/medical.json --k 2 --theta 1/2")
-@click.argument("model", metavar="MODEL", type=PATH)
+@click.argument("models", metavar="MODEL...", type=PATH, nargs=-1, required=True)
 @k_option
 @notion_option
 @click.option("--theta", metavar="P", help="Accept violations less probable than this (almost opacity).")
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @file_option("--draw-observer", text="Draw what an observer knows (.svg, .dot).")
 @json_option
 def opacity_command(
-    model: Path,
+    models: tuple[Path, ...],
     k: str,
     notion: str,
     theta: str | None,
@@ -52,7 +53,9 @@ def opacity_command(
     The secret is that the system in MODEL is, or was, in a secret state. MODEL is JSON (kind stochastic-system), .fsm,
     .stoc, .pfa, .gen or .wmod. "weak" judges each of the last k+1 instants alone, "strong" asks for one run without a
     secret in all of them, "initial" asks about the initial state and ignores --k; separate and joint are the notions of
-    DESops. Exit status 0: never (or less probably than --theta); 1: here is a shortest observation after which it can.
+    DESops. Several files, or a .wmod file with several automata, are parts that move together by the events they share;
+    a --secret of part 2 that others have too is typed 2:STATE. Exit status 0: never (or less probably than --theta);
+    1: here is a shortest observation after which it can.
     """
     from symveil.workflows.opacity import draw_system, judge_opacity, load_system
 
@@ -62,12 +65,60 @@ def opacity_command(
     notes: list[str] = []
     if within is not None and len(initial) > 1:
         raise InputError("within: expected one initial state with a horizon, found several")
-    system = load_system(model, secret=secret, initial=initial, notion=notion, notes=notes)
+    if _are_parts(models):
+        given = {
+            "initial": initial,
+            "theta": theta,
+            "within": within,
+            "exact": exact,
+            "draw": draw,
+            "draw-observer": draw_observer,
+        }
+        return _judge_parts(models, k, notion, secret=secret, notes=notes, as_json=as_json, given=given)
+    system = load_system(models[0], secret=secret, initial=initial, notion=notion, notes=notes)
     with progress_bar("estimates explored") as progress:
         report = judge_opacity(
             system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress
         )
     notes += [f"wrote {path}" for path in draw_system(system, draw, draw_observer)]
+    if as_json:
+        print_json(report.document())
+    else:
+        _print(report)
+    print_notes(notes)
+    return 0 if report.holds else 1
+
+
+def _are_parts(models: tuple[Path, ...]) -> bool:
+    from symveil.io.models.wmod_files import WMOD_SUFFIX, read_wmod_parts
+    from symveil.io.reading import suffix
+
+    return len(models) > 1 or (suffix(models[0]) == WMOD_SUFFIX and len(read_wmod_parts(models[0])) > 1)
+
+
+def _judge_parts(
+    models: tuple[Path, ...],
+    k: str,
+    notion: str,
+    *,
+    secret: tuple[str, ...],
+    notes: list[str],
+    as_json: bool,
+    given: Mapping[str, object],
+) -> int:
+    """The verdict on several parts together."""
+    from symveil.workflows.opacity import judge_parts, load_parts
+
+    for name, value in given.items():
+        if value is not None and value is not False and value != ():
+            raise InputError(f"{name}: expected none with several parts, found one")
+    parts = load_parts(models, secret=secret, notes=notes)
+    with progress_bar("estimates explored") as progress:
+        report = judge_parts(parts, k, notion=notion, progress=progress)
+    dropped = report.verdict.dropped
+    if dropped:
+        listed = ", ".join(map(str, dropped[:20])) + (" …" if len(dropped) > 20 else "")
+        notes.append(f"of {len(parts)} parts, these cannot matter and were left out: {listed}")
     if as_json:
         print_json(report.document())
     else:

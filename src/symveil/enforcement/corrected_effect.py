@@ -7,50 +7,48 @@ other mechanisms are asked for the law of every observation, where they are few.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.enforcement.corrected_release import CORRECTION_RATE, MOST_LISTED, CorrectedRelease
 from symveil.enforcement.losses import log_totals
 from symveil.errors import TooLargeError
 from symveil.languages.distance_sums import all_distances, distance_counts, log_sums
-from symveil.mechanisms.exponential import Exponential
 from symveil.numerics.progress import Progress
 from symveil.verification.opacity.complete_observations import ObservationTable
+
+if TYPE_CHECKING:
+    from symveil.enforcement.corrected_release import CorrectedRelease
 
 Floats = NDArray[np.float64]
 
 _MOST_LAWS = 2_000
-_MOST_PAIRS, _AT_ONCE = 60_000_000, 2_000_000
+_MOST_PAIRS, _AT_ONCE = 200_000_000, 2_000_000
 
 
 def corrected_effect(release: CorrectedRelease, runs: ObservationTable, progress: Progress) -> tuple[float, float]:
     """E[distance; the run has this length], and the largest Pr(a secret state was visited | what is shown)."""
-    every = release.possible.enumerate_codes(at_most=MOST_LISTED)
+    every = release.possible.enumerate_codes(at_most=release.most_listed)
     unsafe = release.safe.first_impossible(every) > 0
     if len(runs.codes) * int(unsafe.sum()) > _MOST_PAIRS:
         raise TooLargeError(
             f"enforcement: expected at most {_MOST_PAIRS} pairs of an observation and an unsafe one, found more; use a "
             "smaller length"
         )
-    law = _sums(release, runs, every, progress) if _by_hamming(release) else _laws(release, runs, every, progress)
-    distance, log_drawn, log_rows = law
+    rate = release.through.hamming_rate
+    if rate is not None:
+        distance, log_drawn, log_rows = _sums(release, float(rate), runs, every, progress)
+    else:
+        distance, log_drawn, log_rows = _laws(release, runs, every, progress)
     for rows, log_chances in log_rows:
-        distance += _added(release, runs.codes[rows], runs.chances[rows, 0], log_chances, every[unsafe])
+        distance += _added(release, runs.codes[rows], runs.chances[rows, 0], log_chances)
     log_shown = log_drawn[~unsafe]
     if unsafe.any():
-        values = log_drawn[unsafe] - release.log_correction_totals[:, None]
-        corrected = log_sums(every[unsafe], values, every[~unsafe], rate=float(CORRECTION_RATE), progress=progress)
+        values, rho = log_drawn[unsafe] - release.log_correction_totals[:, None], float(release.correction_rate)
+        corrected = log_sums(every[unsafe], values, every[~unsafe], rate=rho, progress=progress)
         log_shown = np.logaddexp(log_shown, corrected)
     return distance, float(np.exp(log_shown[:, 1] - log_shown[:, 0]).max())
-
-
-def _by_hamming(release: CorrectedRelease) -> bool:
-    through = release.through
-    if not isinstance(through, Exponential) or through.cost != "hamming" or through.balanced:
-        return False
-    return through.utility == "distance" and through.prior == "uniform"
 
 
 _Law = tuple[float, Floats, Iterator[tuple[slice, Floats]]]
@@ -58,8 +56,9 @@ _Law = tuple[float, Floats, Iterator[tuple[slice, Floats]]]
 time, ln Pr(each unsafe observation is drawn | run)."""
 
 
-def _sums(release: CorrectedRelease, runs: ObservationTable, every: NDArray[np.int32], progress: Progress) -> _Law:
-    rate = float(release.rate or 0)
+def _sums(
+    release: CorrectedRelease, rate: float, runs: ObservationTable, every: NDArray[np.int32], progress: Progress
+) -> _Law:
     terms, log_total = log_totals(distance_counts(every, runs.codes, progress=progress), rate)
     mean = np.exp(terms - log_total[:, None]) @ np.arange(terms.shape[1])
     with np.errstate(divide="ignore"):
@@ -67,10 +66,12 @@ def _sums(release: CorrectedRelease, runs: ObservationTable, every: NDArray[np.i
     drawn = log_sums(runs.codes, log_values, every, rate=rate, progress=progress)
 
     def rows() -> Iterator[tuple[slice, Floats]]:
-        step = max(1, _AT_ONCE // max(len(release.unsafe), 1))
+        unsafe = one_hot(release.unsafe, len(release.alphabet))
+        step = max(1, _AT_ONCE // max(len(unsafe), 1))
         for begin in range(0, len(runs.codes), step):
             part = slice(begin, begin + step)
-            yield part, -rate * all_distances(runs.codes[part], release.unsafe) - log_total[part, None]
+            alike = one_hot(runs.codes[part], len(release.alphabet)) @ unsafe.T
+            yield part, rate * (alike - runs.codes.shape[1]) - log_total[part, None]
 
     return float(runs.chances[:, 0] @ mean), drawn, rows()
 
@@ -92,18 +93,19 @@ def _laws(release: CorrectedRelease, runs: ObservationTable, every: NDArray[np.i
     return distance, drawn, iter([(slice(None), logs[:, unsafe])])
 
 
-def _added(
-    release: CorrectedRelease,
-    codes: NDArray[np.int32],
-    chances: Floats,
-    log_chances: Floats,
-    unsafe: NDArray[np.int32],
-) -> float:
+def _added(release: CorrectedRelease, codes: NDArray[np.int32], chances: Floats, log_chances: Floats) -> float:
     """By how much corrections change the distance: Σ p(w)·P(o|w)·(E[d(w, shown for o)] − d(w, o)) over unsafe o."""
-    if not len(unsafe):
+    if not log_chances.shape[1]:
         return 0.0
-    after = np.zeros(log_chances.shape)
-    for position in range(codes.shape[1]):
-        after += 1 - release.symbols_shown(position)[:, codes[:, position]].T
-    weights = chances[:, None] * np.exp(log_chances)
-    return float((weights * (after - all_distances(codes, unsafe))).sum())
+    nearer = one_hot(codes, len(release.alphabet)) @ release.kept_by_correction.T
+    return float(chances @ (np.exp(log_chances) * nearer).sum(axis=1))
+
+
+def one_hot(codes: NDArray[np.int32], symbols: int) -> Floats:
+    """A column for every position and symbol: 1 where the word has it there.
+
+    >>> one_hot(np.array([[0, 1]], dtype=np.int32), 2).tolist()
+    [[1.0, 0.0, 0.0, 1.0]]
+    """
+    columns = (codes[:, :, None] == np.arange(symbols)).astype(np.float64)
+    return np.asarray(columns.reshape(len(codes), codes.shape[1] * symbols))

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.enforcement.corrected_effect import corrected_effect, one_hot
 from symveil.enforcement.losses import log_totals
 from symveil.errors import TooLargeError
 from symveil.languages.distance_sums import all_distances, distance_counts
@@ -30,9 +31,10 @@ from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
 from symveil.randomness import BitSource, NotPrivateSeededBits
 
-CORRECTION_RATE: Final = Fraction(16)
-"""Of nearly uniform draws from the nearest safe observations: one that is an event farther is e⁻¹⁶ times as likely."""
-MOST_LISTED = 50_000
+if TYPE_CHECKING:
+    from symveil.enforcement.length_tables import LengthTables
+
+_CORRECTION_RATE, _LARGEST_EXPONENT = Fraction(16), Fraction(500)
 _MOST_CORRECTIONS, _CORRECTED_AT_ONCE = 400_000_000, 2_000_000
 _SEED, _DRAWS = 23, 64
 
@@ -46,12 +48,15 @@ class CorrectedRelease(Mechanism):
     label: ClassVar[str] = "corrected to safe observations"
     takes: ClassVar[frozenset[str]] = frozenset()
     errors_at_once: ClassVar[bool] = True
+    most_listed: ClassVar[int] = 300_000
 
     def __init__(self, possible: RunLanguage, safe: RunLanguage, through: Mechanism) -> None:
         super().__init__(possible, epsilon=through.epsilon, adjacency=through.adjacency)
         self.safe: Final = safe
         self.through: Final = through
         self.possible: Final = possible
+        # nearly uniform over the nearest safe observations, and large enough for floats in long ones
+        self.correction_rate: Final = min(_CORRECTION_RATE, _LARGEST_EXPONENT / max(possible.length, 1))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -88,7 +93,7 @@ class CorrectedRelease(Mechanism):
         return {
             "through": self.through.name,
             **self.through.parameters_document(),
-            "correction_rate": spelled(CORRECTION_RATE),
+            "correction_rate": spelled(self.correction_rate),
         }
 
     @property
@@ -100,7 +105,7 @@ class CorrectedRelease(Mechanism):
 
     @computed_once
     def _correction(self) -> RunWeights:
-        return RunWeights(language=self.safe, rate=CORRECTION_RATE)
+        return RunWeights(language=self.safe, rate=self.correction_rate)
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         drawn, sizes = self.through.release_checked(codes, lengths, bits)
@@ -119,18 +124,18 @@ class CorrectedRelease(Mechanism):
     @computed_once
     def unsafe(self) -> Codes:
         """The observations that are corrected; refused where there are too many observations to list."""
-        words = self.possible.enumerate_codes(at_most=MOST_LISTED)
+        words = self.possible.enumerate_codes(at_most=self.most_listed)
         return words[self.safe.first_impossible(words) > 0]
 
     @computed_once
     def outputs_listed(self) -> Codes:
         """The safe observations."""
-        return self.safe.enumerate_codes(at_most=MOST_LISTED)
+        return self.safe.enumerate_codes(at_most=self.most_listed)
 
     @computed_once
     def log_correction_totals(self) -> Floats:
         """ln Σ e^{−ρd(o,x)} over the safe observations x, for each unsafe o."""
-        return log_totals(distance_counts(self.outputs_listed, self.unsafe), float(CORRECTION_RATE))[1]
+        return log_totals(distance_counts(self.outputs_listed, self.unsafe), float(self.correction_rate))[1]
 
     def corrections(self, shown: Codes) -> Iterator[tuple[slice, Floats]]:
         """Pr(x is shown | o was drawn) for each unsafe o, a row, and each safe x of `shown`: some rows at a time."""
@@ -140,26 +145,22 @@ class CorrectedRelease(Mechanism):
                 f"enforcement: expected at most {_MOST_CORRECTIONS} pairs of an unsafe observation and what is shown "
                 f"instead, found {pairs}; use a smaller length"
             )
-        by_distance = -float(CORRECTION_RATE) * np.arange(self.possible.length + 1)
+        by_distance = np.exp(-float(self.correction_rate) * np.arange(self.possible.length + 1))
         step = max(1, _CORRECTED_AT_ONCE // max(len(shown), 1))
         for begin in range(0, len(self.unsafe), step):
             rows = slice(begin, begin + step)
-            chances = np.exp(by_distance - self.log_correction_totals[rows, None])
-            yield rows, np.take_along_axis(chances, all_distances(self.unsafe[rows], shown), axis=1)
-
-    def symbols_shown(self, position: int) -> Floats:
-        """For each unsafe observation the probability of each symbol at a position of what is shown instead."""
-        return self._symbols_shown[position]
+            distance = all_distances(self.unsafe[rows], shown)
+            nearest = distance.min(axis=1, keepdims=True)  # so that no sum is 0 in floats
+            scale = np.exp(-float(self.correction_rate) * nearest - self.log_correction_totals[rows, None])
+            yield rows, by_distance[distance - nearest] * scale
 
     @computed_once
-    def _symbols_shown(self) -> list[Floats]:
-        outputs, symbols = self.outputs_listed, len(self.alphabet)
-        found = np.zeros((self.possible.length, len(self.unsafe), symbols))
-        at = [(outputs[:, position, None] == np.arange(symbols)) * 1.0 for position in range(self.possible.length)]
-        for rows, chances in self.corrections(outputs):
-            for position, is_symbol in enumerate(at):
-                found[position, rows] = chances @ is_symbol
-        return list(found)
+    def kept_by_correction(self) -> Floats:
+        """For each unsafe o, and each position and symbol: whether o has it there, less the chance that it is shown."""
+        shown, kept = one_hot(self.outputs_listed, len(self.alphabet)), one_hot(self.unsafe, len(self.alphabet))
+        for rows, chances in self.corrections(self.outputs_listed):
+            kept[rows] -= chances @ shown
+        return kept
 
     def laws(self, words: Codes, released: Codes) -> Floats:
         """P(x | w) for each row w of `words` and each safe x of `released`."""
@@ -169,6 +170,11 @@ class CorrectedRelease(Mechanism):
             for rows, chances in self.corrections(released):
                 drawn += wrong[:, rows] @ chances
         return np.asarray(drawn)
+
+    def effect(self, tables: LengthTables) -> tuple[float, float]:
+        """E[distance; the run has this length], and the largest Pr(a secret state was visited | what is shown)."""
+        runs = tables.runs  # first of all: refused where they are too many
+        return corrected_effect(self, runs, tables.progress("what an observer can conclude"))
 
     def log_probabilities(self, word: Codes, released: Codes) -> Floats:
         """ln P(row | word), over what the mechanism may have drawn; −∞ for what is never shown."""

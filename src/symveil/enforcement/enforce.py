@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from symveil.enforcement.enforcement import Enforcement
-from symveil.enforcement.private import AUTO, RELEASES, PrivatePolicy
+from symveil.enforcement.length_tables import AUTO, RELEASES
+from symveil.enforcement.private import PrivatePolicy
 from symveil.enforcement.safe import SafeSubstitutes
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, read_omega
 from symveil.enforcement.substitution import AnySubstitutes
@@ -29,10 +30,10 @@ def enforce_opacity(
     *,
     policy: str = "private",
     epsilon: Number | None = None,
+    mechanism: str = AUTO,
     omega: int | None = None,
     length: int | None = None,
     adjacency: Adjacency = 1,
-    mechanism: str = AUTO,
     progress: Progress | None = None,
 ) -> Enforcement:
     """Put a system under a policy, so that what is shown gives no secret away.

@@ -14,6 +14,7 @@ from symveil.drawing.diagram import Diagram
 from symveil.enforcement.private import PrivatePolicy
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, require_few_outcomes
 from symveil.errors import ParameterError, WordError
+from symveil.languages.language import Language
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, shown_at_least
@@ -76,6 +77,18 @@ class Enforcement:
     def longest(self) -> int:
         """How many events the longest observations of runs have, up to the horizon."""
         return max(self._runs.safe.complete_lengths, default=0)
+
+    def observations(self, length: int) -> Language:
+        """All observations of one length, safe or not, that the policy private takes.
+
+        Parameters
+        ----------
+        length
+            How many events they have: one with a safe observation.
+        """
+        if not isinstance(self._policy, PrivatePolicy):
+            raise ParameterError("policy", expected="private, which takes all observations", found=self.policy)
+        return self._policy.language(length)
 
     def mechanism(self, length: int | None = None) -> Mechanism:
         """The mechanism behind the policy private, for observations of one length or of all: verifiers read it.

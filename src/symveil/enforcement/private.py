@@ -14,114 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.drawing.diagram import Diagram
-from symveil.enforcement.corrected_effect import corrected_effect
 from symveil.enforcement.corrected_release import CorrectedRelease
-from symveil.enforcement.losses import EnumeratedLoss, log_totals
+from symveil.enforcement.length_tables import AUTO, LengthTables
 from symveil.enforcement.safe_release import SafeRelease
+from symveil.enforcement.sensitive_only import MOST_OUTCOMES
 from symveil.errors import ParameterError
 from symveil.languages.any_length import AnyLength
-from symveil.languages.distance_sums import distance_counts, log_sums
-from symveil.languages.free import words
+from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage
-from symveil.languages.smallest_graph import smallest
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import MechanismChoice
-from symveil.mechanisms.selection import select_one_of_many
 from symveil.models.word import Codes
 from symveil.numerics.once import Memo, computed_once
-from symveil.numerics.progress import Progress, named
 from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.parameters import Adjacency, read_adjacency
-from symveil.privacy.public_words import public_words
+from symveil.privacy.parameters import Adjacency
 from symveil.randomness import BitSource
-from symveil.verification.opacity.complete_observations import ObservationTable
 from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.safe_observations import Events, SafeObservations
-
-AUTO, DIRECT, CORRECTED = RELEASES = ("auto", "direct", "corrected")
-"""How every observation is released: by weights on safe observations only, or by a mechanism for all of them whose
-outcomes are corrected to safe ones; "auto" is the one with the least expected error."""
-
-_MOST_OUTPUTS = 4_000_000
-_COMPARED, _CLEARLY = 64, 0.97  # so many public observations; what is less plain must have less error than that share
-
-
-class LengthTables:
-    """The observations of one length and their distances: all of the policy that does not depend on ε."""
-
-    def __init__(self, runs: RunObservations, length: int, adjacency: Adjacency) -> None:
-        safe = runs.safe.language(length)
-        if safe is None:
-            raise AssertionError("only lengths with a safe observation are released")
-        self._runs, self.safe = runs, smallest(safe)
-        self._reach = min(read_adjacency(adjacency, length=length), max(length, 1))
-
-    @computed_once
-    def possible(self) -> RunLanguage:
-        """All observations of the length, safe or not."""
-        return smallest(self._runs.safe.possible(self.safe.length))
-
-    @computed_once
-    def every_word(self) -> bool:
-        """Whether all observations of the length are possible, whatever their events."""
-        return bool(self.possible.size == len(self.possible.alphabet) ** self.possible.length)
-
-    def release(self, *, epsilon: Fraction, adjacency: Adjacency, release: str) -> SafeRelease | CorrectedRelease:
-        """The release with the least expected error over all observations, each as likely as any other.
-
-        Where the exact loss over all of them is known, that of the exponential mechanism over safe observations needs
-        no other. Elsewhere its rate is the classic one, and mechanisms whose loss is certified for all observations
-        compete with it, corrected to safe ones. Nothing secret is read.
-        """
-        direct = SafeRelease(self.possible, self.safe, epsilon=epsilon, adjacency=adjacency, loss=self.loss)
-        if release == DIRECT or (release == AUTO and direct.guarantee.how != "classic"):
-            return direct
-        choice = MechanismChoice(epsilon=epsilon, adjacency=adjacency)
-        language = words(self.possible.alphabet, self.possible.length) if self.every_word else self.possible
-        through = select_one_of_many(choice, language)
-        corrected = CorrectedRelease(self.possible, self.safe, through)
-        if release == CORRECTED:
-            return corrected
-        compared = public_words(self.possible, _COMPARED)
-        errors = [float(each.expected_errors(compared)[0].mean()) for each in (direct, corrected)]
-        return corrected if errors[1] < _CLEARLY * errors[0] else direct
-
-    @computed_once
-    def loss(self) -> EnumeratedLoss | None:
-        """The loss for each rate; None where the observations are too many to list."""
-        return EnumeratedLoss.of(self.possible, self.safe, self._reach)
-
-    @computed_once
-    def outputs(self) -> Codes:
-        """The safe observations, in alphabetical order."""
-        return self.safe.enumerate_codes(at_most=_MOST_OUTPUTS)
-
-    @property
-    def runs(self) -> ObservationTable:
-        """What complete runs of this length show."""
-        return self._runs.complete[self.safe.length]
-
-    @computed_once
-    def counts(self) -> NDArray[np.int64]:
-        """For each observation of `runs` how many outputs lie at each distance."""
-        return distance_counts(self.outputs, self.runs.codes, progress=self._progress("counting distances"))
-
-    def _progress(self, what: str) -> Progress:
-        return named(self._runs.progress, f"{what}, {self.safe.length} events")
-
-    def effect(self, release: SafeRelease | CorrectedRelease) -> tuple[float, float]:
-        """E[distance; the run has this length], and the largest Pr(a secret state was visited | what is shown)."""
-        if isinstance(release, CorrectedRelease):
-            return corrected_effect(release, self.runs, self._progress("what an observer can conclude"))
-        rate = float(release.rate)
-        runs = self.runs  # first of all: refused where they are too many
-        terms, log_total = log_totals(self.counts, rate)
-        mean = np.exp(terms - log_total[:, None]) @ np.arange(terms.shape[1])
-        with np.errstate(divide="ignore"):
-            log_values = np.log(runs.chances) - log_total[:, None]
-        said = self._progress("what an observer can conclude")
-        shown = log_sums(runs.codes, log_values, self.outputs, rate=rate, progress=said)
-        return float(runs.chances[:, 0] @ mean), float(np.exp(shown[:, 1] - shown[:, 0]).max())
 
 
 class PrivatePolicy:
@@ -144,7 +53,7 @@ class PrivatePolicy:
         self._mechanisms: Memo[int, SafeRelease | CorrectedRelease] = Memo(self._mechanism)
         self._laws: Memo[int, dict[Events, NDArray[np.float64]]] = Memo(self._sensitive_laws)
         self._effects: Memo[int, tuple[float, float]] = Memo(
-            lambda length: self._tables[length].effect(self.mechanism(length))
+            lambda length: self.mechanism(length).effect(self._tables[length])
         )
 
     def with_epsilon(self, epsilon: Fraction) -> PrivatePolicy:
@@ -165,6 +74,10 @@ class PrivatePolicy:
     def _mechanism(self, length: int) -> SafeRelease | CorrectedRelease:
         return self._tables[length].release(epsilon=self._epsilon, adjacency=self.adjacency, release=self.release)
 
+    def language(self, length: int) -> Language:
+        """All observations of a length that has a safe one, safe or not."""
+        return self._tables[length].language
+
     def unenforceable(self) -> Events | None:
         """An observation of a length without any safe one."""
         lengths = (length for length in self._safe.complete_lengths if self._safe.language(length) is None)
@@ -184,24 +97,17 @@ class PrivatePolicy:
         if not self.can_replace(events):
             return []
         mechanism, outputs = self.mechanism(len(events)), self._tables[len(events)].outputs
-        if isinstance(mechanism, CorrectedRelease):
-            chances = self._laws[len(events)].get(events)
-            if chances is None:
-                (chances,) = mechanism.laws(np.array([events], dtype=np.int32), outputs)
-            likeliest = np.argsort(-chances, kind="stable")[:at_most]
-            return list(zip(map(tuple, outputs[likeliest].tolist()), chances[likeliest].tolist(), strict=True))
-        rate = float(mechanism.rate)
-        distance = np.count_nonzero(outputs != np.array(events, dtype=np.int32), axis=1)
-        weight = np.exp(-rate * (np.arange(len(events) + 1) - distance.min()))
-        chance = weight / weight[distance].sum()
-        nearest = np.argsort(distance, kind="stable")[:at_most]
-        return list(zip(map(tuple, outputs[nearest].tolist()), chance[distance[nearest]].tolist(), strict=True))
+        chances = self._laws[len(events)].get(events)
+        if chances is None:
+            (chances,) = mechanism.laws(np.array([events], dtype=np.int32), outputs)
+        likeliest = np.argsort(-chances, kind="stable")[:at_most]
+        return list(zip(map(tuple, outputs[likeliest].tolist()), chances[likeliest].tolist(), strict=True))
 
     def _sensitive_laws(self, length: int) -> dict[Events, NDArray[np.float64]]:
         """For each sensitive string of a length the probabilities of the outputs: together they take far less time."""
         strings = [events for events in self._runs.sensitive if len(events) == length]
         mechanism, outputs = self.mechanism(length), self._tables[length].outputs
-        if not strings or not isinstance(mechanism, CorrectedRelease):
+        if not strings or len(strings) * len(outputs) > MOST_OUTCOMES:
             return {}
         return dict(zip(strings, mechanism.laws(np.array(strings, dtype=np.int32), outputs), strict=True))
 

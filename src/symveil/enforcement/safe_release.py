@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from symveil.enforcement.losses import EnumeratedLoss
+from symveil.enforcement.losses import EnumeratedLoss, log_totals
+from symveil.languages.distance_sums import all_distances, log_sums
 from symveil.languages.run_draws_exact import total_weight
 from symveil.languages.run_laws import expected_errors
 from symveil.languages.run_weights import RunWeights
@@ -35,6 +36,9 @@ from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency
 from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.randomness import BitSource
+
+if TYPE_CHECKING:
+    from symveil.enforcement.length_tables import LengthTables
 
 _LARGEST_RATE = Fraction(64)
 _TOLERANCE, _EVALUATIONS = Fraction(1, 10**6), 40
@@ -116,6 +120,24 @@ class SafeRelease(DistanceWeighted):
             by_distance = np.array([nearest_float(-eta * distance - log_total) for distance in range(self._length + 1)])
         is_safe = self.safe.first_impossible(released) == 0
         return np.where(is_safe, by_distance[self.distance(word, released)], -np.inf)
+
+    def laws(self, words: Codes, released: Codes) -> NDArray[np.float64]:
+        """P(x | w) for each row w of `words` and each x of `released`, which are all safe ones; about 13 digits."""
+        distance = all_distances(words, released)
+        by_distance = np.exp(-float(self.rate) * np.arange(self._length + 1))
+        weights = by_distance[distance - distance.min(axis=1, keepdims=True)]
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def effect(self, tables: LengthTables) -> tuple[float, float]:
+        """E[distance; the run has this length], and the largest Pr(a secret state was visited | what is shown)."""
+        runs, rate = tables.runs, float(self.rate)  # runs first of all: refused where they are too many
+        terms, log_total = log_totals(tables.counts, rate)
+        mean = np.exp(terms - log_total[:, None]) @ np.arange(terms.shape[1])
+        with np.errstate(divide="ignore"):
+            log_values = np.log(runs.chances) - log_total[:, None]
+        said = tables.progress("what an observer can conclude")
+        shown = log_sums(runs.codes, log_values, tables.outputs, rate=rate, progress=said)
+        return float(runs.chances[:, 0] @ mean), float(np.exp(shown[:, 1] - shown[:, 0]).max())
 
     def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For each word the expected number of events that are changed, in one pass for all of them.

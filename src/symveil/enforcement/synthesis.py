@@ -14,7 +14,7 @@ from symveil.enforcement.supervisor import Supervisor
 from symveil.errors import ParameterError, WordError
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.verification.opacity.notions import Question
-from symveil.verification.opacity.verify import OpacityVerdict
+from symveil.verification.opacity.opacity_verdict import OpacityVerdict
 from symveil.verification.opacity.violation import ViolationProbability
 
 

@@ -18,6 +18,7 @@ from symveil.engines.job import Ask, Job, Written
 from symveil.errors import FileError, only_our_errors
 from symveil.estimation.batches import Batch
 from symveil.files.atomic import AsideFile, digest_of
+from symveil.io.sequences.record_steps import heard_records
 from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.languages.any_length import AnyLength
@@ -108,13 +109,13 @@ class FileWords(CentralWords):
     def persons(self) -> list[str]:
         """Everybody in the file, in the order of their names."""
         names: set[str] = set()
-        for batch in self._file.records():
+        for batch in heard_records(self._file, "reading"):
             names.update(self._file.persons(batch).unique().to_pylist())
         return sorted(names)
 
     def encoded(self) -> Iterator[tuple[Codes, Lengths, Any]]:
         """Legal words, some at a time."""
-        for batch in self._file.records():
+        for batch in heard_records(self._file, "reading"):
             with only_our_errors():
                 codes, lengths, legal = encoded_words(batch.column(SYMBOLS), self._language)
                 persons = self._file.persons(batch)

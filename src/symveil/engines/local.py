@@ -24,20 +24,16 @@ from symveil.io.formulas import Apostrophes
 from symveil.io.reading import suffix, wrong_suffix
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.duplicates import SeenNames
+from symveil.io.sequences.record_steps import RecordSteps
 from symveil.io.sequences.records import ID, NUMBER, PLACE, SYMBOLS, as_text
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
 from symveil.io.symbols import reading_advice
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.numerics.progress import Progress, named
+from symveil.numerics.progress import Progress
 
 # Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
 pa.enable_signal_handlers(False)
-
-_STEP = 10_000
-"""Records between two reports of progress."""
-_WHOLE = 1000
-"""How much of a file was read is told in thousandths."""
 
 
 def release_batches(
@@ -139,7 +135,7 @@ class LocalJob(Job[ReleasePlan]):
 
     def survey(self, plan: ReleasePlan, ask: Ask) -> None:
         """Read the file once: what is wrong with it, and whose it is."""
-        ids, steps = _Ids(self._file, plan), _Steps("charging", self._file, self._progress)
+        ids, steps = _Ids(self._file, plan), RecordSteps("charging", self._file, self._progress)
         # of records that are left out the lengths decide nothing; who they are is found when the others are drawn
         public = self._mechanism.metric == "hamming" and self._on_unknown == "error"
         seen = np.empty(0, dtype=np.int64) if public else None
@@ -174,7 +170,7 @@ class LocalJob(Job[ReleasePlan]):
     def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
         """Everything through the core and into the file."""
         file, written = self._file, _Counted(self._true_error)
-        ids, steps = _Ids(file, plan), _Steps("releasing", file, self._progress)
+        ids, steps = _Ids(file, plan), RecordSteps("releasing", file, self._progress)
         outside = pa.array(left_out, type=pa.string())
 
         def admitted() -> Iterator[pa.RecordBatch]:
@@ -257,34 +253,6 @@ class _Ids:
                 expected="each id once",
                 found="one again; where each row is one event, name --case and --symbol",
             )
-
-
-class _Steps:
-    """Reports progress by steps of so many records, and not by batches: their sizes depend on secret words."""
-
-    def __init__(self, what: str, file: SequenceFile, progress: Progress) -> None:
-        self._what, self._file, self._progress = what, file, progress
-        self._records = self._reported = self._read = 0
-
-    def add(self, records: int) -> None:
-        """Some more are done. Each step is reported, and before that the last one again, so that anyone who wants to
-        interrupt can do so after each batch.
-        """
-        self._report(self._reported)
-        self._records += records
-        while self._records - self._reported >= _STEP:
-            self._reported += _STEP
-            self._report(self._reported)
-
-    def end(self) -> None:
-        """All are done."""
-        self._read = _WHOLE
-        self._report(self._records)
-
-    def _report(self, records: int) -> None:
-        # a file that is closed does not say any more how far it was read
-        self._read = max(self._read, int(_WHOLE * self._file.done()))
-        named(self._progress, self._what, records=records)(self._read, _WHOLE)
 
 
 class _Counted:

@@ -64,6 +64,8 @@ def reading_advice(alphabet: Alphabet, separator: str | None) -> str:
     'sequences without blanks, such as AC, need --separator ""'
     >>> reading_advice(Alphabet(("home", "work")), ">")
     'blanks beside the separator belong to the symbols: --separator " > " if there are any'
+    >>> reading_advice(Alphabet(("home", "work")), ",")
+    'blanks beside the separator belong to the symbols: --separator ", " if there are any'
     >>> reading_advice(Alphabet(("home", "work")), " ")
     'symbols are split at blanks; if another sign is between them, name it, such as --separator "|"'
     """
@@ -72,7 +74,8 @@ def reading_advice(alphabet: Alphabet, separator: str | None) -> str:
     if separator == " ":
         return 'symbols are split at blanks; if another sign is between them, name it, such as --separator "|"'
     if separator and separator.strip() == separator:
-        return f'blanks beside the separator belong to the symbols: --separator " {separator} " if there are any'
+        before = "" if separator in ",;:" else " "
+        return f'blanks beside the separator belong to the symbols: --separator "{before}{separator} " if there are any'
     return ""
 
 

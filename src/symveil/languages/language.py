@@ -16,6 +16,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from symveil.errors import ParameterError
 from symveil.languages.graph import Model, WordGraph, ends_unaccepted
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word
@@ -122,6 +123,18 @@ class Language(Protocol):
 
     def around(self, word: Codes, *, within: int | None = None) -> Neighbours:
         """The words around a word of the language, up to the distance `within` where it is given."""
+
+
+def require_language(language: object) -> None:
+    """Refuse what is no language, in one line.
+
+    >>> require_language("abc")
+    Traceback (most recent call last):
+    symveil.errors.ParameterError: language: expected words(alphabet, length) or runs(model, length), found a str
+    """
+    if not hasattr(language, "metric"):
+        found = f"a {type(language).__name__}"
+        raise ParameterError("language", expected="words(alphabet, length) or runs(model, length)", found=found)
 
 
 def first_unknown(codes: Codes, lengths: Lengths, alphabet: Alphabet) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from symveil.drawing.diagram import Diagram
 from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.observer_diagram import observer_diagram
-from symveil.languages.state_sets import Image, StateSet, closure, members, set_of
+from symveil.languages.state_sets import Image, StateSet, closure, members, set_of, still_possible
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.once import computed_once
 from symveil.numerics.progress import Progress, named
@@ -67,6 +67,15 @@ class Observed:
 
     system: PartiallyObserved
 
+    def __post_init__(self) -> None:
+        if not hasattr(self.system, "observable"):
+            kind = type(self.system).__name__
+            raise ModelError(
+                "system",
+                expected="a StochasticSystem or a LogicalSystem, such as load_model(file)",
+                found=f"an object of type {kind}",
+            )
+
     @property
     def stochastic(self) -> StochasticSystem:
         """The system, where it has probabilities; a logical one is refused."""
@@ -77,6 +86,11 @@ class Observed:
                 found="a logical system, which can only be verified",
             )
         return self.system
+
+    @property
+    def size(self) -> int:
+        """How many states the system has."""
+        return len(self.system.states)
 
     @computed_once
     def number(self) -> dict[str, int]:
@@ -176,7 +190,8 @@ class Observed:
 
     def spelled(self, observation: Sequence[int]) -> tuple[str, ...]:
         """An observation as its events."""
-        return tuple(self.events[event] for event in observation)
+        events = self.events
+        return tuple([events[event] for event in observation])
 
     def read(self, observation: Sequence[str]) -> tuple[int, ...]:
         """An observation as numbers; refuses what is not an observable event, by its position."""
@@ -197,14 +212,7 @@ class Observed:
         estimate = self.start
         for event in events[:instant]:
             estimate = self.steps[event](estimate)
-        possible = 0
-        for state in members(estimate):
-            following = self.reach(1 << state)
-            for event in events[instant:]:
-                following = self.steps[event](following)
-            if following:
-                possible |= 1 << state
-        return possible
+        return still_possible(estimate, events[instant:], reach=self.reach, steps=self.steps)
 
     def delayed_estimate(self, observation: Sequence[str], *, after: int | None = None) -> tuple[str, ...]:
         """The delayed estimate by names (see the function `delayed_estimate`)."""

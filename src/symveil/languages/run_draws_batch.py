@@ -155,7 +155,9 @@ def _draw_part(
     share_of = np.empty(widest)
     far_target = np.empty((phases, len(target)), dtype=target.dtype)
     for phase in range(phases):
-        far_target[phase] = target * phases + (next_phase[far, phase] if far >= 0 else 0)
+        reached = next_phase[far, phase] if far >= 0 else 0
+        for edge in range(len(target)):
+            far_target[phase, edge] = target[edge] * phases + reached
     stamp = 0
     for state in range(size):
         for phase in range(phases):

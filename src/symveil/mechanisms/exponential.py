@@ -127,6 +127,12 @@ class Exponential(CostWeighted):
         """η of r(ℓ) = e^{−ηℓ}, or c of r(ℓ) = e^{c/(ℓ+a)}."""
         return self.certified.rate if self.certified else self._plain_rate
 
+    @property
+    def hamming_rate(self) -> Fraction | None:
+        """The rate, where nothing else than the Hamming distance counts."""
+        plain = self.cost == "hamming" and not self.balanced
+        return self.rate if plain and self.utility == "distance" and self.prior == "uniform" else None
+
     def _shaped(self, cost: Cost) -> Cost:
         return cost  # one phase
 

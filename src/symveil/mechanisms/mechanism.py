@@ -20,6 +20,7 @@ from symveil.mechanisms.interoperability import Interoperable
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word, decode, split_words
 from symveil.numerics.once import computed_once
+from symveil.numerics.progress import listener, silent
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.guarantee import Guarantee
@@ -247,8 +248,18 @@ class Mechanism(Interoperable, ABC):
         words
             Rows of codes, words of the language.
         """
-        errors = np.array([self._law(word).expected_error for word in words])
+        progress = listener(f"averaging {self.described}") or silent
+        found = []
+        for number, word in enumerate(words):
+            progress(number, len(words))
+            found.append(self._law(word).expected_error)
+        errors = np.array(found)
         return errors, errors
+
+    @property
+    def hamming_rate(self) -> Fraction | None:
+        """η where P(w'|w) is proportional to e^{−η·(Hamming distance)} on the language; None elsewhere."""
+        return None
 
     def symbol_rate(self) -> Fraction | None:
         """η where every symbol of every word is drawn by itself, and one symbol is what is hidden; None elsewhere."""

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
 from symveil.languages.graph import WordGraph
-from symveil.languages.language import Language
+from symveil.languages.language import Language, require_language
 from symveil.languages.runs import RunLanguage, endless
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online_batch import OnlineBatch
+from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
 from symveil.models.alphabet import Symbol, is_hashable
 from symveil.models.word import Codes, Lengths, as_rows
 from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
@@ -78,6 +78,7 @@ class Online(Mechanism):
         adjacency: Adjacency = 1,
         steering: bool = True,
     ) -> None:
+        require_language(language)
         runs = language.runs
         if runs is None:
             raise ParameterError(
@@ -161,8 +162,8 @@ class Online(Mechanism):
         return min(range(len(options)), key=lambda place: steps[graph.target[options[place]]])
 
     @computed_once
-    def _steps_to(self) -> Memo[int, NDArray[np.int64]]:
-        return Memo(lambda symbol: steps_to(self._runs.graph, symbol))
+    def _steps_to(self) -> Memo[int, NDArray[np.int32]]:
+        return Memo(lambda symbol: steps_to_each(self._runs.graph, np.array([symbol]))[:, 0])
 
     def keep_choice(self, options: int) -> Boundaries:
         """Piece 0: the preferred successor, with probability e^η/(e^η+D−1)."""
@@ -369,17 +370,3 @@ class Session:
             return options[place]
         others = options[:place] + options[place + 1 :]
         return others[uniform_integer(len(others), self._bits)]
-
-
-def steps_to(graph: WordGraph, state: int) -> NDArray[np.int64]:
-    """How many steps lead from each state to `state` at least; a large number where none do."""
-    steps = np.full(graph.state_count, np.iinfo(np.int64).max)
-    steps[state] = 0
-    source = np.repeat(np.arange(graph.state_count), np.diff(graph.first))
-    distance, frontier = 0, np.array([state])
-    while len(frontier):
-        distance += 1
-        arriving = source[np.isin(graph.target, frontier)]
-        frontier = np.unique(arriving[steps[arriving] > distance])
-        steps[frontier] = distance
-    return steps

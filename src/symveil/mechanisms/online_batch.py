@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
+from symveil.numerics.once import computed_once
 from symveil.randomness import BitSource, Boundaries, uniform_integers
 
 Rows = NDArray[np.int64]
@@ -38,23 +39,42 @@ class Successors:
 
 
 class Steering:
-    """Which successor leads back to a symbol in the fewest steps; states are symbols."""
+    """Which successor leads back to a symbol in the fewest steps; states are symbols.
 
-    def __init__(self, graph: WordGraph, symbols: Codes) -> None:
+    On a small model the steps to all symbols are counted when a word first leaves its path, and kept; on a large one
+    those to the symbols that are asked for, each time.
+    """
+
+    def __init__(self, graph: WordGraph) -> None:
         self._graph = graph
-        self._place = np.zeros(len(graph.alphabet), dtype=np.int64)
-        self._place[symbols] = np.arange(len(symbols))
-        self._steps = steps_to_each(graph, symbols)
 
     def nearest(self, options: Successors, states: Rows, own: Codes) -> Rows:
         """The place among its successors, for each of some states; the first of those that are equally near."""
+        room = _MOST_STEPS // self._graph.state_count
+        if len(self._graph.alphabet) <= room:
+            return self._by_steps(self._steps_to_all, options, states, own.astype(np.int64))
+        found = np.empty(len(states), dtype=np.int64)
+        symbols, number = np.unique(own, return_inverse=True)
+        for start in range(0, len(symbols), max(room, 1)):
+            group = symbols[start : start + max(room, 1)]
+            rows = np.flatnonzero((number >= start) & (number < start + len(group)))
+            steps = steps_to_each(self._graph, group)
+            found[rows] = self._by_steps(steps, options, states[rows], number[rows] - start)
+        return found
+
+    @computed_once
+    def _steps_to_all(self) -> NDArray[np.int32]:
+        return steps_to_each(self._graph, np.arange(len(self._graph.alphabet)))
+
+    def _by_steps(self, to: NDArray[np.int32], options: Successors, states: Rows, column: Rows) -> Rows:
+        """The same from a table of steps and the column of each row's symbol in it."""
         begin, counts = options.first[states], options.first[states + 1] - options.first[states]
         found = np.empty(len(states), dtype=np.int64)
         for part in _pieces(counts):
             within = np.cumsum(counts[part]) - counts[part]
             place = np.arange(int(counts[part].sum())) - np.repeat(within, counts[part])
             edge = options.edges[np.repeat(begin[part], counts[part]) + place]
-            steps = self._steps[self._graph.target[edge], np.repeat(self._place[own[part]], counts[part])]
+            steps = to[self._graph.target[edge], np.repeat(column[part], counts[part])]
             width = int(counts[part].max())
             # the least number of steps, and among equal ones the least place
             found[part] = np.minimum.reduceat(steps * np.int64(width) + place, within) % width
@@ -96,8 +116,7 @@ def steps_to_each(graph: WordGraph, states: NDArray[np.integer]) -> NDArray[np.i
 
 @lru_cache(maxsize=4)
 def _steering(graph: WordGraph) -> Steering:
-    """To every symbol: the words of all lengths of a model share it."""
-    return Steering(graph, np.arange(len(graph.alphabet), dtype=np.int32))
+    return Steering(graph)  # words of all lengths of a model share it
 
 
 class OnlineBatch:
@@ -106,23 +125,10 @@ class OnlineBatch:
     def __init__(self, runs: RunLanguage, keep_choice: Callable[[int], Boundaries], *, steering: bool) -> None:
         self._runs, self._graph = runs, runs.graph
         self._keep_choice = keep_choice
-        self._steering = steering
+        self._steering = _steering(runs.graph) if steering else None
 
     def draw(self, rows: Codes, bits: BitSource) -> Codes:
         """A private version of each row, all of them words of the language."""
-        released = rows.copy()
-        room = _MOST_STEPS // self._graph.state_count
-        if not self._steering or len(self._graph.alphabet) <= room:
-            return self._draw_part(rows, bits, _steering(self._graph) if self._steering else None)
-        # so few rows at once that the distances to all their symbols have room
-        at_once = max(room // max(rows.shape[1], 1), 1)
-        for start in range(0, len(rows), at_once):
-            part = np.arange(start, min(start + at_once, len(rows)))
-            steering = Steering(self._graph, np.unique(rows[part]))
-            released[part] = self._draw_part(rows[part], bits.for_rows(part), steering)
-        return released
-
-    def _draw_part(self, rows: Codes, bits: BitSource, steering: Steering | None) -> Codes:
         graph, alive, length = self._graph, self._runs.alive, self._runs.length
         released = rows.copy()
         state = np.full(len(rows), graph.start, dtype=np.int64)
@@ -134,23 +140,21 @@ class OnlineBatch:
             if options is None or alive[length - position - 1] is not trimmed_to:
                 trimmed_to = alive[length - position - 1]
                 options = Successors(graph, trimmed_to)
-            preferred = self._preferred(options, trimmed_to, state, rows[:, position], steering)
+            preferred = self._preferred(options, trimmed_to, state, rows[:, position])
             place = self._chosen(options.first[state + 1] - options.first[state], preferred, bits)
             edge = options.edges[options.first[state] + place]
             released[:, position] = graph.symbol[edge]
             state = graph.target[edge].astype(np.int64)
         return released
 
-    def _preferred(
-        self, options: Successors, alive: NDArray[np.bool_], state: Rows, own: Codes, steering: Steering | None
-    ) -> Rows:
+    def _preferred(self, options: Successors, alive: NDArray[np.bool_], state: Rows, own: Codes) -> Rows:
         """The place of the preferred one among the successors of each row's state; −1: none is."""
         edge = self._runs.edge_numbers(state, own)
         possible = (edge >= 0) & alive[self._graph.target[edge]]
         place = np.where(possible, options.number[edge] - options.first[state], -1)
         lost = np.flatnonzero(~possible)
-        if steering is not None and len(lost):
-            place[lost] = steering.nearest(options, state[lost], own[lost])
+        if self._steering is not None and len(lost):
+            place[lost] = self._steering.nearest(options, state[lost], own[lost])
         return place
 
     def _chosen(self, counts: Rows, preferred: Rows, bits: BitSource) -> Rows:

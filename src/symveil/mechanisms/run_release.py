@@ -18,7 +18,7 @@ _LANES = 16  # the loop always does so many words
 _VECTORISED_CALLS = 90_000.0  # the calls into numpy for one symbol
 _VECTORISED_EDGE = 6.0  # an edge, for each different word
 _VECTORISED_ROW = 200.0  # the choice of one symbol
-_PRICE_OF_COMPILER = 700e6  # loading numba and a kept loop, half a second; the first time on a machine three times that
+_PRICE_OF_COMPILER = 700e6  # loading LLVM and a kept loop, or compiling it: at most half a second
 
 _LOOP = "symveil.languages.run_draws_batch"
 
@@ -37,7 +37,7 @@ def release_runs(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
     """A private version of each row."""
     if not len(codes) or not is_loop_quicker(weights, codes):
         return draw_rows(weights, codes, bits)
-    # imported when first needed: a single word must not wait for numba to load
+    # imported when first needed: a single word must not wait for the compiler to load
     from symveil.languages.run_draws_batch import draw_many  # noqa: PLC0415
 
     return draw_many(weights, codes, bits)

@@ -13,7 +13,7 @@ import numpy as np
 from symveil.errors import ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.languages.cost_table import CostTable
-from symveil.languages.language import Language
+from symveil.languages.language import Language, require_language
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.cost_choice import Cap
@@ -76,6 +76,7 @@ def select_mechanism(
     >>> sv.select_mechanism(sv.words_up_to("abc", 6), epsilon=6).name
     'truncated-levenshtein'
     """
+    require_language(language)
     choice = MechanismChoice(
         epsilon=epsilon,  # type: ignore[arg-type]  # it reads what it is given
         mechanism=mechanism,

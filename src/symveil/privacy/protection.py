@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
-from symveil.languages.language import Language
+from symveil.languages.language import Language, require_language
 from symveil.languages.open import OpenRuns
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
@@ -72,6 +72,7 @@ def protection(language: Language, adjacency: Adjacency) -> Protection | None:
     >>> near.by_position                     # only the detour over b or c can be hidden
     (0.0, 1.0, 0.0)
     """
+    require_language(language)
     if language.graph is None:
         return None
     reach = read_adjacency(adjacency, length=language.max_length or 0)

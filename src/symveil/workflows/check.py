@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from symveil.central.noise import read_delta, read_neighbours
 from symveil.enforcement.enforce import enforce_opacity
-from symveil.enforcement.private import DIRECT
+from symveil.enforcement.length_tables import DIRECT
 from symveil.engines.batch import encode_lists
 from symveil.engines.central_promise import CentralRelease, queries_of
 from symveil.engines.promise import Release, price, promised
@@ -27,6 +27,7 @@ from symveil.io.json_schema import first_fault, shipped_schema
 from symveil.io.manifest import FORMAT_WITHOUT_LAW, Manifest, alphabet_digest, model_digest, read_any_manifest
 from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import suffix
+from symveil.io.sequences.record_steps import heard_records
 from symveil.io.sequences.records import SYMBOLS
 from symveil.io.sequences.sequence_files import FORMATS
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
@@ -203,7 +204,7 @@ def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Che
     shortest, longest = document["parameters"]["lengths"]
     words = outside = 0
     for file in open_released(path, document):
-        for batch in file.records():
+        for batch in heard_records(file, "checking"):
             codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
             refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)
             words, outside = words + len(lengths), outside + int(np.count_nonzero(refused))
@@ -243,7 +244,9 @@ def _bytes(path: Path, document: dict[str, Any]) -> Check:
     if digest is None:
         return Check("output", False, f"{path} is not there")
     same = digest == document["digests"]["output"]
-    return Check("output", same, "its SHA-256 is the manifest's" if same else "its SHA-256 is not the manifest's")
+    return Check(
+        "output", same, "its SHA-256 matches the manifest" if same else "its SHA-256 does not match the manifest"
+    )
 
 
 def _release(document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
@@ -309,7 +312,7 @@ def _same_model(load: Callable[[Path], Loaded], digest: str, path: Path | None, 
 
 
 def _compared(name: str, same: bool) -> Check:
-    return Check(name, same, "it is the manifest's" if same else "it is another one than the manifest's")
+    return Check(name, same, "matches the manifest" if same else "does not match the manifest")
 
 
 def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
@@ -372,7 +375,7 @@ def _content(path: Path, release: Release, document: dict[str, Any]) -> _Content
     form = None
     for file in open_released(path, document):
         form = file.form
-        for batch in file.records():
+        for batch in heard_records(file, "checking"):
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
             records, symbols = records + len(own), symbols + int(own.sum())
             outside += int(np.count_nonzero(release.mechanism.released_language.first_refused(codes, own)))

@@ -19,6 +19,7 @@ from symveil.io.manifest import CENTRAL_FORMAT, manifest_path, read_any_manifest
 from symveil.io.reading import suffix
 from symveil.io.sequences.columns import ColumnOptions
 from symveil.io.sequences.frames import is_frame, opened_frame
+from symveil.io.sequences.record_steps import heard_records
 from symveil.io.sequences.records import PLACE, SYMBOLS
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.io.sequences.sequence_files import FORMATS, open_sequences
@@ -77,7 +78,7 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
     gathered = _Gathered()
     if isinstance(source, str | Path):
         for file in _files(Path(source), columns, may_differ=may_differ):
-            for batch in file.records():
+            for batch in heard_records(file, "reading"):
                 gathered.add(*_coded(batch, file))
     elif is_frame(source):
         table = opened_frame(source, columns)

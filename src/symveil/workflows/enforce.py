@@ -11,7 +11,6 @@ from typing import Any
 
 from flint import fmpz
 
-from symveil.enforcement.corrected_release import CorrectedRelease
 from symveil.enforcement.enforcement import Enforcement, Sensitive
 from symveil.errors import TooLargeError
 from symveil.files.atomic import write_files
@@ -20,7 +19,7 @@ from symveil.numerics.conversions import rational
 from symveil.workflows.draw import diagram_text
 from symveil.workflows.enforce_log import enforced_log, release_log
 from symveil.workflows.parameters import RunOptions
-from symveil.workflows.public_averages import bound_document, least_possible, mean_error
+from symveil.workflows.public_averages import bound_document, least_possible_on, mean_error
 
 # a report is to be read: of the substitutes of one string only the likeliest so many are listed
 MOST_SUBSTITUTES_LISTED = 1000
@@ -86,11 +85,7 @@ def report_enforcement(
     elif log and out and enforcement.enforceable:
         shown = enforced_log(enforcement, log, out, columns, form)
         files[out] = shown.content
-        notes.append(f"{shown.count} observation{'' if shown.count == 1 else 's'} written to {out}")
-        if shown.times:
-            notes.append(
-                f"the times of events are artificial: from {shown.times['start']}, {shown.times['step']} apart"
-            )
+        notes += shown.notes(out)
     write_files(files)
     if document["posterior_of_secret"] == 1:
         silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""
@@ -137,8 +132,7 @@ def _least_error(enforcement: Enforcement) -> dict[str, object]:
         return {"mechanism": None, "expected_error": None, "standard_error": None, "lower_bound": None}
     mechanism = enforcement.mechanism(enforcement.longest)
     mean, spread = mean_error(mechanism)
-    # all observations of the length are the words of either; where all strings are possible, it is known exactly
-    bound = least_possible(mechanism.through if isinstance(mechanism, CorrectedRelease) else mechanism)
+    bound = least_possible_on(mechanism, enforcement.observations(enforcement.longest))
     return {
         "mechanism": mechanism.described,
         "expected_error": mean,

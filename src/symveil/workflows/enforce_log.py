@@ -18,7 +18,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from symveil.enforcement.enforcement import Enforcement
-from symveil.enforcement.private import DIRECT
+from symveil.enforcement.length_tables import DIRECT
 from symveil.engines.promise import Release
 from symveil.errors import FileError, ParameterError, WordError, either
 from symveil.io.formulas import guarded

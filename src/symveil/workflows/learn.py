@@ -14,6 +14,7 @@ from typing import Any
 from symveil.errors import FileError, InputError, ParameterError, TooLargeError, WordError
 from symveil.io.models.model_files import load_word_model, save_model
 from symveil.io.reading import path_of
+from symveil.io.sequences.frames import is_frame
 from symveil.io.sequences.word_lists import read_sequences
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.markov_chain import MarkovChain
@@ -77,6 +78,14 @@ def learn_chain(
     >>> learn_chain(["abab", "abb"]).transitions
     (('a', 'b', Fraction(1, 1)), ('b', 'a', Fraction(1, 2)), ('b', 'b', Fraction(1, 2)))
     """
+    if isinstance(sequences, str) or is_frame(sequences):
+        raise ParameterError(
+            "sequences",
+            expected="sequences of strings, such as a list or a column of them, or read_sequences(file)",
+            found=f"a {type(sequences).__name__}",
+        )
+    if graph is not None and not hasattr(graph, "transitions"):
+        raise ParameterError("graph", expected="a MarkovChain such as load_model(file)", found=type(graph).__name__)
     added = exact(smooth, name="smooth", expected="a number, 0 or more")
     if added < 0:
         raise ParameterError("smooth", expected="a number, 0 or more", found=smooth)

@@ -10,6 +10,8 @@ from pathlib import Path
 from symveil.errors import FileError, ModelError, ParameterError, TooLargeError
 from symveil.files.atomic import write_files
 from symveil.io.models.model_files import load_model
+from symveil.io.models.wmod_files import WMOD_SUFFIX, read_wmod_parts
+from symveil.io.reading import suffix
 from symveil.languages.observation import Observed, observer
 from symveil.models.automaton import TransitionSystem
 from symveil.models.initial_states import read_initial, starting_in
@@ -17,7 +19,8 @@ from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, S
 from symveil.numerics.progress import Progress
 from symveil.numerics.rationals import Number, at_least
 from symveil.verification.opacity.notions import read_question, read_threshold
-from symveil.verification.opacity.verify import OpacityVerdict, observed_for, verdict_on
+from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
+from symveil.verification.opacity.verify import observed_for, verify_opacity
 from symveil.verification.opacity.violation import ViolationProbability, read_within, shown_within, violation_on
 from symveil.workflows.draw import diagram_text
 
@@ -61,6 +64,7 @@ class OpacityReport:
             "estimate": None if verdict.estimate is None else list(verdict.estimate),
             "estimator_states": verdict.estimator_states,
             "system_states": verdict.system_states,
+            "dropped": list(verdict.dropped),
         }
 
 
@@ -77,11 +81,7 @@ def load_system(
     `initial` has other initial states than the file, each `STATE` or `STATE=PROBABILITY`; they are prepared for the
     question that `notion` asks.
     """
-    system = load_model(path, notes=notes)
-    if isinstance(system, TransitionSystem):
-        system = _all_observable(system, path, notes)
-    if not isinstance(system, StochasticSystem | LogicalSystem):
-        raise FileError(str(path), expected="a partially observed system (kind stochastic-system)", found=system.kind)
+    system = _only_system(path, notes)
     for state in secret:
         if state not in system.states:
             raise ParameterError("secret", expected="a state of the system", found=repr(state))
@@ -95,6 +95,54 @@ def load_system(
     if notes is not None:
         notes.extend(_remarks(system, path))
     return system
+
+
+def _only_system(path: str | Path, notes: list[str] | None) -> PartiallyObserved:
+    system = load_model(path, notes=notes)
+    if isinstance(system, TransitionSystem):
+        system = _all_observable(system, path, notes)
+    if not isinstance(system, StochasticSystem | LogicalSystem):
+        raise FileError(str(path), expected="a partially observed system (kind stochastic-system)", found=system.kind)
+    return system
+
+
+def load_parts(
+    paths: Sequence[str | Path], *, secret: Sequence[str] = (), notes: list[str] | None = None
+) -> list[PartiallyObserved]:
+    """The parts of a system: those of each file, of which a `.wmod` file may have several.
+
+    `secret` replaces the secret states of all files. Each is a state that one part has, or `NUMBER:STATE` with the
+    number of the part, from 1.
+    """
+    parts: list[PartiallyObserved] = []
+    for path in paths:
+        if suffix(Path(path)) == WMOD_SUFFIX:
+            parts += read_wmod_parts(path)
+        else:
+            parts.append(_only_system(path, notes))
+    if secret:
+        chosen = [_part_and_state(text, parts) for text in dict.fromkeys(secret)]
+        parts = [
+            part.with_secret(tuple(state for number, state in chosen if number == own))
+            for own, part in enumerate(parts)
+        ]
+    if notes is not None and not any(part.secret for part in parts):
+        notes.append("no state of any part is secret, so every notion of opacity holds; name secrets with --secret")
+    return parts
+
+
+def _part_and_state(text: str, parts: Sequence[PartiallyObserved]) -> tuple[int, str]:
+    having = [number for number, part in enumerate(parts) if text in part.states]
+    if len(having) == 1:
+        return having[0], text
+    number, between, state = text.partition(":")
+    if between and number.isascii() and number.isdigit() and len(number) < 9:
+        own = int(number) - 1
+        if 0 <= own < len(parts) and state in parts[own].states:
+            return own, state
+    expected = "a state of one part, or NUMBER:STATE with the number of a part"
+    found = f"{text!r}, a state of parts {', '.join(str(each + 1) for each in having)}" if having else repr(text)
+    raise ParameterError("secret", expected=expected, found=found)
 
 
 def _all_observable(system: TransitionSystem, path: str | Path, notes: list[str] | None) -> LogicalSystem:
@@ -127,6 +175,18 @@ def draw_system(system: PartiallyObserved, path: Path | None, observer_path: Pat
         texts[observer_path] = diagram_text(observer(system).to_diagram(), observer_path)
     write_files({path: text.encode() for path, text in texts.items()})
     return list(texts)
+
+
+def judge_parts(
+    parts: Sequence[PartiallyObserved],
+    k: int | float | str = 0,
+    *,
+    notion: str = "weak",
+    progress: Progress | None = None,
+) -> OpacityReport:
+    """Verify several parts together; of how probable a violation is nothing is said."""
+    verdict = verify_opacity(parts, k, notion=notion, progress=progress)
+    return OpacityReport(verdict=verdict, violation=None, theta=None)
 
 
 def judge_opacity(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Protocol, TypeVar, Unpack, overload
 
 import numpy as np
@@ -141,10 +141,20 @@ def privatize(
     release = Release.of(choice, alphabet=alphabet, model=model)
     if is_frame(words):
         return _private_table(words, reading, release.mechanism, bits)
+    if is_series(words) and reading.separator is not None:
+        cells = pa.array(words_of_series(words))
+        as_column = replace(reading, sequence=_COLUMN)
+        return like_series(
+            words, _private_table(pa.table({_COLUMN: cells}), as_column, release.mechanism, bits)[_COLUMN].to_pylist()
+        )
     _refuse_reading(reading)
     if is_series(words):
         return like_series(words, _private_words(words_of_series(words), choice, release.mechanism, bits))
     return _private_words(words, choice, release.mechanism, bits)
+
+
+_COLUMN = "words"
+"""What the only column of a table is called that is made of a column."""
 
 
 def _private_table(frame: Any, reading: ColumnOptions, mechanism: Mechanism, bits: BitSource | None) -> Any:

@@ -13,13 +13,14 @@ from symveil.engines.local import LocalJob
 from symveil.engines.promise import Release, manifest, parameters, price
 from symveil.engines.protocol import Protocol
 from symveil.engines.settings import Settings, made_by, spelled_columns, worked_out
-from symveil.errors import ParameterError
+from symveil.errors import FileError, ParameterError
 from symveil.io.formulas import Apostrophes
 from symveil.io.models.model_files import load_word_model
 from symveil.io.reading import path_of
 from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.io.sequences.sequence_files import open_sequences
-from symveil.io.symbols import check_separable
+from symveil.io.symbols import check_separable, split_word
 from symveil.languages.graph import Model
 from symveil.ledger.amounts import shown_units
 from symveil.mechanisms.choice import MechanismChoice
@@ -256,6 +257,19 @@ def release_file(
     )
 
 
+def _require_header(file: SequenceFile, alphabet: Alphabet) -> None:
+    """Refuse a file whose first line is a sequence: as a header it would pass as it is."""
+    name, separator = file.names()["sequence"], file.separator
+    symbols = name.split() if separator == " " else split_word(name, separator)
+    if len(symbols) > 1 and set(map(str, alphabet.symbols)).issuperset(symbols):
+        raise FileError(
+            str(file.file),
+            expected="a header in the first line",
+            found="what reads as a sequence, which would pass unprotected; write a header above it, or name the column "
+            "with --sequence if this is its name",
+        )
+
+
 def file_job(
     source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
 ) -> Job[Any]:
@@ -277,6 +291,8 @@ def file_job(
     )
     if file.separator is not None:
         check_separable(release.alphabet, file.separator)
+        if columns.sequence is None:
+            _require_header(file, release.alphabet)
     return LocalJob(
         file,
         target,

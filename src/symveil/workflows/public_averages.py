@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal import MOST_WORDS
@@ -183,11 +184,24 @@ def least_possible(mechanism: Mechanism) -> LowerBound | None:
     mechanism
         Any mechanism; its language, ε, adjacency and prior are looked at.
     """
+    return least_possible_on(mechanism, mechanism.language)
+
+
+def least_possible_on(mechanism: Mechanism, language: Language) -> LowerBound | None:
+    """The same with another language of the same words.
+
+    Parameters
+    ----------
+    mechanism
+        Its ε, adjacency and prior are looked at.
+    language
+        Its words, by which the bound is found.
+    """
     if mechanism.metric != "hamming" or mechanism.length is None or mechanism.epsilon <= 0 or not mechanism.private:
         return None
     try:
         return lower_bound(
-            mechanism.language,
+            language,
             epsilon=mechanism.epsilon,
             adjacency=mechanism.adjacency,
             prior=_prior(mechanism),

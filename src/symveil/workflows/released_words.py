@@ -17,6 +17,7 @@ from symveil.estimation.groups import random_groups
 from symveil.files.atomic import digest_of, digest_of_folder
 from symveil.io.manifest import alphabet_digest, manifest_path, model_digest, read_manifest
 from symveil.io.models.model_files import load_word_model
+from symveil.io.sequences.record_steps import heard_records
 from symveil.io.sequences.records import SYMBOLS
 from symveil.models.word import Codes, Lengths
 from symveil.numerics.once import computed_once
@@ -104,7 +105,7 @@ class ReleasedWords:
         """The clusters in the order in which they come."""
         found: dict[str, int] = {}
         for file in open_released(self.place, self.told, cluster=self.cluster):
-            for batch in file.records():
+            for batch in heard_records(file, "estimating"):
                 for name in pc.unique(file.persons(batch)).to_pylist():
                     found.setdefault(name, len(found))
         return found
@@ -114,7 +115,7 @@ class ReleasedWords:
         owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
         seen = 0
         for file in open_released(self.place, self.told, cluster=self.cluster):
-            for batch in file.records():
+            for batch in heard_records(file, "estimating"):
                 codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
                 if len(codes) and codes.min() < 0:
                     raise FileError(str(self.place), expected="symbols of the alphabet only", found="others")

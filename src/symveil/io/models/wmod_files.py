@@ -1,8 +1,8 @@
-"""Automata of Supremica and Waters (`.wmod`): a module with one automaton becomes a logical system.
+"""Automata of Supremica and Waters (`.wmod`): a module becomes a logical system for each automaton.
 
 An event is observable unless it says Observable="false"; one of the kind PROPOSITION marks states, and moves nothing.
-What would have to be guessed is refused: several automata in a module, guards and actions, groups of nodes, and events
-with an index.
+What would have to be guessed is refused: several automata where one system is asked for, guards and actions, groups of
+nodes, events with an index, and events that one automaton blocks and another has.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class _Component:
     states: dict[str, None] = field(default_factory=dict)
     initial: list[str] = field(default_factory=list)
     moves: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    blocked: set[str] = field(default_factory=set)
 
 
 class _Module:
@@ -81,8 +82,11 @@ class _Module:
                 component.initial.append(state)
         elif name == "Edge":
             self._edge = attributes.get("Source", ""), attributes.get("Target", "")
-        elif name == "SimpleIdentifier" and self._tags[-2:-1] == ["LabelBlock"] and "Edge" in self._tags:
-            self._component().moves[self._edge[0], self._named(attributes), self._edge[1]] = None
+        elif name == "SimpleIdentifier" and self._tags[-2:-1] == ["LabelBlock"]:
+            if "Edge" in self._tags:
+                self._component().moves[self._edge[0], self._named(attributes), self._edge[1]] = None
+            elif self._tags[-3:-2] == ["Graph"]:
+                self._component().blocked.add(self._named(attributes))
 
     def _component(self) -> _Component:
         if not self.components:
@@ -101,7 +105,35 @@ class _Module:
 def read_wmod(path: str | Path, *, notes: list[str] | None = None) -> LogicalSystem:
     """The logical system in a module of Supremica's that has one automaton."""
     del notes
-    file = Path(path)
+    module = _read_module(Path(path))
+    if len(module.components) != 1:
+        names = ", ".join(repr(each.name[:40]) for each in module.components[:5]) or "none"
+        raise FileError(
+            str(path),
+            expected="one automaton; symveil opacity takes several, as parts of a system",
+            found=f"{len(module.components)} ({names})",
+        )
+    return _system(Path(path), module, module.components[0])
+
+
+def read_wmod_parts(path: str | Path) -> list[LogicalSystem]:
+    """All automata of a module of Supremica's, as parts that share events."""
+    module = _read_module(Path(path))
+    for component in module.components:
+        for other in module.components:
+            common = component.blocked & {event for _, event, _ in other.moves}
+            if common:
+                raise FileError(
+                    str(path),
+                    expected="automata that block no event of another one",
+                    found=f"{min(common)[:40]!r}, blocked by {component.name[:40]!r}",
+                )
+    if not module.components:
+        raise FileError(str(path), expected="an automaton", found="none")
+    return [_system(Path(path), module, component) for component in module.components]
+
+
+def _read_module(file: Path) -> _Module:
     content = read_bytes(file, what=".wmod file", at_most=_LARGEST_FILE)
     module = _Module(file)
     try:
@@ -115,14 +147,10 @@ def read_wmod(path: str | Path, *, notes: list[str] | None = None) -> LogicalSys
         raise FileError(str(file), expected="XML in an encoding that expat reads", found="another") from None
     if not module.is_module:
         raise FileError(str(file), expected="a Module of Supremica's", found="another XML document")
-    if len(module.components) != 1:
-        names = ", ".join(repr(each.name[:40]) for each in module.components[:5]) or "none"
-        raise FileError(
-            str(file),
-            expected="one automaton; compose several in Supremica first",
-            found=f"{len(module.components)} ({names})",
-        )
-    component = module.components[0]
+    return module
+
+
+def _system(file: Path, module: _Module, component: _Component) -> LogicalSystem:
     if not component.initial:
         raise FileError(str(file), expected='a state with Initial="true"', found="none")
     for source, event, target in component.moves:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from symveil.errors import FileError
 from symveil.io.reading import MOST_TIMES
 from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.record_steps import heard_records
 from symveil.io.sequences.records import LONGEST, SYMBOLS, check_sizes, is_text
 from symveil.io.sequences.sequence_file import SequenceFile
 from symveil.io.sequences.sequence_files import open_sequences
@@ -79,7 +80,7 @@ def read_sequences(
 
 
 def _tuples(file: SequenceFile) -> Generator[tuple[str, ...]]:
-    for batch in file.records():
+    for batch in heard_records(file, "reading"):
         lists = batch.column(SYMBOLS)
         symbols = _texts(lists.flatten(), file.file)
         start = 0

@@ -28,6 +28,43 @@ from symveil.languages.compiling import compiled
 
 
 @compiled
+def _power(base, exponent):
+    """base to the power of a small number ≥ 0, by squares."""
+    result = 1.0
+    while exponent > 0:
+        if exponent % 2 == 1:
+            result *= base
+        base *= base
+        exponent //= 2
+    return result
+
+
+@compiled
+def _rising(keys, count):
+    """The order in which the first `count` keys rise; equal ones stay in theirs (merging runs of 1, 2, 4, …)."""
+    order, spare = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    for k in range(count):
+        order[k] = k
+    run = 1
+    while run < count:
+        begin = 0
+        while begin < count:
+            middle, end = min(begin + run, count), min(begin + 2 * run, count)
+            left, right = begin, middle
+            for k in range(begin, end):
+                if right >= end or (left < middle and keys[order[left]] <= keys[order[right]]):
+                    spare[k] = order[left]
+                    left += 1
+                else:
+                    spare[k] = order[right]
+                    right += 1
+            begin = end
+        order, spare = spare, order
+        run *= 2
+    return order
+
+
+@compiled
 def paths_from(first, other, state, length, avoided):
     """All paths of `length` steps from a state, a row each; none through `avoided`."""
     count = 1
@@ -103,7 +140,7 @@ def _touched(
     found = np.empty(capacity)
     count = 0
     for i in range(length):
-        gain = excess * decay**i
+        gain = excess * _power(decay, i)
         width = _weights_after(
             first, other, weight, path, i, length - 1 - i + (0 if final else 1), decay, values, states, spare, seen
         )
@@ -133,11 +170,11 @@ def _touched(
                     count += 1
         for k in range(width):
             values[states[k]] = 0.0
-    order = np.argsort(keys[:count])
+    order = _rising(keys, count)
     unique = 0
     sorted_keys = np.empty(count, dtype=np.int64)
     results = np.empty((count, 2))
-    untouched = decay**length
+    untouched = _power(decay, length)
     place = 0
     for k in range(count):
         key = keys[order[k]]
@@ -304,10 +341,13 @@ def largest_ratio(
                         continue
                     if ratio == 0.0:
                         ratio = 1.0
-                    low_c = nothing if final else low_after[c]
-                    high_c = nothing if final else high_after[c]
+                    low_c, high_c = nothing, nothing
+                    if not final:
+                        low_c, high_c = low_after[c], high_after[c]
                     for turn in range(2):
-                        path, slot = (i, slot_i) if turn == 0 else (j, slot_j)
+                        path, slot = i, slot_i
+                        if turn == 1:
+                            path, slot = j, slot_j
                         if begin[path] < 0:
                             new_keys, new_results = _touched(
                                 first, other, weight, column_first, column_row, column_value,
@@ -326,10 +366,9 @@ def largest_ratio(
                                     used += 1
                             end[path] = used
                         if bounds[path, slot, 1] < 0.0:
-                            part = slice(begin[path], end[path])
                             bounds[path, slot] = _spread(
-                                keys[part],
-                                results[part],
+                                keys[begin[path] : end[path]],
+                                results[begin[path] : end[path]],
                                 low_before[a],
                                 high_before[a],
                                 low_c,
@@ -395,8 +434,9 @@ def glanced_ratio(
                 e += 1
                 if not final and (not valid_after[c] or (kind == FROM_START and c != group[h])):
                     continue
-                low_c = nothing if final else low_after[c]
-                high_c = nothing if final else high_after[c]
+                low_c, high_c = nothing, nothing
+                if not final:
+                    low_c, high_c = low_after[c], high_after[c]
                 lowest, highest = _spread(
                     keys, results, low_before[a], high_before[a], low_c, high_c, size, final, slack
                 )

@@ -170,7 +170,9 @@ def _reverse(first, other):
     count = np.zeros(size + 1, dtype=np.int64)
     for e in range(len(other)):
         count[other[e] + 1] += 1
-    reverse_first = np.cumsum(count)
+    reverse_first = count
+    for s in range(size):
+        reverse_first[s + 1] += reverse_first[s]
     place = reverse_first.copy()
     source = np.empty(len(other), dtype=np.int64)
     for s in range(size):

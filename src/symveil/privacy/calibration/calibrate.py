@@ -202,6 +202,7 @@ def calibrated_rate(
             epsilon=epsilon,
             adjacency=max(weighting.farthest, 1),
             with_prior=weighting.with_prior,
+            progress=progress,
         )
         if not thorough or older.how == "exact" or older.rate >= epsilon / max(weighting.farthest, 1) * _NEARLY_ALL:
             return older

@@ -200,6 +200,8 @@ def _searched(question: _Question, epsilon: Fraction, progress: Progress) -> Cer
     exact = question.words is not None
     evaluations = _EXACT_EVALUATIONS if exact else _EVALUATIONS
 
+    named(progress, "calibrating: the first rate")(0, evaluations)  # which may take as long as all others
+
     def loss_at(rate: Fraction) -> Fraction:
         loss, ways[rate] = _proved(question, rate)
         what = f"calibrating: rate {float(rate):.4g} loses {float(loss):.4g} of {float(epsilon):.4g}"

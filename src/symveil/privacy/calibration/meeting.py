@@ -65,9 +65,10 @@ def _path_counts(language: RunLanguage) -> list[float]:
     now = np.zeros(graph.state_count)
     now[graph.start] = 1.0
     counts = [1.0]
-    for _ in range(language.length):
-        now = steps.T @ now
-        counts.append(float(now.sum()))
+    with np.errstate(over="ignore"):  # infinitely many are too many, which is all that is asked
+        for _ in range(language.length):
+            now = steps.T @ now
+            counts.append(float(now.sum()))
     return counts
 
 

@@ -20,7 +20,7 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 # numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
-COMPILED_FROM = "8632ed82358d8b3a"
+COMPILED_FROM = "0bfaa0abf9fcd378"
 
 
 @compiled
@@ -46,7 +46,9 @@ def next_boxes(
     count, size = len(state), len(alive)
     new_low, new_high = np.zeros((count, size)), np.zeros((count, size))
     # the rows of y and t as those of a graph with these two states
-    rows, begins, others = np.empty(2 * size), np.array([0, size, 2 * size]), np.arange(2 * size) % size
+    rows, begins, others = np.empty(2 * size), np.array([0, size, 2 * size]), np.empty(2 * size, dtype=np.int64)
+    for y in range(size):
+        others[y], others[size + y] = y, y
     row_y, row_t = rows[:size], rows[size:]
     for p in range(count):
         t = state[p]

@@ -24,8 +24,8 @@ from symveil.studio.answer import Answer, Section, large
 from symveil.studio.tasks.subject import File, example_or_file, loaded, read_whole
 from symveil.studio.tasks.words import shown_epsilon
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.opacity_verdict import OpacityVerdict
 from symveil.verification.opacity.run_observations import RunObservations
-from symveil.verification.opacity.verify import OpacityVerdict
 from symveil.workflows.enforce import enforcement_document, read_probability
 from symveil.workflows.opacity import OpacityReport, judge_opacity, load_system
 

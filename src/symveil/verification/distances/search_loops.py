@@ -17,7 +17,7 @@ from symveil.languages.compiling import compiled
 from symveil.verification.distances.sweeps import UNIT, flow_cost
 
 # numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
-COMPILED_FROM = "85eba1f59f840460"
+COMPILED_FROM = "6cfb0dc5ab57482f"
 
 # columns of `figure` and `span`, which have a row for each node
 WEIGHT, LOWER, UPPER, MINE, THEIRS = 0, 1, 2, 3, 4
@@ -41,16 +41,17 @@ _NARROW = 24  # states: as in `bracket`, where a node takes longer
 @compiled
 def ends(figure, nodes, alpha_above):
     """Both sums over all nodes, with what rounding dropped counted against them."""
-    total = np.zeros(4)
+    total, block = np.zeros(4), np.empty(4)
     for begin in range(0, nodes, _BLOCK):  # in blocks: then the errors are those of a block and of the blocks only
-        block = np.zeros(4)
+        block[:] = 0.0
         for v in range(begin, min(begin + _BLOCK, nodes)):
             weight = figure[v, WEIGHT]
             if weight > 0.0:
                 for column in range(4):
                     block[column] += weight * figure[v, LOWER + column]
-        total += block
-    lower, upper, mine, theirs = total
+        for column in range(4):
+            total[column] += block[column]
+    lower, upper, mine, theirs = total[0], total[1], total[2], total[3]
     slack = (_BLOCK + nodes // _BLOCK + 9.0) * UNIT
     more = max(0.0, 1.0 - mine * (1.0 - slack)) * (1.0 + 4.0 * UNIT)
     less = max(0.0, 1.0 - theirs * (1.0 - slack)) * (1.0 + 4.0 * UNIT)
@@ -87,6 +88,22 @@ def rehash(span, nodes, bucket):
         while bucket[at] >= 0:
             at = (at + 1) & (len(bucket) - 1)
         bucket[at] = v
+
+
+@compiled
+def sort_up(values, many):
+    """The first `many` integers, sorted: by Shell's method, they are few."""
+    gap = 1
+    while 3 * gap < many:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for index in range(gap, many):
+            moved, at = values[index], index
+            while at >= gap and values[at - gap] > moved:
+                values[at] = values[at - gap]
+                at -= gap
+            values[at] = moved
+        gap //= 3
 
 
 @compiled
@@ -195,7 +212,7 @@ def advance(
                         many += 1
                     ahead[x, 0] += entry[k, 0] * chance[arc]
                     ahead[x, 1] += entry[k, 1] * chance[arc]
-            touched[:many].sort()
+            sort_up(touched, many)
             depth = span[v, DEPTH] + 1 if horizon >= 0 else 0
             span[v, CHILDREN] = count[SHARES]
             done = 0

@@ -7,14 +7,12 @@ amounts, and `constant[k]` is what stays unshipped. Then d(s,t) = Σ amount · d
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
 from symveil.languages.compiling import compiled
 from symveil.verification.distances import lifting, simplex
 
-# `solve` and `lift` stay ordinary functions, which exact rationals use, and become compilable here
-solve = register_jitable(simplex.solve)
-lift = register_jitable(lifting.lift)
+# `solve` and `lift` stay ordinary functions, which exact rationals use; loops that call them compile them for floats
+solve, lift = simplex.solve, lifting.lift
 
 # numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
 COMPILED_FROM = "676b91ab65e7f42d"

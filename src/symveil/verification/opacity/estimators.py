@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
-from symveil.languages.observation import Observed
 from symveil.languages.state_sets import StateSet
 from symveil.verification.opacity.notions import Question
+from symveil.verification.opacity.observing import Observing
 
 State = tuple[Any, ...]
 
@@ -32,7 +32,7 @@ class Estimator(Protocol):
         """How many sets of states it holds: what it costs to keep."""
 
 
-def estimator(observed: Observed, question: Question | None) -> Estimator:
+def estimator(observed: Observing, question: Question | None) -> Estimator:
     """The estimator of a notion; without a question, one that notices nothing and follows the observer."""
     if question is None:
         return WeakEstimator(observed, 0, secret=0)
@@ -51,7 +51,7 @@ class WeakEstimator:
     matter and all are 0.
     """
 
-    def __init__(self, observed: Observed, k: int | None, secret: StateSet) -> None:
+    def __init__(self, observed: Observing, k: int | None, secret: StateSet) -> None:
         self.observed, self.k, self.secret = observed, k, secret
 
     def start(self) -> State:
@@ -99,7 +99,7 @@ class _Strong:
     that is clean in k+1 instants: a violation. With k = ∞ only "clean since the start" is kept.
     """
 
-    def __init__(self, observed: Observed, k: int | None) -> None:
+    def __init__(self, observed: Observing, k: int | None) -> None:
         self._observed = observed
         self._instants = None if k is None else k + 1
 
@@ -137,7 +137,7 @@ def _append(runs: list[tuple[StateSet, int]], states: StateSet, count: int) -> N
 class _Initial:
     """(X, C): C holds the states that a run which did not start in a secret may be in now."""
 
-    def __init__(self, observed: Observed) -> None:
+    def __init__(self, observed: Observing) -> None:
         self._observed = observed
 
     def start(self) -> State:

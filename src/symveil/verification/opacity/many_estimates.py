@@ -13,8 +13,9 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.state_sets import Image, StateSet
+from symveil.languages.state_sets import StateSet
 from symveil.verification.opacity.estimators import State, WeakEstimator
+from symveil.verification.opacity.observing import Step
 
 _WORD = np.dtype("<u8")
 _BYTES, _BITS = 8, 64
@@ -40,7 +41,7 @@ class ManyEstimates:
     """
 
     def __init__(self, machine: WeakEstimator, k: int) -> None:
-        self._size = len(machine.observed.system.states)
+        self._size = machine.observed.size
         self._words, self._ages = -(-self._size // _BITS), k
         self._reach = _table(machine.observed.reach, self._size, self._words)
         self._steps: dict[int, Rows] = {
@@ -54,7 +55,7 @@ class ManyEstimates:
         """None for another estimator, a large k, or a system of very many states."""
         if not isinstance(machine, WeakEstimator) or machine.k is None or machine.k > _LARGEST_K:
             return None
-        if len(machine.observed.system.states) > _MOST_WORDS * _BITS:
+        if machine.observed.size > _MOST_WORDS * _BITS:
             return None
         return cls(machine, machine.k)
 
@@ -139,7 +140,7 @@ class PackedStates(Sequence[State]):
         return map(self.read, self.packed)
 
 
-def _table(image: Image, size: int, words: int) -> Rows:
+def _table(image: Step, size: int, words: int) -> Rows:
     """For each eight states the images of all 256 choices among them."""
     table = np.zeros((-(-size // 8), 256, words), dtype=_WORD)
     for state in range(size):

@@ -2,65 +2,19 @@
 
 from __future__ import annotations
 
-import html
-from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from symveil.languages.observation import ExplorationLimit, Observed
+from symveil.languages.observation import Observed
 from symveil.models.epochs import epoch_system
-from symveil.models.stochastic_system import PartiallyObserved
+from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numerics.progress import Progress, accepted
-from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, State, estimator
+from symveil.verification.opacity.modular import modular_verdict
 from symveil.verification.opacity.notions import Question, read_question
-from symveil.verification.opacity.weak_search import Searched, Violation, WeakSearch, path_to
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpacityVerdict:
-    """Whether a system is opaque, and if not, a shortest observation that gives a secret away.
-
-    After `witness` the observer is sure: given all of it, the states possible after its first
-    `exposed_after` events (for the strong notion, now) are `estimate`; `reason` says it in words.
-    `estimator_states` counts the states of the observer and of what it keeps in mind that were explored.
-    """
-
-    question: Question = field(repr=False)
-    holds: bool
-    witness: tuple[str, ...] | None = None
-    exposed_after: int | None = None
-    estimate: tuple[str, ...] | None = None
-    estimator_states: int
-    system_states: int
-
-    @property
-    def property_name(self) -> str:
-        """What was verified, in words."""
-        return self.question.property_name
-
-    def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self).removeprefix('OpacityVerdict(').removesuffix(')'))}</p>"
-
-    def __repr__(self) -> str:
-        if self.holds:
-            return f"OpacityVerdict({self.property_name} holds; {self.estimator_states} estimator states explored)"
-        return f"OpacityVerdict({self.property_name} is violated by {_spelled(self.witness or ())}: {self.reason})"
-
-    @property
-    def reason(self) -> str:
-        """Why the witness is one, in words."""
-        if self.witness is None:
-            return ""
-        estimate = f"{{{', '.join(self.estimate or ())}}}"
-        if self.question.notion == "initial":
-            return f"the initial state was in {estimate}"
-        if self.question.notion == "strong":
-            instants = "some instant" if self.question.k is None else f"one of the last {self.question.k + 1} instants"
-            return f"every run that shows it met a secret in {instants}"
-        return f"after {self.exposed_after} of its events the state was in {estimate}"
+from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 
 
 def verify_opacity(
-    system: PartiallyObserved,
+    system: PartiallyObserved | Sequence[PartiallyObserved],
     k: int | float | str = 0,
     *,
     notion: str = "weak",
@@ -72,7 +26,8 @@ def verify_opacity(
     Parameters
     ----------
     system
-        A stochastic or a logical system with secret states.
+        A stochastic or a logical system with secret states; or a list of parts, of which the synchronous product is
+        meant: they move together by the events they share, and a secret of one is a secret of the whole.
     k
         How many observations back a secret must stay hidden: 0 (now), 1, 2 … or "infinite".
     notion
@@ -92,8 +47,13 @@ def verify_opacity(
     OpacityVerdict(weak 1-step opacity is violated by b: after 1 of its events the state was in {2})
     >>> sv.verify_opacity(system.with_secret([]), k="infinite").holds
     True
+    >>> lamp = sv.LogicalSystem.from_transitions([("off", "b", "on")], initial="off", observable=["b"])
+    >>> sv.verify_opacity([system, lamp], k=1).witness
+    ('b',)
     """
     question = read_question(k, notion)
+    if not isinstance(system, StochasticSystem | LogicalSystem):
+        return modular_verdict(system, question, most_states=most_states, progress=accepted(progress, before=1))
     observed = observed_for(system, question)
     return verdict_on(observed, question, observed.limit(most_states, accepted(progress, before=1)))
 
@@ -104,79 +64,3 @@ def observed_for(system: PartiallyObserved | Observed, question: Question) -> Ob
         return system if isinstance(system, Observed) else Observed(system)
     own = system.system if isinstance(system, Observed) else system
     return Observed(epoch_system(own, question.secret_epoch))
-
-
-def verdict_on(observed: Observed, question: Question, limit: ExplorationLimit) -> OpacityVerdict:
-    """The verdict on a system that is already prepared for its observer."""
-    if question.notion == "weak":
-        violation, explored = WeakSearch(observed, question.k, limit).run()
-    elif question.notion == "strong" and question.k is not None:
-        violation, explored = _strong_search(observed, question.k, limit)
-    else:
-        violation, explored = _search(observed, question, limit)
-    return OpacityVerdict(
-        question=question,
-        holds=violation is None,
-        witness=None if violation is None else observed.spelled(violation.observation),
-        exposed_after=None if violation is None else violation.exposed_after,
-        estimate=None if violation is None else observed.names(violation.estimate),
-        estimator_states=explored,
-        system_states=len(observed.system.states),
-    )
-
-
-def _strong_search(observed: Observed, k: int, limit: ExplorationLimit) -> Searched:
-    """Strong k-step opacity, without counting to k where k does not matter.
-
-    An observer who is sure of a secret in the last k+1 instants is sure of one ever; and in an observation
-    of at most k events there are no more instants than that. So a system without any violation of the
-    infinite notion has none here, and a shortest one of at most k events is a shortest one here too.
-    """
-    violation, explored = _search(observed, Question("strong", None), limit)
-    if violation is None or len(violation.observation) <= k:
-        return violation, explored
-    return _search(observed, Question("strong", k), limit)
-
-
-def _search(observed: Observed, question: Question, limit: ExplorationLimit) -> Searched:
-    """Breadth first over the states of the estimator."""
-    machine = estimator(observed, question)
-    begin = machine.start()
-    if begin is VIOLATION:
-        return _violation(observed, question, ()), 1
-    parents: dict[State, tuple[State, int] | None] = {begin: None}
-    queue = deque([(begin, 0)])
-    sets = machine.sets(begin)
-    reported = 0
-    while queue:
-        state, length = queue.popleft()
-        if length > reported:
-            reported = length
-            limit.report(len(parents))
-        for event in observed.occurring:
-            after = machine.step(state, event)
-            if after is IMPOSSIBLE:
-                continue
-            if after is VIOLATION:
-                return _violation(observed, question, (*path_to(state, parents), event)), len(parents)
-            if after not in parents:
-                parents[after] = (state, event)
-                sets += machine.sets(after)
-                queue.append((after, length + 1))
-        if sets > limit.estimates:
-            raise limit.exceeded(longest=length)
-    return None, len(parents)
-
-
-def _violation(observed: Observed, question: Question, observation: tuple[int, ...]) -> Violation:
-    """A violation with the estimate that it leaves: of the initial state, or of the current one."""
-    if question.notion == "initial":
-        return Violation(observation, 0, observed.delayed(observation, 0) & observed.initial)
-    return Violation(observation, len(observation), observed.delayed(observation, len(observation)))
-
-
-def _spelled(observation: tuple[str, ...]) -> str:
-    """An observation for people: letters together, names apart; the empty one as ε."""
-    if not observation:
-        return "ε (before anything was observed)"
-    return ("" if all(len(event) == 1 for event in observation) else " ").join(observation)

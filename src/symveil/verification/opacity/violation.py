@@ -15,7 +15,7 @@ from symveil.verification.opacity.absorption import reaching_probability, reachi
 from symveil.verification.opacity.certified_floats import Enclosure
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.notions import Question, read_question, read_threshold
-from symveil.verification.opacity.verify import OpacityVerdict, verdict_on
+from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 from symveil.verification.opacity.violation_chain import violation_chain
 
 # The estimator of a large k remembers long ages and may be large, where a small k often gives the same answer.

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from symveil.languages.observation import ExplorationLimit, Observed
+from symveil.languages.observation import ExplorationLimit
 from symveil.languages.state_sets import StateSet, members
+from symveil.verification.opacity.observing import Observing
 
 Estimate = TypeVar("Estimate")
 
@@ -40,7 +41,7 @@ Searched = tuple[Violation | None, int]
 class WeakSearch:
     """One search; `run` it once."""
 
-    def __init__(self, observed: Observed, k: int | None, limit: ExplorationLimit) -> None:
+    def __init__(self, observed: Observing, k: int | None, limit: ExplorationLimit) -> None:
         self._observed, self._k, self._limit = observed, k, limit
         self._parents: dict[StateSet, tuple[StateSet, int] | None] = {observed.start: None}
         # for each B and age, the y that were already followed with it

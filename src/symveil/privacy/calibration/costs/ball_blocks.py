@@ -13,7 +13,7 @@ from symveil.privacy.calibration.costs.ball_steps import move_backward, move_for
 from symveil.privacy.calibration.costs.nodes import smallest_passing
 from symveil.privacy.calibration.costs.roots import comparable, limits
 
-COMPILED_FROM = "ceb2bee478e7a5cb"
+COMPILED_FROM = "273444f9e2f7bf81"
 
 
 @compiled

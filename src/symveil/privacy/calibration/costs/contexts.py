@@ -15,7 +15,7 @@ from symveil.languages.compiling import compiled
 from symveil.privacy.calibration.costs.nodes import box_row, smallest_passing
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
-COMPILED_FROM = "909a6a5a8f1d0b38"
+COMPILED_FROM = "5e1ed716c88a9cfa"
 
 
 @compiled
@@ -174,6 +174,18 @@ def _add_second_order(
 
 
 @compiled
+def _add_product(left, right, product, result):
+    """result[i, j] += Σ_k left[k, i]·right[k, j]; `product` has room for a row."""
+    for i in range(left.shape[1]):
+        product[:] = 0.0
+        for k in range(left.shape[0]):
+            for j in range(right.shape[1]):
+                product[j] += left[k, i] * right[k, j]
+        for j in range(right.shape[1]):
+            result[i, j] += product[j]
+
+
+@compiled
 def context_bounds(
     back, earlier, behind, first, other, ahead, symbol, levels, kappa, following, metric_at,
     own, other_word, begin, differ, least, wide, end_least, end_wide, open_pairs, floor, largest, step_rounding,
@@ -223,8 +235,14 @@ def context_bounds(
             _many_backward(first, other, ahead, symbol, levels, kappa, following, metric, own[k], moved, next_right)
             moved, next_right = next_right, moved
     square = values.copy()
-    gain_left, gain_right = backward_v - floor * backward_w, forward_v - floor * forward_w
-    values += np.dot(least.T, gain_left)
+    gain_left, gain_right = np.empty((width, rights)), np.empty((width, lefts))
+    for k in range(width):
+        for j in range(rights):
+            gain_left[k, j] = backward_v[k, j] - floor * backward_w[k, j]
+        for i in range(lefts):
+            gain_right[k, i] = forward_v[k, i] - floor * forward_w[k, i]
+    product = np.empty(rights)
+    _add_product(least, gain_left, product, values)
     largest_left, largest_right = 0.0, 0.0
     plain = square.max()
     for k in range(width):
@@ -240,8 +258,8 @@ def context_bounds(
         plain += most * worth + worth_end * most_end
         largest_left = max(largest_left, most)
         largest_right = max(largest_right, most_end)
-    values += np.dot(wide.T, gain_left)
-    values += np.dot(gain_right.T, end_wide)
+    _add_product(wide, gain_left, product, values)
+    _add_product(gain_right, end_wide, product, values)
     sure = 2.0**-400 < plain < 2.0**200 and largest_left < 2.0**200 and largest_right < 2.0**200
     found, count = np.empty((16, 6)), 0
     for i in range(lefts):

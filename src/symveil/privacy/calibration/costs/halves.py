@@ -19,7 +19,7 @@ from symveil.privacy.calibration.costs.nodes import box_row
 from symveil.privacy.calibration.costs.roots import comparable, limits, pair_cost
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
-COMPILED_FROM = "98e25621ae20062a"
+COMPILED_FROM = "e5fd15661bb27f03"
 
 _MOST_BYTES = 400 << 20  # for the second halves of paths
 _WORTH_A_THREAD = 64  # halves of paths

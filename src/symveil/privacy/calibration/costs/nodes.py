@@ -20,7 +20,7 @@ import numpy as np
 from symveil.languages.compiling import compiled
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward
 
-COMPILED_FROM = "23f0afe53340021c"
+COMPILED_FROM = "c61908b83e096a5a"
 
 _SMALLEST, _LARGEST = 2.0**-400, 2.0**400
 

@@ -17,6 +17,7 @@ from symveil.languages.costs import INFINITE
 from symveil.languages.run_laws import log_totals
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
+from symveil.numerics.progress import listener, silent
 from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.search import rounded_down
 from symveil.privacy.public_words import public_words
@@ -79,7 +80,11 @@ def pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
     [1, 1, 1]
     """
     words = public_words(weighting.language, _PUBLIC_WORDS)
-    pairs = [worse_pair(weighting, rate, (word, word))[1] for word in words]
+    progress = listener("looking for words that lose much") or silent
+    pairs = []
+    for number, word in enumerate(words):
+        progress(number, len(words))
+        pairs.append(worse_pair(weighting, rate, (word, word))[1])
     return [(one, two) for one, two in pairs if (one != two).any()]
 
 

@@ -14,7 +14,7 @@ from symveil.languages.compiling import compiled
 from symveil.privacy.calibration.costs.nodes import box_row, smallest_passing
 from symveil.privacy.calibration.costs.steps import step_backward, step_forward, summed
 
-COMPILED_FROM = "909a6a5a8f1d0b38"
+COMPILED_FROM = "5e1ed716c88a9cfa"
 
 COLUMNS = 7
 """group, w's path, v's path, R, the nominal ratio, the first-order terms of the left and the right."""

@@ -12,7 +12,7 @@ import numpy as np
 from symveil.languages.compiling import compiled
 from symveil.privacy.calibration.boxes import largest_fraction
 
-COMPILED_FROM = "8632ed82358d8b3a"
+COMPILED_FROM = "0bfaa0abf9fcd378"
 
 
 @compiled

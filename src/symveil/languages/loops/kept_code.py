@@ -1,0 +1,58 @@
+"""Machine code on disk: beside the source of its function, or where `NUMBA_CACHE_DIR` says, or not at all.
+
+A file's name holds a digest of everything the code depends on, so nothing that is kept can be out of date. Its first
+bytes are a digest of the rest: a file that was cut short is compiled anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from pathlib import Path
+
+_ENDING = ".loop"
+_DIGEST = 32
+
+
+def folder_for(source: str) -> Path | None:
+    """Where the code of this source file is kept; None if nothing can be."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(chosen) / Path(source).stem if chosen else Path(source).parent / "__pycache__"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder
+
+
+def read(folder: Path | None, name: str) -> bytes | None:
+    """The code that is kept under this name."""
+    if folder is None:
+        return None
+    try:
+        data = (folder / (name + _ENDING)).read_bytes()
+    except OSError:
+        return None
+    code = data[_DIGEST:]
+    return code if hashlib.sha256(code).digest() == data[:_DIGEST] else None
+
+
+def write(folder: Path | None, name: str, code: bytes) -> None:
+    """Keep code, if that is possible, and no longer what an earlier text of the same function became.
+
+    The name is the function's, a digest of the kinds of its arguments, and one of all the rest.
+    """
+    if folder is None:
+        return
+    new = folder / f"{name}.{os.getpid()}.new"
+    with contextlib.suppress(OSError):
+        try:
+            new.write_bytes(hashlib.sha256(code).digest() + code)
+            new.replace(folder / (name + _ENDING))
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
+        for file in folder.glob(name.rpartition(".")[0] + ".*" + _ENDING):
+            if file.name != name + _ENDING:
+                file.unlink(missing_ok=True)

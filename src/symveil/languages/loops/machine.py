@@ -1,0 +1,208 @@
+"""Machine code of a translated loop, and how Python calls it."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symveil.languages.loops import kept_code
+from symveil.languages.loops.emitter import DIVIDED_BY_ZERO, EMPTY, NEGATIVE_SIZE, NO_MEMORY, SHAPES_DIFFER
+from symveil.languages.loops.translation import Translated, Translation
+from symveil.languages.loops.values import (
+    BOOL,
+    ELEMENTS,
+    FLOAT,
+    INT,
+    ArrayType,
+    NotTranslated,
+    TupleType,
+    Type,
+    words_of,
+)
+
+_REASONS: dict[int, Exception] = {
+    DIVIDED_BY_ZERO: ZeroDivisionError("division by zero"),
+    EMPTY: ValueError("zero-size array to reduction operation not possible"),
+    NO_MEMORY: MemoryError("no memory for an array"),
+    NEGATIVE_SIZE: ValueError("negative dimensions are not allowed"),
+    SHAPES_DIFFER: ValueError("cannot assign slice from input of different size"),
+}
+_KINDS: dict[type, str] = {
+    bool: BOOL, np.bool_: BOOL, int: INT, float: FLOAT, np.float64: FLOAT,
+    **dict.fromkeys((np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16), INT),
+}  # fmt: skip
+
+
+def type_of(value: object) -> Type | None:
+    """The type of an argument, if loops know it."""
+    if isinstance(value, np.ndarray):
+        element = value.dtype.str[1:]
+        if element not in ELEMENTS or not value.dtype.isnative or not value.flags.aligned:
+            return None
+        return ArrayType(element, value.ndim, value.flags.c_contiguous)
+    if type(value) is tuple:
+        parts = tuple(_KINDS.get(type(part)) for part in value)
+        return TupleType(tuple(part for part in parts if part)) if all(parts) else None
+    return _KINDS.get(type(value))
+
+
+class MachineCode:
+    """One loop for arguments of certain types, ready to be called."""
+
+    def __init__(self, engine: Any, arguments: tuple[Type, ...], returns: Type) -> None:
+        self._engine = engine  # holds the code
+        self._returns = returns
+        self._out = ctypes.c_int64 * max(1, len(words_of(returns)))
+        entry, release = (engine.get_function_address(name) for name in ("symveil_entry", "symveil_release"))
+        self._entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)(entry)
+        self._release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(release)
+        codes = {"double": "d", "i64": "q", "ptr": "N"}
+        self._pack = struct.Struct("@" + "".join(codes[word] for kind in arguments for word in words_of(kind))).pack
+
+    def __call__(self, arguments: tuple[Any, ...]) -> Any:
+        """Call it; other threads of Python go on meanwhile."""
+        words: list[Any] = []
+        for value in arguments:
+            if isinstance(value, np.ndarray):
+                words += (value.__array_interface__["data"][0], 0, *value.shape)
+                if not value.flags.c_contiguous:
+                    words += value.strides
+            elif type(value) is tuple:
+                words += value
+            else:
+                words.append(value)
+        out = self._out()
+        status = self._entry(self._pack(*words), out)
+        if status:
+            raise _REASONS.get(status, RuntimeError("a loop has come to an end without a result"))
+        return self._result(self._returns, iter(out))
+
+    def _result(self, kind: Type, words: Iterator[int]) -> Any:
+        if isinstance(kind, str):
+            word = next(words)
+            if kind == FLOAT:
+                return struct.unpack("d", struct.pack("q", word))[0]
+            return bool(word) if kind == BOOL else word if kind == INT else word % 2**64
+        if isinstance(kind, TupleType):
+            return tuple(self._result(part, words) for part in kind.parts) if kind.parts else None
+        data, owner = next(words), next(words)
+        shape = tuple(next(words) for _ in range(kind.dimensions))
+        made = np.empty(shape, kind.element)
+        ctypes.memmove(made.__array_interface__["data"][0], data, made.nbytes)
+        self._release(owner)
+        return made
+
+
+class Machine:
+    """LLVM for this computer, and the functions it has compiled in this process."""
+
+    def __init__(self) -> None:
+        import llvmlite  # noqa: PLC0415 - a tenth of a second
+        import llvmlite.binding as llvm  # noqa: PLC0415
+
+        self.llvm = llvm
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.target = llvm.Target.from_default_triple()
+        self.options = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten(), "opt": 3}
+        self.known_as = f"{llvmlite.__version__} {llvm.llvm_version_info} {self.target.triple} {self.options}"
+        library = ctypes.CDLL(
+            "ucrtbase" if sys.platform == "win32" else None
+        )  # C's: Python itself needs its exp and log
+        self.engines: dict[str, Any] = {}
+        self.units: dict[tuple[Any, tuple[Type, ...]], Translated | NotTranslated | None] = {}
+        for own, theirs in (
+            ("symveil_allocate", ctypes.pythonapi.PyMem_RawMalloc),
+            ("symveil_allocate_zeros", ctypes.pythonapi.PyMem_RawCalloc),
+            ("symveil_free", ctypes.pythonapi.PyMem_RawFree),
+            ("symveil_exp", library.exp),
+            ("symveil_log", library.log),
+        ):
+            llvm.add_symbol(own, ctypes.cast(theirs, ctypes.c_void_p).value)
+
+    def unit(self, function: Any, arguments: tuple[Type, ...]) -> Translated:
+        """A function for arguments of these types: translated, compiled or read from where it is kept, and callable."""
+        key = (function, arguments)
+        if key not in self.units:
+            self.units[key] = None
+            try:
+                self.units[key] = self._unit(function, arguments)
+            except NotTranslated as reason:
+                self.units[key] = reason
+        found = self.units[key]
+        if isinstance(found, NotTranslated):
+            raise NotTranslated(str(found))
+        if found is None:
+            raise NotTranslated("a function that calls itself")
+        return found
+
+    def _unit(self, function: Any, arguments: tuple[Type, ...]) -> Translated:
+        text, returns = Translation(self.unit).text(function, arguments, _OWN)
+        # the name tells what is in it: kept code can never be of another text, processor or version of LLVM
+        kinds, rest = _digest(f"{self.known_as} {arguments}")[:8], _digest(self.known_as + text)
+        name = f"{function.__name__}.{kinds}.{rest}"
+        if name not in self.engines:
+            folder = kept_code.folder_for(function.__code__.co_filename)
+            code = kept_code.read(folder, name)
+            try:
+                engine = self._compiled(text.replace(_OWN, name), folder, name) if code is None else self._loaded(code)
+            except (RuntimeError, AttributeError, TypeError) as error:  # a version of LLVM with another language
+                raise NotTranslated(f"LLVM refuses it: {error}") from None
+            self.engines[name] = engine
+            self.llvm.add_symbol(name, engine.get_function_address(name))
+        return Translated(name, returns)
+
+    def _compiled(self, text: str, folder: Path | None, name: str) -> Any:
+        """An engine with the code of this text, which is kept."""
+        llvm = self.llvm
+        module = llvm.parse_assembly(text)
+        machine = self.target.create_target_machine(**self.options, jit=True)
+        module.triple, module.data_layout = self.target.triple, str(machine.target_data)
+        tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+        tuning.loop_vectorization, tuning.slp_vectorization = True, False
+        builder = llvm.create_pass_builder(machine, tuning)
+        builder.getModulePassManager().run(module, builder)
+        engine = llvm.create_mcjit_compiler(module, machine)
+        engine.set_object_cache(notify_func=lambda _, code: kept_code.write(folder, name, bytes(code)))
+        engine.finalize_object()
+        return engine
+
+    def _loaded(self, code: bytes) -> Any:
+        """An engine with machine code that was kept."""
+        llvm = self.llvm
+        engine = llvm.create_mcjit_compiler(
+            llvm.parse_assembly(""), self.target.create_target_machine(**self.options, jit=True)
+        )
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        return engine
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+_OWN = "symveil_unit"
+_lock = threading.RLock()  # one compilation at a time
+_machine: list[Machine] = []
+
+
+def code_for(function: Any, arguments: tuple[Any, ...]) -> MachineCode:
+    """Machine code of a function for arguments of these types; NotTranslated if it uses too much of Python."""
+    kinds = tuple(map(type_of, arguments))
+    known = tuple(kind for kind in kinds if kind is not None)
+    if len(known) < len(kinds):
+        raise NotTranslated("arguments that are neither numbers nor arrays of them")
+    with _lock:
+        if not _machine:
+            _machine.append(Machine())
+        unit = _machine[0].unit(function, known)
+        return MachineCode(_machine[0].engines[unit.name], known, unit.returns)
