@@ -62,10 +62,9 @@ if __name__ == "__main__":
     import importlib
     import pkgutil
 
-    import numba
-
     import symveil.workflows
     from symveil.cli.entry import main
+    from symveil.languages.loops.machine import this_machine
 
     for module in pkgutil.walk_packages(symveil.workflows.__path__, "symveil.workflows."):
         if "spark" not in module.name:
@@ -78,7 +77,7 @@ if __name__ == "__main__":
         "symveil.languages.compiling",
     ):
         importlib.import_module(name)
-    numba.njit(lambda number: number + 1)(1)  # its first call imports more than everything else does
+    this_machine()  # loads LLVM
     gc.freeze()  # what is there already is not looked through again in each process
     serve(socket.socket(fileno=int(sys.argv[1])))
     try:

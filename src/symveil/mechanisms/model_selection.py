@@ -312,7 +312,7 @@ def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
 
 
 def _can_be_tried(weighting: Weighting) -> bool:
-    from symveil.privacy.calibration.costs.loss import rates_that_can_be_tried  # noqa: PLC0415 - waits for numba
+    from symveil.privacy.calibration.costs.loss import rates_that_can_be_tried  # noqa: PLC0415 - many loops
 
     return rates_that_can_be_tried(weighting) > 0
 

@@ -195,6 +195,14 @@ _lock = threading.RLock()  # one compilation at a time
 _machine: list[Machine] = []
 
 
+def this_machine() -> Machine:
+    """The one of this process, made on first use: loading LLVM takes a tenth of a second."""
+    with _lock:
+        if not _machine:
+            _machine.append(Machine())
+        return _machine[0]
+
+
 def code_for(function: Any, arguments: tuple[Any, ...]) -> MachineCode:
     """Machine code of a function for arguments of these types; NotTranslated if it uses too much of Python."""
     kinds = tuple(map(type_of, arguments))
@@ -202,7 +210,6 @@ def code_for(function: Any, arguments: tuple[Any, ...]) -> MachineCode:
     if len(known) < len(kinds):
         raise NotTranslated("arguments that are neither numbers nor arrays of them")
     with _lock:
-        if not _machine:
-            _machine.append(Machine())
-        unit = _machine[0].unit(function, known)
-        return MachineCode(_machine[0].engines[unit.name], known, unit.returns)
+        machine = this_machine()
+        unit = machine.unit(function, known)
+        return MachineCode(machine.engines[unit.name], known, unit.returns)

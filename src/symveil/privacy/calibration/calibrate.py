@@ -194,7 +194,7 @@ def calibrated_rate(
     """
     older = None
     if weighting.is_plain:
-        # imported when it is needed: other costs must not wait for numba and scipy to load
+        # imported when it is needed: other costs must not wait for its loops and scipy to load
         from symveil.privacy.calibration.certify import certified_rate  # noqa: PLC0415
 
         older = certified_rate(

@@ -93,7 +93,7 @@ class _FloatSystem:
 
     def iterated(self, right: Floats) -> Floats:
         """An approximate solution of x = A·x + right, by iterations; nothing is promised about it."""
-        from symveil.verification.linear_loops import krylov  # noqa: PLC0415  # numba, for large systems only
+        from symveil.verification.linear_loops import krylov  # noqa: PLC0415  # for large systems only
 
         matrix, solution = self.matrix, np.zeros(self.size)
         first, target = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
