@@ -20,7 +20,7 @@ from symveil.io.reading import read_text, suffix, wrong_suffix
 from symveil.languages.graph import AnyModel, Model, require_words
 from symveil.models.labelled_chain import LabelledChain
 
-GRAPHML_SUFFIX = ".graphml"
+GRAPHML_SUFFIX, UMB_SUFFIX = ".graphml", ".umb"
 
 _SYSTEM_READERS = {
     ".fsm": read_fsm,
@@ -39,6 +39,7 @@ MODEL_SUFFIXES = (
     PRISM_SUFFIX,
     LABEL_SUFFIX,
     DRN_SUFFIX,
+    UMB_SUFFIX,
 )
 """The endings of the files that are read; JSON also under other endings, if it is JSON."""
 
@@ -54,8 +55,8 @@ def load_model(path: str | Path, *, labels: str | Path | None = None, notes: lis
         The file, whose name says the format: GraphML (`.graphml`) through networkx, DOT (`.dot`, `.gv`), transition
         tables (`.csv`, `.tsv`, `.parquet`), partially observed systems of UMDES, DESUMA and VEiP (`.fsm`, `.stoc`,
         `.pfa`), of libFAUDES (`.gen`) and Supremica (`.wmod`), explicit chains of PRISM and Storm (`.tra`, with the
-        labels in a `.lab` file beside it and, if there is one, the variables in a `.sta` file; `.drn`), and symveil's
-        own JSON; each also gzipped.
+        labels in a `.lab` file beside it and, if there is one, the variables in a `.sta` file; `.drn`; `.umb` through
+        umbi), and symveil's own JSON; each also gzipped.
     labels
         A label file (`.lab`) that has another name than its `.tra` file, or a file of rewards (`.srew`).
     notes
@@ -88,6 +89,8 @@ def load_model(path: str | Path, *, labels: str | Path | None = None, notes: lis
         model = read_prism(_transitions_of(file), labels=None if labels is None else Path(labels), notes=said)
     elif kind == DRN_SUFFIX:
         model = read_drn(file, notes=said)
+    elif kind == UMB_SUFFIX:
+        model = _read_umb(file, said)
     else:
         text = read_text(file, what="model file", at_most=_LARGEST_FILE)
         if kind not in ("", ".json") and not text.lstrip().startswith("{"):
@@ -102,11 +105,21 @@ def _read_graphml(file: Path, notes: list[str]) -> AnyModel:
     try:
         from symveil.io.models.graph_files import read_graph_file  # noqa: PLC0415 - networkx is optional, and heavy
     except ModuleNotFoundError as error:
-        install = (
-            f"{error.name} to be installed (the extra symveil[formats], see docs/install.md), which reads this format"
-        )
-        raise FileError(str(file), expected=install, found="none") from None
+        raise _without_extra(file, error, "formats") from None
     return read_graph_file(file, notes=notes)
+
+
+def _read_umb(file: Path, notes: list[str]) -> AnyModel:
+    try:
+        from symveil.io.models.umb_files import read_umb  # noqa: PLC0415 - umbi is optional
+    except ModuleNotFoundError as error:
+        raise _without_extra(file, error, "umb") from None
+    return read_umb(file, notes=notes)
+
+
+def _without_extra(file: Path, error: ModuleNotFoundError, extra: str) -> FileError:
+    install = f"{error.name} to be installed (the extra symveil[{extra}], see docs/install.md), which reads this format"
+    return FileError(str(file), expected=install, found="none")
 
 
 def load_word_model(path: str | Path, *, notes: list[str] | None = None) -> Model:
