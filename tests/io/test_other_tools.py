@@ -362,7 +362,9 @@ def test_drawings_that_would_be_guessed(tmp_path: Path, text: str, message: str)
 
 def test_an_unknown_ending_is_told_what_is_read(tmp_path: Path) -> None:
     (tmp_path / "m.ptg").write_text("nothing")
-    with pytest.raises(SymveilError, match=r"ending in \.json, \.csv.*\.wmod, \.tra, \.lab or \.drn, perhaps with"):
+    with pytest.raises(
+        SymveilError, match=r"ending in \.json, \.csv.*\.wmod, \.tra, \.lab, \.drn or \.umb, perhaps with"
+    ):
         load_model(tmp_path / "m.ptg")
 
 

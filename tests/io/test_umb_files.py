@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 import umbi.ats
 
-import symveil as sv
 from cli.running import symveil
 from symveil.errors import SymveilError
 from symveil.io.models import umb_files
@@ -423,9 +422,3 @@ def test_without_umbi_the_extra_is_named(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "m.umb")], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_unknown_endings_name_it(tmp_path: Path) -> None:
-    (tmp_path / "m.xyz").write_text("no")
-    with pytest.raises(SymveilError, match=r"\.drn or \.umb"):
-        sv.load_model(tmp_path / "m.xyz")
