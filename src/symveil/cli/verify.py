@@ -87,10 +87,10 @@ def verify_command(
 ) -> int:
     """Prove or refute the privacy of a labelled CHAIN or a channel.
 
-    From the chain alone. For each pair, delta lies in the bracket lv, and below the distances ld = lgd and bd. With
-    --epsilon, upper bounds are proved at a rational just below e^epsilon and lower bounds just above. A channel is a
-    table with the columns input, output and probability. Its answers are exact; without --epsilon the smallest one is
-    told, for --delta or without any.
+    CHAIN is JSON (kind labelled-chain), .tra with .lab beside it, .drn or .umb. For each pair, delta lies in the
+    bracket lv, and below the distances ld = lgd and bd. With --epsilon, upper bounds are proved at a rational just
+    below e^epsilon and lower bounds just above. A channel is a table with the columns input, output and probability.
+    Its answers are exact; without --epsilon the smallest one is told, for --delta or without any.
     """
     from symveil.io.models.channel_tables import is_channel_table
     from symveil.io.models.model_files import load_labelled_chain
