@@ -192,10 +192,21 @@ def test_a_bound_is_chosen_without_the_number_of_cells() -> None:
 
     many = [0.0] * 3 + [1e6] * 2 + [500.0] + [0.0] * 9  # almost everybody has 5 to 16 things
     assert chosen_bound(many, threshold=least, epsilon=Fraction(1))[0] == 16
-    few = [300.0] + [0.0] * 6 + [90.0] + [0.0] * 7  # the second is noise: a bound of 128 would hide everything
+    few = [300.0] + [0.0] * 6 + [180.0] + [0.0] * 7  # the second is noise: a bound of 128 would hide everything
     bound, share = chosen_bound(few, threshold=least, epsilon=Fraction(1))
     assert bound <= 4 and share > 0.9
     assert chosen_bound([0.0] * 15, threshold=least, epsilon=Fraction(1)) == (4, 0.0)
+
+
+@pytest.mark.parametrize("noise", [100.0, 200.0])  # scales of 20: one empty bin in 300, in 40,000 has so much
+def test_noise_in_a_bin_of_many_things_does_not_choose_the_bound(noise: float) -> None:
+    bins = [2000.0, 900.0, 500.0] + [0.0] * 12
+    expected = chosen_bound(bins, cells=50, epsilon=Fraction(1))
+    assert expected[0] <= 4
+    bins[12] = noise
+    assert chosen_bound(bins, cells=50, epsilon=Fraction(1)) == expected
+    bins[12] = 2000.0
+    assert chosen_bound(bins, cells=50, epsilon=Fraction(1))[0] == 4096
 
 
 @pytest.mark.parametrize("size", [1, 7])

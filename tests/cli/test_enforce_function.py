@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from symveil.enforcement.edit_game import EditGame
+
 from .test_opacity_command import here
 
 __all__ = ["here"]  # a fixture
@@ -78,7 +80,7 @@ def test_costs(enforce):
     assert "in total at most 7/2" in done.out
 
 
-def test_an_observer_who_knows_is_warned_of(here):
+def test_an_observer_who_knows_is_warned_of(here, monkeypatch):
     rows = ["0 b secret", "0 a 1", "1 b 2", "2 d too", "2 e 3", "3 d 4", "0 c 5", "5 a 6", "6 b 7", "7 d 8", "7 e 9"]
     model = {"format": "symveil/1", "kind": "stochastic-system", "initial": "0", "observable": list("abcde"),
              "secret": ["secret", "too"], "transitions": [row.split() for row in [*rows, "9 d 8"]]}  # fmt: skip
@@ -90,6 +92,13 @@ def test_an_observer_who_knows_is_warned_of(here):
     assert "an observer who knows the function can be sure of a secret after a" in done.err
     done = here(*asked, "--against", "informed")
     assert done.status == 0 and "also if the observer knows" in done.out and done.err == ""
+    # where the construction finds nothing, nothing is claimed and nothing is written
+    monkeypatch.setattr(EditGame, "informed", lambda _: None)
+    done = here(*asked, "--against", "informed", "--function", "f.json")
+    assert done.status == 1 and "not found for an observer who knows" in done.out
+    assert not Path("f.json").exists()
+    assert here(*asked, "--against", "informed", "--json").document["enforceable"] is None
+    assert here(*asked).status == 0
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from fuzz.special import put
 from symveil.errors import SymveilError
+from symveil.files import caches
 from symveil.languages.runs import runs
 from symveil.models.markov_chain import MarkovChain
-from symveil.privacy.calibration import certify, kept
+from symveil.privacy.calibration import certify
 from symveil.privacy.calibration.certificate import CertifiedRate
 
 _EPSILON = Fraction(5)
@@ -20,7 +21,7 @@ def prepare(folder: Path) -> tuple[bytes, ...]:
     """An entry as it is made for a small ring; from then on nothing is searched for."""
     certify.window_search = lambda *_, **__: None  # sharper, and far slower
     found = _asked()
-    (file,) = kept.folder().glob("*.json")
+    (file,) = caches.cache_folder().glob("*.json")
     _entries.append((file, found.rate))
     certify._searched = _passed_by
     return (file.read_bytes(),)

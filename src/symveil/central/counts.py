@@ -34,7 +34,7 @@ BINS = 15
 BIN_SHARE = Fraction(1, 20)
 """Of ε, for the bins from which a bound is chosen."""
 CLEAR = 4
-"""A bin below so many scales of its noise counts as empty: an empty one passes with a chance of e⁻⁴/2, about 1 %."""
+"""What is below so many scales of its noise counts as empty: noise alone passes with a chance of e⁻⁴/2, about 1 %."""
 CLIPPED_WEIGHT = 0.6
 """How much a share that is cut off weighs against as much noise, when a bound is chosen."""
 NOMINAL_CELLS = 100
@@ -292,12 +292,14 @@ def chosen_bound(
     epsilon
         Of everything together.
 
-    >>> bound, share = chosen_bound([900.0, 30.0, 500.0, 0.0, 90.0], cells=100, epsilon=Fraction(1))
+    >>> bound, share = chosen_bound([900.0, 30.0, 500.0, 0.0, 190.0], cells=100, epsilon=Fraction(1))
     >>> bound, round(share, 3)
-    (4, 0.207)
+    (8, 0.162)
     """
     noise = float(1 / (epsilon * BIN_SHARE))
-    kept = [count if count >= CLEAR * noise else 0.0 for count in bins]
+    # An empty bin that passes for full costs as much as its persons would have: twice as much, half as likely
+    clear = [(CLEAR + j * math.log(2)) * noise for j in range(len(bins))]
+    kept = [count if count >= least else 0.0 for count, least in zip(bins, clear, strict=True)]
     middle = [1.0, *(0.75 * 2**j for j in range(1, len(bins)))]
     total = math.fsum(count * mid for count, mid in zip(kept, middle, strict=True))
     if total <= 0:

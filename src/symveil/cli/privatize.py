@@ -149,7 +149,7 @@ def _no_better(manifest: dict[str, Any]) -> list[str]:
 
 def _print(release: FileRelease, report: Path | None) -> None:
     from symveil.numerics.rationals import shown_at_least
-    from symveil.workflows.release_report import in_numbers
+    from symveil.workflows.release_report import in_numbers, mechanism_in_words
 
     manifest, counts = release.manifest, release.manifest["counts"]
     loss = shown_at_least(manifest["guarantee"]["epsilon"])
@@ -158,7 +158,7 @@ def _print(release: FileRelease, report: Path | None) -> None:
         ("private file", str(release.out)),
         ("manifest", str(release.manifest_file)),
         ("release", str(manifest["release_id"])),
-        ("mechanism", f"{manifest['mechanism']}{eta}, adjacency {manifest['b']}"),
+        ("mechanism", f"{mechanism_in_words(manifest)}{eta}, adjacency {manifest['b']}"),
         (
             "loss per sequence",
             f"epsilon = {loss} ({manifest['how']}), of {manifest['epsilon_exact']} asked for",

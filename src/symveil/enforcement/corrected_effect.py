@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _MOST_LAWS = 2_000
-_MOST_PAIRS, _AT_ONCE = 60_000_000, 2_000_000
+_MOST_PAIRS, _AT_ONCE = 200_000_000, 2_000_000
 
 
 def corrected_effect(release: CorrectedRelease, runs: ObservationTable, progress: Progress) -> tuple[float, float]:

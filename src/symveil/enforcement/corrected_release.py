@@ -48,7 +48,7 @@ class CorrectedRelease(Mechanism):
     label: ClassVar[str] = "corrected to safe observations"
     takes: ClassVar[frozenset[str]] = frozenset()
     errors_at_once: ClassVar[bool] = True
-    most_listed: ClassVar[int] = 50_000
+    most_listed: ClassVar[int] = 300_000
 
     def __init__(self, possible: RunLanguage, safe: RunLanguage, through: Mechanism) -> None:
         super().__init__(possible, epsilon=through.epsilon, adjacency=through.adjacency)

@@ -118,10 +118,13 @@ class Reply:
     cost: Fraction
 
 
-def replies(game: EditGame, solved: Solved, costs: EditCosts, x: int, y: int, event: int) -> dict[int, Reply]:
+def replies(
+    game: EditGame, solved: Solved, costs: EditCosts, x: int, y: int, event: int, *, only_cheapest: bool = False
+) -> dict[int, Reply]:
     """The cheapest answer to `event` for each y that an answer from the winning position (x, y) can lead to and wins.
 
-    Equally cheap ones: the one with fewer insertions, that shows the event, whose events come first.
+    Equally cheap ones: the one with fewer insertions, that shows the event, whose events come first. With
+    `only_cheapest` the search ends when no cheaper answer can come, and dearer ones may be missing.
     """
     unchanged = game.shown_moves[y].get(event)
     if solved.leaves_truth and game.diagonal[y] == x and unchanged is not None and solved.allowed >> unchanged & 1:
@@ -134,6 +137,8 @@ def replies(game: EditGame, solved: Solved, costs: EditCosts, x: int, y: int, ev
         cost, length, inserted, at = heapq.heappop(border)
         if at in reached:
             continue
+        if only_cheapest and found and cost > min(ranked[0] for ranked, _ in found.values()):
+            break
         reached.add(at)
         moves = game.shown_moves[at]
         options = []
@@ -157,7 +162,7 @@ def nearest_reply(found: dict[int, Reply]) -> Reply:
 
 def greedy_function(game: EditGame, solved: Solved, costs: EditCosts) -> EditFunction:
     """The function that answers each event as cheaply as it can without losing: unchanged where nothing forbids it."""
-    return built(game, lambda x, y, event: nearest_reply(replies(game, solved, costs, x, y, event)))
+    return built(game, lambda x, y, event: nearest_reply(replies(game, solved, costs, x, y, event, only_cheapest=True)))
 
 
 def built(game: EditGame, reply: Callable[[int, int, int], Reply]) -> EditFunction:

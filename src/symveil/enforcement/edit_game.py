@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.languages.state_sets import Image, StateSet, members, set_of
 from symveil.numerics.once import computed_once
 from symveil.verification.opacity.estimators import estimator
-from symveil.verification.opacity.exploration import Explored, explore
+from symveil.verification.opacity.exploration import Explored, Numbers, explore
 from symveil.verification.opacity.notions import Question
 
 Events = tuple[int, ...]
@@ -60,20 +62,19 @@ class EditGame:
 
     def __init__(self, observed: Observed, question: Question, edits: Edits, limit: ExplorationLimit) -> None:
         self.observed, self.edits = observed, edits
-        self.true = explore(observed, estimator(observed, None), limit)
-        self.shown = explore(observed, estimator(observed, question), limit)
-        self.true_moves, self.shown_moves = _moves(self.true), _moves(self.shown)
-
-    @property
-    def is_safe_at_first(self) -> bool:
+        true = explore(observed, estimator(observed, None), limit)
+        shown = explore(observed, estimator(observed, question), limit)
+        self.is_safe_at_first = len(shown.states) > 0
         """Whether nothing is given away before anything was observed: no filter can change that."""
-        return bool(self.shown.states)
-
-    @computed_once
-    def diagonal(self) -> tuple[int, ...]:
+        # Only what can still happen, or be shown, matters of a position: states with the same future are one.
+        true_class = _classes(true.table, np.zeros(len(true.table), dtype=np.int64))
+        number = {state[0]: index for index, state in enumerate(true.states)}
+        same = np.array([true_class[number[state[0]]] for state in shown.states], dtype=np.int64)
+        shown_class = _classes(shown.table, same)
+        self.events = shown.events
+        self.true_moves, self.shown_moves = _moves(true, true_class), _moves(shown, shown_class)
+        self.diagonal: tuple[int, ...] = tuple(same[_first_of(shown_class)].tolist())
         """For each y the x of the same observation: shown as it is."""
-        number = {state[0]: index for index, state in enumerate(self.true.states)}
-        return tuple(number[state[0]] for state in self.shown.states)
 
     # --- what one answer can do ----------------------------------------------------------------
 
@@ -83,7 +84,7 @@ class EditGame:
 
     @computed_once
     def _before_event(self) -> dict[int, Image]:
-        return {event: self._before({event}) for event in self.shown.events}
+        return {event: self._before({event}) for event in self.events}
 
     def _before(self, events: Iterable[int]) -> Image:
         """From which y one of the events leads into a set."""
@@ -222,12 +223,30 @@ class EditGame:
         return able
 
 
-def _moves(explored: Explored) -> list[dict[int, int]]:
-    """For each state where the events lead that lead to a state, not to a violation."""
+def _moves(explored: Explored, classes: Numbers) -> list[dict[int, int]]:
+    """For each class of states where the events lead that lead to a state, not to a violation."""
+    table = explored.table[_first_of(classes)]
     return [
         {event: after for event, after in zip(explored.events, row, strict=True) if after >= 0}
-        for row in explored.table.tolist()
+        for row in np.where(table >= 0, classes[np.maximum(table, 0)], -1).tolist()
     ]
+
+
+def _first_of(classes: Numbers) -> Numbers:
+    """The first state of each class."""
+    return np.unique(classes, return_index=True)[1]
+
+
+def _classes(table: Numbers, given: Numbers) -> Numbers:
+    """The coarsest classes, in the order of their first states, that refine the given ones and have one future each."""
+    classes, count = given, 0
+    while True:
+        after = np.where(table >= 0, classes[np.maximum(table, 0)], -1)
+        _, first, classes = np.unique(np.column_stack([classes, after]), axis=0, return_index=True, return_inverse=True)
+        classes = np.argsort(np.argsort(first))[classes.reshape(-1)]
+        if len(first) == count:
+            return classes
+        count = len(first)
 
 
 def _sources(moves: list[dict[int, int]]) -> list[set[int]]:

@@ -5,13 +5,14 @@ Nothing here knows how the filter was found.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
 from symveil.enforcement.edit_function import EditFunction
 from symveil.errors import InternalError
-from symveil.languages.observation import Observed, Observer
+from symveil.languages.observation import Observed, observer
 from symveil.models.names import unlike
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 
@@ -21,64 +22,57 @@ Key = TypeVar("Key")
 def filtered_system(system: PartiallyObserved, function: EditFunction) -> PartiallyObserved:
     """The system as it looks from behind the filter to somebody who knows it.
 
-    A state is a state of the system and one of the filter. When an observable event happens, the run first goes,
-    unobserved, to a state of its own, which is secret as the state was that it comes from and belongs to the same
-    instant; from there the shown events lead on, and from the first one on the run is where the event has led to. Where
-    nothing is shown, the unobserved move leads there at once.
+    A state is a state of the system and one of the filter, and what is still to be shown. When an observable event
+    happens, its answer is shown event by event; from the first one on the run is where the event has led to. Where
+    nothing is shown, an unobserved move leads there at once. Where two answers of one state begin alike, a system with
+    probabilities first goes, unobserved, to a state for each, which is secret as the state was that it comes from and
+    belongs to the same instant: every transition keeps an event of its own.
     """
     observable, secret = set(system.observable), set(system.secret)
     silent = {event: unlike(f"{event}·", observable | {move[1] for move in system.moves}) for event in observable}
-    out: dict[str, list[tuple[str, str, Fraction | None]]] = {state: [] for state in system.states}
-    if isinstance(system, StochasticSystem):
-        for source, event, target, probability in system.transitions:
-            out[source].append((event, target, probability))
-    else:
-        for source, event, target in system.transitions:
-            out[source].append((event, target, None))
-    names = _Names[tuple[str, int, str, int]](_spelled)
-    rows: list[tuple[str, str, str, Fraction | None]] = []
-    starts = [(state, 0) for state in system.initial_states]
-    border, known = list(starts), set(starts)
-    secrets = [names[*start, "", 0] for start in starts if start[0] in secret]
+    names = _Names[_Place](_spelled)
+    rows: list[tuple[str, str, str, Fraction]] = []
+    border: list[_Place] = [(state, 0, ()) for state in system.initial_states]
+    initial = [names[place] for place in border]
+    secrets = [names[place] for place in border if place[0] in secret]
+    out = _moves_of(system)
 
-    def entered(place: tuple[str, int]) -> str:
-        name = names[*place, "", 0]
-        if place not in known:
-            known.add(place)
+    def entered(place: _Place) -> str:
+        if place not in names:
             border.append(place)
             if place[0] in secret:
-                secrets.append(name)
-        return name
+                secrets.append(names[place])
+        return names[place]
 
     while border:
-        state, number = border.pop()
-        here = names[state, number, "", 0]
+        place = state, number, rest = border.pop()
+        if rest:
+            rows.append((names[place], rest[0] or "", entered((state, number, rest[1:])), Fraction(1)))
+            continue
+        beginnings = Counter(
+            function.answers[number].get(event, ((), 0))[0][:1] for event, _, _ in out[state] if event in observable
+        )
         for event, target, chance in out[state]:
             if event not in observable:
-                rows.append((here, event, entered((target, number)), chance))
+                rows.append((names[place], event, entered((target, number, ())), chance))
                 continue
             if event not in function.answers[number]:
                 raise InternalError("synthesis: the function has no answer for an event; please report this")
             shown, after = function.answers[number][event]
-            end = entered((target, after))
             if not shown:
-                rows.append((here, silent[event], end, chance))
+                rows.append((names[place], silent[event], entered((target, after, ())), chance))
                 continue
-            # nondeterministic systems have several targets of one event, each with a way of its own
-            stop = names[state, number, f"{event}→{target}", 0]
-            rows.append((here, silent[event], stop, chance))
+            following = entered((target, after, shown[1:]))
+            if isinstance(system, LogicalSystem) or beginnings[shown[:1]] == 1:
+                rows.append((names[place], shown[0], following, chance))
+                continue
+            stop = names[state, number, (event, None)]
+            rows += [(names[place], silent[event], stop, chance), (stop, shown[0], following, Fraction(1))]
             secrets += [stop] if state in secret else []
-            for step, each in enumerate(shown[:-1], start=1):
-                following = names[state, number, f"{event}→{target}", step]
-                rows.append((stop, each, following, None if chance is None else Fraction(1)))
-                secrets += [following] if target in secret else []
-                stop = following
-            rows.append((stop, shown[-1], end, None if chance is None else Fraction(1)))
-    initial = [names[*start, "", 0] for start in starts]
     if isinstance(system, StochasticSystem):
         return StochasticSystem(
             states=tuple(names.given),
-            transitions=tuple((*row[:3], row[3] or Fraction(1)) for row in rows),
+            transitions=tuple(rows),
             initial=initial[0],
             observable=system.observable,
             secret=tuple(secrets),
@@ -92,20 +86,52 @@ def filtered_system(system: PartiallyObserved, function: EditFunction) -> Partia
     )
 
 
-def _spelled(place: tuple[str, int, str, int]) -> str:
-    state, number, between, step = place
-    return f"{state}·{number}" + (f"·{between}·{step}" if between else "")
+_Place = tuple[str, int, tuple[str | None, ...]]
+"""A state, one of the filter, and what is still to be shown; or an event and None: it is being answered."""
+
+
+def _spelled(place: _Place) -> str:
+    state, number, rest = place
+    return "·".join([state, str(number), *("" if each is None else each for each in rest)])
+
+
+def _moves_of(system: PartiallyObserved) -> dict[str, list[tuple[str, str, Fraction]]]:
+    """The moves of each state; those of a logical system with the probability 1, which nobody looks at."""
+    out: dict[str, list[tuple[str, str, Fraction]]] = {state: [] for state in system.states}
+    if isinstance(system, StochasticSystem):
+        for source, event, target, probability in system.transitions:
+            out[source].append((event, target, probability))
+    else:
+        for source, event, target in system.transitions:
+            out[source].append((event, target, Fraction(1)))
+    return out
 
 
 Machine = Sequence[Mapping[str, int]]
 """A deterministic machine over observable events: for each state where they lead; state 0 is the first."""
 
 
-def strings_of(shown: Observer) -> Machine:
-    """The strings of an observer."""
-    moves: list[dict[str, int]] = [{} for _ in shown.sets]
-    for number, event_number, after in shown.transitions:
-        moves[number][shown.system.observable[event_number]] = after
+def strings_shown(function: EditFunction, observable: Sequence[str]) -> Machine:
+    """All that a filter can show, and what that begins with, as a deterministic machine."""
+    names = _Names[tuple[int, tuple[str, ...]]](lambda place: "·".join([str(place[0]), *place[1]]))
+    silent = unlike("nothing", observable)
+    rows: dict[tuple[str, str, str], None] = {}
+    for number, answers in enumerate(function.answers):
+        for shown, after in answers.values():
+            here = names[number, ()]
+            for position, event in enumerate(shown, start=1):
+                following = names[after, shown[position:]]
+                rows[here, event, following] = None
+                here = following
+            if not shown:
+                rows[here, silent, names[after, ()]] = None
+    start = names[0, ()]
+    machine = observer(
+        LogicalSystem.from_transitions(list(rows), initial=start, observable=observable, states=list(names.given))
+    )
+    moves: list[dict[str, int]] = [{} for _ in machine.sets]
+    for source, event_number, target in machine.transitions:
+        moves[source][observable[event_number]] = target
     return moves
 
 

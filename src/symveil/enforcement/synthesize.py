@@ -10,11 +10,11 @@ from typing import Literal, get_args
 from symveil.enforcement.edit_costs import cheapest_function, worst_cost
 from symveil.enforcement.edit_function import EditCosts, EditFunction, greedy_function
 from symveil.enforcement.edit_game import EditGame, Edits
-from symveil.enforcement.filtered_system import filtered_system, part_shown_as, strings_of
+from symveil.enforcement.filtered_system import filtered_system, part_shown_as, strings_shown
 from symveil.enforcement.supervisor import Supervisor, supremal_supervisor
 from symveil.enforcement.synthesis import Synthesis
 from symveil.errors import InternalError, ParameterError
-from symveil.languages.observation import ExplorationLimit, Observed, observer
+from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.progress import Progress, accepted
 from symveil.numerics.rationals import Number, exact
@@ -244,7 +244,7 @@ def _checked(
 ) -> Synthesis:
     """The function with the verdicts of the checkers, which do not know how it was found."""
     filtered = filtered_system(system, function)
-    unaware = _verdict(part_shown_as(system, strings_of(observer(filtered))), question, limit)
+    unaware = _verdict(part_shown_as(system, strings_shown(function, system.observable)), question, limit)
     informed = _verdict(filtered, question, limit)
     if not unaware.holds or (is_informed and not informed.holds):
         raise InternalError("synthesis: the function does not do what it was made for; please report this")

@@ -11,7 +11,7 @@ from itertools import product
 
 from symveil.errors import TooLargeError
 from symveil.languages.observation import ExplorationLimit
-from symveil.languages.state_sets import StateSet, members, set_of
+from symveil.languages.state_sets import StateSet, members, set_of, still_possible
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numerics.progress import Progress
 
@@ -77,14 +77,7 @@ class ComposedObserved:
         estimate = self.start
         for event in events[:instant]:
             estimate = self.steps[event](estimate)
-        possible = 0
-        for state in members(estimate):
-            following = self.reach(1 << state)
-            for event in events[instant:]:
-                following = self.steps[event](following)
-            if following:
-                possible |= 1 << state
-        return possible
+        return still_possible(estimate, events[instant:], reach=self.reach, steps=self.steps)
 
     def limit(self, most_states: int | None = None, progress: Progress | None = None) -> ExplorationLimit:
         """How many estimates may be explored."""

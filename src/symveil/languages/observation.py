@@ -15,7 +15,7 @@ from symveil.drawing.diagram import Diagram
 from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.observer_diagram import observer_diagram
-from symveil.languages.state_sets import Image, StateSet, closure, members, set_of
+from symveil.languages.state_sets import Image, StateSet, closure, members, set_of, still_possible
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numerics.once import computed_once
 from symveil.numerics.progress import Progress, named
@@ -212,14 +212,7 @@ class Observed:
         estimate = self.start
         for event in events[:instant]:
             estimate = self.steps[event](estimate)
-        possible = 0
-        for state in members(estimate):
-            following = self.reach(1 << state)
-            for event in events[instant:]:
-                following = self.steps[event](following)
-            if following:
-                possible |= 1 << state
-        return possible
+        return still_possible(estimate, events[instant:], reach=self.reach, steps=self.steps)
 
     def delayed_estimate(self, observation: Sequence[str], *, after: int | None = None) -> tuple[str, ...]:
         """The delayed estimate by names (see the function `delayed_estimate`)."""

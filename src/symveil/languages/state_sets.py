@@ -8,10 +8,12 @@ where they are many.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 StateSet = int
 """A set of states: bit s is state s."""
+Steps = Sequence[Callable[[StateSet], StateSet]]
+"""For each event what a set becomes when it is observed."""
 
 # The tables of a map on n states hold 32·n sets of n bits: beyond this many states they cost too much.
 _MOST_STATES_TABULATED = 4096
@@ -105,3 +107,17 @@ def closure(images: Sequence[StateSet], *, within: StateSet | None = None) -> li
             own |= border
         reached.append(own)
     return reached
+
+
+def still_possible(
+    states: StateSet, events: Sequence[int], *, reach: Callable[[StateSet], StateSet], steps: Steps
+) -> StateSet:
+    """Those of the states from which all of these events can still be observed."""
+    possible = 0
+    for state in members(states):
+        following = reach(1 << state)
+        for event in events:
+            following = steps[event](following)
+        if following:
+            possible |= 1 << state
+    return possible

@@ -38,6 +38,16 @@ def factor(epsilon: float) -> str:
     return shown_at_least(value, 3 if value < 1.5 else 2)
 
 
+def mechanism_in_words(manifest: Mapping[str, Any]) -> str:
+    """The mechanism that was used; sequences of different lengths may each have their own.
+
+    >>> mechanism_in_words({"mechanism": "staircase"}), mechanism_in_words({"mechanism": "auto"})
+    ('staircase', 'auto: for each length the one with the least expected error')
+    """
+    name = str(manifest["mechanism"])
+    return f"{name}: for each length the one with the least expected error" if name == "auto" else name
+
+
 def in_numbers(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What changes, by what factor odds shift, and what is protected: a name and a sentence each.
 
@@ -117,7 +127,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
         ("private file", output["file"]),
         ("day", manifest.get("date", "not written down")),
         ("release", manifest["release_id"]),
-        ("mechanism", manifest["mechanism"]),
+        ("mechanism", mechanism_in_words(manifest)),
         ("loss per sequence", f"ε = {loss} ({manifest['how']}), of {manifest['epsilon_exact']} asked for"),
         ("unit of privacy", manifest.get("unit", f"adjacency {b}")),
         ("sequences", f"{counts['released']:,} released of {counts['sequences']:,}"),

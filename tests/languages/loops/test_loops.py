@@ -459,6 +459,18 @@ def test_what_an_earlier_text_became_goes(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["loop.kinds.new.loop", "loop.others.old.loop"]
 
 
+def test_the_users_cache_serves_where_the_installation_cannot_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "package").write_text("")  # no folder: nothing can be made in it
+    source = str(tmp_path / "package" / "loops.py")
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setenv("SYMVEIL_CACHE", str(tmp_path / "cache"))
+    assert kept_code.folder_for(source) == tmp_path / "cache" / "loops" / "package.loops"
+    monkeypatch.setenv("SYMVEIL_CACHE", "")
+    assert kept_code.folder_for(source) is None
+
+
 def test_nothing_is_kept_where_nobody_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))

@@ -37,10 +37,13 @@ def _largest_loss(weighting: Weighting, rate: Fraction) -> float:
 
 
 def test_no_pair_of_any_smaller_length_exceeds_the_certificate() -> None:
-    dice, compared, longer_is_worse = random.Random(15), 0, 0
-    for _ in range(260):
+    dice, compared, longer_is_worse = random.Random(15), {True: 0, False: 0}, {True: 0, False: 0}
+    for _ in range(400):
         language = random_language(dice, chains=True)
-        if language is None or language.public_start or (language.graph.target == language.graph.start).any():
+        if language is None or language.length < 2:
+            continue
+        public = language.public_start
+        if not public and (language.graph.target == language.graph.start).any():
             continue
         adjacency, rate = dice.randint(1, 3), Fraction(dice.choice([1, 7, 13, 20, 40]), 10)
         period = dice.choice([1, 1, adjacency])
@@ -52,10 +55,22 @@ def test_no_pair_of_any_smaller_length_exceeds_the_certificate() -> None:
             found = searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, window=dice.choice([0, 1, 2, None]))
             assert float(found.loss) >= exact * (1 - 1e-13)
             assert found.worst_found <= exact + 1e-9
-        compared += 1
-        longer_is_worse += exact > exact_loss(replace(weighting, with_shorter=False), rate) + 1e-9
-    assert compared > 60
-    assert longer_is_worse > 5  # so that forgetting shorter words would have been noticed
+        compared[public] += 1
+        longer_is_worse[public] += exact > exact_loss(replace(weighting, with_shorter=False), rate) + 1e-9
+    assert min(compared.values()) > 60
+    assert min(longer_is_worse.values()) > 3  # so that forgetting shorter words would have been noticed
+
+
+def test_a_public_start_whose_words_are_all_short_is_not_forgotten() -> None:
+    # from x every way ends after two steps, and there words lose more than η; only a goes on for five
+    ends = [("p", "e", 1), *(("q", end, "1/3") for end in "efg")]
+    rows = [("a", "a", 1), *(("x", middle, "1/4") for middle in "pqrs"), *ends]
+    words = sv.runs(sv.MarkovChain.from_transitions(rows), 5, public_start=True)
+    weighting = Weighting(language=words, cost=hamming(words), adjacency=1, with_shorter=True)
+    exact = _largest_loss(weighting, Fraction(1))
+    assert exact > 1.2
+    assert exact_loss(replace(weighting, with_shorter=False), Fraction(1)) == 0
+    assert exact * (1 - 1e-13) <= float(searched_loss(weighting, Fraction(1)).loss) < exact + 1e-6
 
 
 def test_lengths_share_a_proof_that_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +91,7 @@ def test_lengths_share_a_proof_that_is_made_once(monkeypatch: pytest.MonkeyPatch
     assert found[0] > 3
 
 
-def test_what_depends_on_the_position_or_the_start_is_proved_for_its_own_length() -> None:
+def test_what_depends_on_the_position_or_the_hidden_start_is_proved_for_its_own_length() -> None:
     words = sv.runs(town(), 9)
     own = Weighting(language=words, cost=hamming(words), adjacency=1)
     assert own.covering.language.length == 12
@@ -84,6 +99,8 @@ def test_what_depends_on_the_position_or_the_start_is_proved_for_its_own_length(
     steps = replace(own, cost=own.cost.staircase(period=2, first_step=1), adjacency=2).covering
     assert (steps.cost.period, steps.cost.first_step, len(steps.cost.metric_of)) == (2, 1, 12)
     public = sv.runs(town(), 9, public_start=True)
+    with_public_start = Weighting(language=public, cost=hamming(public), adjacency=1).covering
+    assert (with_public_start.language.length, with_public_start.with_shorter) == (12, True)
     rows = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
     starting = sv.runs(sv.MarkovChain.from_transitions(rows, initial="a"), 9)
     for other in (
@@ -91,7 +108,7 @@ def test_what_depends_on_the_position_or_the_start_is_proved_for_its_own_length(
         replace(own, cost=swap(words, adjacency=1, cap=3)),
         replace(own, with_prior=True),
         replace(own, balanced=True),
-        Weighting(language=public, cost=hamming(public), adjacency=1),
+        Weighting(language=public, cost=swap(public, adjacency=1, cap=3), adjacency=1),
     ):
         assert other.covering is other
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from calibration_oracle import automaton_case, chain_case, forget, random_chain_case, random_system_case, seeded
 
+from symveil.files import caches
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.alphabet import Alphabet
@@ -212,7 +213,7 @@ def test_an_empty_variable_turns_keeping_off(own_cache: Path, monkeypatch: pytes
     monkeypatch.setenv("SYMVEIL_CACHE", "")
     _ask()
     assert not own_cache.exists()
-    assert kept.folder() is None
+    assert caches.cache_folder() is None
 
 
 def test_where_answers_are_kept_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,9 +225,9 @@ def test_where_answers_are_kept_by_default(monkeypatch: pytest.MonkeyPatch) -> N
     found = {}
     for system in ("linux", "darwin", "win32"):
         monkeypatch.setattr(sys, "platform", system)
-        found[system] = kept.folder()
+        found[system] = caches.cache_folder()
     monkeypatch.setenv("LOCALAPPDATA", "/local")
-    local = kept.folder()
+    local = caches.cache_folder()
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
     assert found == {
@@ -234,7 +235,7 @@ def test_where_answers_are_kept_by_default(monkeypatch: pytest.MonkeyPatch) -> N
         "darwin": home / "Library" / "Caches" / "symveil",
         "win32": home / "AppData" / "Local" / "symveil" / "Cache",
     }
-    assert (kept.folder(), local) == (Path("/xdg/symveil"), Path("/local/symveil/Cache"))
+    assert (caches.cache_folder(), local) == (Path("/xdg/symveil"), Path("/local/symveil/Cache"))
 
 
 def test_somebody_without_a_home_keeps_nothing(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +244,7 @@ def test_somebody_without_a_home_keeps_nothing(own_cache: Path, monkeypatch: pyt
 
     monkeypatch.delenv("SYMVEIL_CACHE")
     monkeypatch.setattr(Path, "home", homeless)
-    assert kept.folder() is None
+    assert caches.cache_folder() is None
     assert _ask().rate > 0
     assert not own_cache.exists()
 

@@ -1,4 +1,6 @@
-"""Machine code on disk: beside the source of its function, or where `NUMBA_CACHE_DIR` says, or not at all.
+"""Machine code on disk: beside its source, in the user's cache where nobody may write there, or nowhere.
+
+`NUMBA_CACHE_DIR` names another folder, for numba's and ours.
 
 A file's name holds a digest of everything the code depends on, so nothing that is kept can be out of date. Its first
 bytes are a digest of the rest: a file that was cut short is compiled anew.
@@ -11,19 +13,31 @@ import hashlib
 import os
 from pathlib import Path
 
+from symveil.files.caches import cache_folder
+
 _ENDING = ".loop"
 _DIGEST = 32
 
 
 def folder_for(source: str) -> Path | None:
     """Where the code of this source file is kept; None if nothing can be."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(chosen) / Path(source).stem if chosen else Path(source).parent / "__pycache__"
+    chosen, path = os.environ.get("NUMBA_CACHE_DIR"), Path(source)
+    own = f"{path.parent.name}.{path.stem}"
+    if chosen:
+        return _made(Path(chosen) / own)
+    beside, cache = _made(path.parent / "__pycache__"), cache_folder()
+    if beside is not None or cache is None:
+        return beside
+    return _made(cache / "loops" / own)
+
+
+def _made(folder: Path) -> Path | None:
+    """A folder that can be written to."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     except OSError:
         return None
-    return folder
+    return folder if os.access(folder, os.W_OK) else None
 
 
 def read(folder: Path | None, name: str) -> bytes | None:

@@ -122,14 +122,14 @@ class Weighting:
     def covering(self) -> Weighting:
         """The same weights on longer words, a few lengths of which stand for all, and on all shorter ones: one proof.
 
-        Itself where costs depend on the position, where there is a prior, or where the start is a state of the chain
-        (docs/theory/two-sided.md, *All lengths at once*).
+        Itself where costs depend on the position, where there is a prior, or where the start is hidden and a state of
+        the chain (docs/theory/two-sided.md, *All lengths at once*).
         """
         language, graph = self.language, self.language.graph
         chain = graph.state_is_symbol and bool(np.array_equal(graph.symbol, graph.target))
-        hidden = not language.public_start and not bool((graph.target == graph.start).any())
+        apart = language.public_start or not bool((graph.target == graph.start).any())
         alike = self.cost.is_hamming and not self.with_prior and not self.balanced
-        if not (chain and hidden and alike and 0 < self.adjacency <= language.length):
+        if not (chain and apart and alike and 0 < self.adjacency <= language.length):
             return self
         try:
             longer = replace(language, length=_covering_length(language.length))

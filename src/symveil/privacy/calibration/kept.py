@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
 from symveil.errors import FileError
 from symveil.files.atomic import write_text
+from symveil.files.caches import cache_folder
 from symveil.files.opening import open_regular
 from symveil.languages.runs import RunLanguage
 
@@ -27,22 +25,6 @@ FORMAT = "symveil-calibration-2"
 
 _LARGEST_FILE = 100_000
 Entry = dict[str, str]
-
-
-def folder() -> Path | None:
-    """Where calibrations are kept, or None."""
-    chosen = os.environ.get("SYMVEIL_CACHE")
-    if chosen is not None:
-        return Path(chosen) if chosen else None
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return None
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "symveil" / "Cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "symveil"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "symveil"
 
 
 def language_digest(language: RunLanguage, *, with_prior: bool) -> str:
@@ -65,7 +47,7 @@ def question_digest(language: str, *, epsilon: Fraction, adjacency: int, with_pr
 
 def load(key: str) -> Entry | None:
     """What is kept under a key, as somebody wrote it: to be proved before it is used. None where there is nothing."""
-    place = folder()
+    place = cache_folder()
     if place is None:
         return None
     try:
@@ -83,7 +65,7 @@ def load(key: str) -> Entry | None:
 
 def keep(key: str, entry: Entry) -> None:
     """Keep an answer, if there is a place for it."""
-    place = folder()
+    place = cache_folder()
     if place is None:
         return
     content = json.dumps({"format": FORMAT, "key": key, **entry}, indent=1) + "\n"

@@ -185,8 +185,8 @@ def _chain_groups(graph: CostGraph, kind: Kind, low: int, high: int, starts: Int
     if found is None:
         return None
     states, start = found
-    if graph.padding is not None:  # words of one length are compared: they begin at the same step
-        real = (states != graph.padding).all(axis=1)
+    if graph.padding is not None:  # words of one length are compared: they are filled up at the same steps
+        real = (states[:, : kind.length] != graph.padding).all(axis=1)
         states, start = states[real], start[real]
     symbols = graph.symbol[states]
     # paths from the same state to the same symbol; at the end of a word to any

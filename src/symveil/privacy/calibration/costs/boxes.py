@@ -69,7 +69,8 @@ def longest_window(graph: CostGraph) -> int:
     """How many states a window may hold beside its anchor, for time and memory."""
     width, found = graph.size * graph.phases, 0
     entered = np.diff(graph.back) > 0  # not the hidden start, which all others may follow
-    widest = int(max(np.diff(graph.first)[entered].max(initial=1), np.diff(graph.back).max(initial=1)))
+    met = np.arange(graph.size) != graph.padding  # nor what fills words up, which may follow all others
+    widest = int(max(np.diff(graph.first)[entered].max(initial=1), np.diff(graph.back)[met].max(initial=1)))
     for longest, most_work in enumerate(_MOST_WINDOW_WORK[: graph.steps], start=1):
         rows = max(rows_needed(graph.back, graph.earlier, longest), rows_needed(graph.first, graph.other, longest))
         slots = min(_FEWEST_SLOTS, graph.steps + 1)

@@ -49,7 +49,7 @@ class CostGraph:
     metric_at: Integers
     is_chain: bool
     padding: int | None = None
-    """The state that stands before the first symbol of words shorter than `steps`, as often as symbols are missing."""
+    """The state of a symbol that fills up words shorter than `steps`: before them, or after a public start's."""
 
     @property
     def size(self) -> int:
@@ -111,8 +111,9 @@ def cost_graph(weights: RunWeights, *, with_shorter: bool = False) -> CostGraph:
     weights
         The language, its costs, its prior and the rate.
     with_shorter
-        Also the words of all smaller lengths, where words of a chain start in a state that is none of the chain's:
-        they wait there for as many steps as they are shorter. Costs must be the same at all positions.
+        Also the words of all smaller lengths. Where words of a chain start in a state that is none of the chain's, they
+        wait there for as many steps as they are shorter; with a public start they end in a state of its own and wait
+        there. Costs must be the same at all positions.
 
     >>> import symveil as sv
     >>> from fractions import Fraction
@@ -127,7 +128,9 @@ def cost_graph(weights: RunWeights, *, with_shorter: bool = False) -> CostGraph:
     source, target, symbol = graph.source, graph.target.astype(np.int64), graph.symbol.astype(np.int64)
     weight, final = weights.edge_weights, weights.final_weights
     begin = 1 if language.public_start and language.length else 0
-    if begin:
+    if begin and with_shorter:
+        starts = np.unique(graph.target[graph.source == graph.start]).astype(np.int64)  # some have shorter words only
+    elif begin:
         starts = weights.first_states[np.flatnonzero(_first_symbols(weights))].astype(np.int64)
     else:
         starts = np.array([graph.start], dtype=np.int64)
@@ -140,14 +143,23 @@ def cost_graph(weights: RunWeights, *, with_shorter: bool = False) -> CostGraph:
         target = np.searchsorted(entered, target[edge] * letters + symbol[edge])
         symbol, weight, final = symbol[edge], weight[edge], final[state_of]
         starts = np.array([len(entered)], dtype=np.int64)
+    if with_shorter and begin:
+        ends = np.flatnonzero(final > 0)
+        assert (final[ends] == 1).all()  # noqa: S101 - `Weighting.covering` sees to it: no prior
+        padding, final = len(final), np.append(final, 1.0)
+        ends = np.append(ends, padding)
+        source, target = np.append(source, ends), np.append(target, np.full(len(ends), padding))
+        symbol, weight = np.append(symbol, np.full(len(ends), letters)), np.append(weight, np.ones(len(ends)))
+    elif with_shorter:
+        padding = int(starts[0])
+        assert not (target == padding).any()  # noqa: S101 - `Weighting.covering` sees to it
+        source, target = np.append(source, padding), np.append(target, padding)
+        symbol, weight = np.append(symbol, letters), np.append(weight, 1.0)
+    else:
+        padding = None
     size = len(final)
     own = np.zeros(size, dtype=np.int64)
     own[target] = symbol
-    if with_shorter:
-        assert not (target == starts[0]).any()  # noqa: S101 - `Weighting.covering` sees to it
-        own[starts[0]] = letters  # a symbol of its own
-        source, target = np.append(source, starts[0]), np.append(target, starts[0])
-        weight = np.append(weight, 1.0)
     order = np.lexsort((target, source))
     first, other, ahead = _listed(source[order], target[order], weight[order], size)
     order = np.lexsort((source, target))
@@ -168,7 +180,7 @@ def cost_graph(weights: RunWeights, *, with_shorter: bool = False) -> CostGraph:
         live=_live(first, other, final > 0, starts, steps),
         metric_at=np.array([0, *costs.metric_of[begin:]], dtype=np.int64),
         is_chain=is_chain,
-        padding=int(starts[0]) if with_shorter else None,
+        padding=padding,
     )
 
 
