@@ -313,7 +313,12 @@ class Expressions:
         if given:
             raise NotTranslated("an argument by its name")
         is_alone = len(node.args) == 1
-        if function is np.concatenate and is_alone and isinstance(node.args[0], ast.Tuple) and len(node.args[0].elts) == 2:
+        if (
+            function is np.concatenate
+            and is_alone
+            and isinstance(node.args[0], ast.Tuple)
+            and len(node.args[0].elts) == 2
+        ):
             return arrays.joined(self.emit, [self.array(part) for part in node.args[0].elts])
         if function is np.array and is_alone and isinstance(node.args[0], ast.List):
             return arrays.listed(self.emit, [self.number(part) for part in node.args[0].elts])
@@ -332,13 +337,22 @@ class Expressions:
             return emit.extreme("<" if function is min else ">", values)
         if function is abs and len(values) == 1:
             return emit.absolute(first)
-        if function in (int, float, bool, np.int64, np.float64, np.uint64) and isinstance(first, Number) and len(values) == 1:
+        if (
+            function in (int, float, bool, np.int64, np.float64, np.uint64)
+            and isinstance(first, Number)
+            and len(values) == 1
+        ):
             if function is bool:
                 return Number(BOOL, emit.truth(first))
             if function is np.uint64 and first.kind == FLOAT:
                 raise NotTranslated("a float as an unsigned integer")
             return emit.convert(first, {int: INT, np.int64: INT, np.uint64: UINT}.get(function, FLOAT))
-        if isinstance(function, np.ufunc) and function in _OF_ONE_FLOAT and isinstance(first, Number) and len(values) == 1:
+        if (
+            isinstance(function, np.ufunc)
+            and function in _OF_ONE_FLOAT
+            and isinstance(first, Number)
+            and len(values) == 1
+        ):
             if first.is_narrow:
                 raise NotTranslated("a function of a float of 32 bits")
             number = emit.convert(first, FLOAT)

@@ -33,7 +33,6 @@ from symveil.languages.loops.values import (
     words_of,
 )
 
-
 _LARGE = 25  # statements, from which a function is compiled once and called, and not copied into each that uses it
 
 
@@ -163,7 +162,9 @@ class Statements(Expressions):
         self.never_negative = self.own - frozenset(self.parameters) - frozenset(self._set_otherwise())
         self.types = dict(self.parameters)
         self.returns: Type | None = None
-        self.loops: list[tuple[str, str, list[set[str]]]] = []  # where `continue` and `break` lead, and with which names
+        self.loops: list[
+            tuple[str, str, list[set[str]]]
+        ] = []  # where `continue` and `break` lead, and with which names
 
     def _set_otherwise(self) -> Iterator[str]:
         """The names that are given other values than those of a range of numbers ≥ 0."""
