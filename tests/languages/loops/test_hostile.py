@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from symveil.languages.compiling import Loop
-from symveil.languages.loops import machine
+from symveil.languages.loops import kept_code, machine
 from symveil.languages.loops.values import NotTranslated
 
 
@@ -314,6 +314,21 @@ def test_threads_compile_and_call_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     for thread in threads:
         thread.join()
     assert sorted(found) == [1.0] * 6 + [2.0] * 3
+
+
+def test_code_of_another_function_is_not_taken(tmp_path: Path) -> None:
+    kept_code.write(tmp_path, "one.kinds.text", b"code")
+    (tmp_path / "one.kinds.text.loop").rename(tmp_path / "two.kinds.text.loop")
+    assert kept_code.read(tmp_path, "two.kinds.text") is None
+
+
+def test_arrays_that_may_be_written_and_others_have_the_same_code(tmp_path: Path) -> None:
+    array = np.arange(4.0)
+    machine.code_for(rest, (array,))
+    array.flags.writeable = False
+    engines = len(machine._machine[0].engines)
+    machine.code_for(rest, (array,))
+    assert len(machine._machine[0].engines) == engines
 
 
 # --- what is left to numba -------------------------------------------------------------------------

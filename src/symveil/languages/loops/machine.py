@@ -142,7 +142,9 @@ class Machine:
         llvm.initialize_native_asmprinter()
         self.target = llvm.Target.from_default_triple()
         self.options = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten(), "opt": 3}
-        self.known_as = f"{llvmlite.__version__} {llvm.llvm_version_info} {self.target.triple} {self.options}"
+        self.tuning = {"loop_vectorization": True, "slp_vectorization": False}
+        versions = f"{llvmlite.__version__} {llvm.llvm_version_info}"
+        self.known_as = f"{versions} {self.target.triple} {self.options} {self.tuning}"
         library = ctypes.CDLL(
             "ucrtbase" if sys.platform == "win32" else None
         )  # C's: Python itself needs its exp and log
@@ -202,7 +204,8 @@ class Machine:
         machine = self.target.create_target_machine(**self.options, jit=True)
         module.triple, module.data_layout = self.target.triple, str(machine.target_data)
         tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-        tuning.loop_vectorization, tuning.slp_vectorization = True, False
+        for option, value in self.tuning.items():
+            setattr(tuning, option, value)
         builder = llvm.create_pass_builder(machine, tuning)
         builder.getModulePassManager().run(module, builder)
         engine = llvm.create_mcjit_compiler(module, machine)
