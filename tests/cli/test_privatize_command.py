@@ -80,7 +80,7 @@ def test_a_ledger_from_beginning_to_end(trips, tmp_path):
     assert [entry["kind"] for entry in entries] == ["grant", "grant", "release", "release"]
     exported = symveil("ledger", "export", "--ledger", ledger, "--out", str(tmp_path / "b.csv"), "--json")
     assert exported.document["persons"] == 30
-    assert (tmp_path / "b.csv").read_text().splitlines()[0] == "person,granted,spent,left,units"
+    assert (tmp_path / "b.csv").read_text().splitlines()[0] == "person,granted,spent,left,units,delta"
     assert (tmp_path / "b.csv").stat().st_mode & 0o077 == 0
 
 

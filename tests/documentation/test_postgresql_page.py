@@ -33,4 +33,4 @@ def test_they_work(tmp_path, monkeypatch) -> None:
             with pytest.raises(SystemExit) as ended:
                 main(shlex.split(command.replace(ADDRESS, address)))
             assert ended.value.code in (0, None), command
-    assert (tmp_path / "budgets.csv").read_text(encoding="utf-8").startswith("person,granted,spent,left,units\n")
+    assert (tmp_path / "budgets.csv").read_text(encoding="utf-8").startswith("person,granted,spent,left,units,delta\n")

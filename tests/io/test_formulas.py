@@ -125,4 +125,4 @@ def test_the_ledgers_export(tmp_path: Path) -> None:
     assert [row[0] for row in table(out)][1:] == names
     assert export_ledger(ledger, out, spreadsheet_safe=True) == len(names)
     assert [row[0] for row in table(out)][1:] == [guarded(name) for name in names]
-    assert table(out)[0] == ["person", "granted", "spent", "left", "units"]
+    assert table(out)[0] == ["person", "granted", "spent", "left", "units", "delta"]

@@ -110,8 +110,8 @@ def test_what_was_spent_in_which_unit(database, tmp_path):
     assert mine["metric"] == "hamming" and mine["public_start"] is False
     export_ledger(database.url, tmp_path / "e.csv")
     assert (tmp_path / "e.csv").read_text().splitlines()[:2] == [
-        "person,granted,spent,left,units",
-        'alice,10,1.5,8.5,"0.5 (adjacency 1, levenshtein); 1 (adjacency all, hamming)"',
+        "person,granted,spent,left,units,delta",
+        'alice,10,1.5,8.5,"0.5 (adjacency 1, levenshtein); 1 (adjacency all, hamming)",',
     ]
 
 

@@ -145,6 +145,9 @@ def test_a_delta_is_paid_for_like_epsilon(ledger_url):
         charge(database, {"alice": 1, "carol": 1}, "1", loss=loss)
     assert charge(database, {"alice": 1, "carol": 1}, "1", loss=loss, over_budget="drop")[1] == ["alice"]
     assert charge(database, {"alice": 1}, "1", loss=pure_loss(Fraction(1)))[1] == []  # of ε there is enough
+    told = [entry.document().get("delta") for entry in history(database, "alice") if entry.kind == "release"]
+    assert told == ["0.0006", None]
+    assert [entry.delta for entry in history(database)] == [None, None, "0.0006", "0.0006", None]
     with pytest.raises(LedgerError, match="grant: expected a delta of 0.0006 or more, which releases have cost"):
         grant(database, "1", everyone=True, delta="0.0005")
     database.close()

@@ -54,11 +54,12 @@ def assert_law(mechanism, words, expected_from) -> None:
 
 
 def worst_loss(mechanism, words, adjacency: int) -> float:
+    laws = {word: np.array([mechanism.log_probability(word, released) for released in words]) for word in words}
     worst = 0.0
     for word, other in itertools.permutations(words, 2):
         if distance(word, other) <= adjacency:
-            losses = (mechanism.log_probability(word, w) - mechanism.log_probability(other, w) for w in words)
-            worst = max(worst, *losses)
+            possible = laws[word] > -math.inf
+            worst = max(worst, float((laws[word][possible] - laws[other][possible]).max()))
     return worst
 
 

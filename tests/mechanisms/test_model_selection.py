@@ -213,3 +213,16 @@ def test_four_hidden_symbols_are_certified_by_swaps_on_sparse_graphs_and_not_in_
     assert not model_selection._is_quick(by_hamming, of_many_lengths=False)
     dense = sv.Staircase(sv.runs(town(), 20), epsilon=16, adjacency=4, cost="swap", step=1).weighting
     assert not model_selection._is_quick(dense, of_many_lengths=False)
+
+
+def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    language = sv.runs(grid_roads(4, seed=3), 12, public_start=True)
+    monkeypatch.setattr(model_selection, "_MOST_SPARSE_SYMBOLS", len(language.alphabet) - 1)  # as with 10,000 links
+    monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)
+    chosen = sv.select_mechanism(language, epsilon=2)
+    assert (chosen.name, chosen.cost) == ("exponential", "swap")
+    assert chosen.guarantee.how != "classic"
+    assert Fraction(19, 10) < chosen.rate <= 2
+    for adjacency in (1, 2):
+        other = sv.Exponential(language, epsilon=2, adjacency=adjacency, cost="swap")
+        assert model_selection._is_quick(other.weighting, False) == (adjacency == 1)

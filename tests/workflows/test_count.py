@@ -12,6 +12,7 @@ import pytest
 import symveil as sv
 from symveil.cli.main import main
 from symveil.engines.central_job import CentralJob
+from symveil.errors import LedgerError, ParameterError
 from symveil.io.manifest import manifest_path
 from symveil.workflows.count import CountedFile, count, count_file
 
@@ -45,6 +46,25 @@ def test_each_person_pays_once_also_those_of_whom_nothing_counts(tmp_path: Path)
     assert sv.person_status(ledger, "ann").spent == "0.5"
     assert sv.check_manifest(release.manifest_file).holds
     jsonschema.validate(release.manifest, SCHEMA)
+
+
+def test_the_same_command_again_is_refused_unless_it_is_meant(tmp_path: Path) -> None:
+    """Which input a table is from is not public: other rows in the same place are refused alike."""
+    source, out, ledger = write(tmp_path / "in.csv", ROWS), tmp_path / "out.csv", tmp_path / "ledger.db"
+    sv.grant_budget(ledger, epsilon=5, everyone=True)
+    counted(source, out, ledger=ledger)
+    before = out.read_bytes()
+    for rows in (ROWS, ROWS[:-1]):
+        write(source, rows)
+        with pytest.raises(LedgerError, match="would charge everybody a second time: .* --again"):
+            counted(source, out, ledger=ledger)
+    assert out.read_bytes() == before and sv.person_status(ledger, "ann").spent == "0.5"
+    counted(source, out, ledger=ledger, again=True)
+    counted(source, out, ledger=ledger, epsilon="1/4")
+    counted(source, tmp_path / "other.csv", ledger=ledger)
+    assert sv.person_status(ledger, "ann").spent == "1.75"
+    with pytest.raises(ParameterError, match="again: expected no release id with it"):
+        counted(source, out, ledger=ledger, again=True, release_id="r")
 
 
 def test_persons_over_budget_add_nothing_and_nobody_is_told(tmp_path: Path, capsys) -> None:

@@ -18,6 +18,7 @@ from symveil.cli.output import (
     require_suffix,
 )
 from symveil.cli.single_options import (
+    again_option,
     confidence_option,
     engine_options,
     epsilon_option,
@@ -75,6 +76,7 @@ _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
 @confidence_option
 @ledger_option(required=False)
 @release_id_option(required=False)
+@again_option
 @engine_options
 @out_option("The table, as .csv, .parquet or .json")
 @file_option("--plot", text="A picture (.svg): bars with intervals, or a map of pairs.")

@@ -12,6 +12,7 @@ from symveil.cli.command import command
 from symveil.cli.options import public_support
 from symveil.cli.output import print_facts, print_json, print_notes
 from symveil.cli.single_options import (
+    again_option,
     choice_option,
     constraint_option,
     engine_options,
@@ -65,6 +66,7 @@ _A_MODEL_IS_A_RELEASE = (
 @neighbours_option
 @ledger_option(required=False)
 @release_id_option(required=False)
+@again_option
 @engine_options
 @wide_form_options
 @event_options
@@ -79,6 +81,7 @@ def learn_command(
     neighbours: str,
     kind: str,
     no_repeats: bool,
+    again: bool,
     as_json: bool,
     **named: object,
 ) -> None:
@@ -94,10 +97,10 @@ def learn_command(
 
     private = {name: named.pop(name) for name in _PRIVATE_ONLY}
     if epsilon is not None:
-        private |= {"kind": kind, "no_repeats": no_repeats, "neighbours": neighbours}
+        private |= {"kind": kind, "no_repeats": no_repeats, "neighbours": neighbours, "again": again}
         _learn_privately(source, out, epsilon, from_graph, smooth, as_json, private, named)
         return
-    private |= {"kind": None if kind == "auto" else kind, "no_repeats": no_repeats or None}
+    private |= {"kind": None if kind == "auto" else kind, "no_repeats": no_repeats or None, "again": again or None}
     for name, value in private.items():
         if value not in (None, "local"):
             raise ParameterError(name.replace("_", "-"), expected="--epsilon with it", found="none")

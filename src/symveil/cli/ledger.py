@@ -178,7 +178,7 @@ def history_command(ledger: str, person: str | None, as_json: bool) -> None:
         (
             entry.created,
             entry.kind,
-            entry.amount,
+            entry.amount if entry.delta is None else f"{entry.amount}, delta {entry.delta}",
             entry.person or entry.release_id or "",
             entry.state or "",
             "" if entry.sequences is None else f"{entry.sequences}{f' ({entry.record})' if entry.record else ''}",
@@ -199,7 +199,8 @@ def history_command(ledger: str, person: str | None, as_json: bool) -> None:
 def export_command(ledger: str, out: Path, spreadsheet_safe: bool, as_json: bool) -> None:
     """Write everybody's budget as CSV.
 
-    Its columns: person, granted, spent, left, and units (what was spent in which unit).
+    Its columns: person, granted, spent, left, units (what was spent in which unit), and delta (what releases that have
+    one have cost of it).
     """
     from symveil.workflows.budgets import export_ledger
 

@@ -219,7 +219,7 @@ class LocalJob(Job[ReleasePlan]):
             records += 1
             if record == awaited:
                 awaited = next(made, None)
-        return awaited is None and records == counts["sequences"]
+        return awaited is None and records == counts.get("sequences")
 
     def _outline(self, file: SequenceFile) -> Iterator[tuple[str | None, int | None]]:
         """What is public of each record: its id, and its length where that is public."""

@@ -147,8 +147,8 @@ class Protocol:
         """
         digest = None if self.again or self.release_id is not None else self.job.digest_in_place()
         for done in () if digest is None else done_for(database, out, digest):
-            counts = json.loads(done.manifest or "{}").get("counts")
-            if done.had_parameters(self.settings.asked_text()) and counts and self.job.agrees_with(counts):
+            counts = json.loads(done.manifest or "{}").get("counts", {})
+            if done.had_parameters(self.settings.asked_text()) and self.job.agrees_with(counts):
                 raise LedgerError(
                     f"release {done.release_id}: expected a release that was not made before, found it done, and its "
                     f"output in {self.target}; the same command would charge everybody a second time: nothing is left "

@@ -218,7 +218,7 @@ class SparkJob(Job[ReleasePlan]):
         made = frame_at(self._session, name)
         own, known = (frame.select(F.col(quoted(self._id)).alias(_ROWS)) for frame in (made, self._records))
         strangers = own.join(known, on=_ROWS, how="left_anti")
-        return self._records.count() == counts["sequences"] and not strangers.limit(1).collect()
+        return self._records.count() == counts.get("sequences") and not strangers.limit(1).collect()
 
     def digest_in_place(self) -> str | None:
         """The digest of the folder, or of the table's rows."""

@@ -168,7 +168,7 @@ def account(database: Database, name: str) -> Account:
 def accounts(database: Database) -> Generator[Account]:
     """Everybody's budget, in the order in which the ledger met them."""
     with database.reading() as connection:
-        allowance = _allowance(connection)
+        allowance, deltas = _allowance(connection), spent_deltas(connection)
         last = -1
         while True:
             rows = connection.execute(
@@ -181,7 +181,15 @@ def accounts(database: Database) -> Generator[Account]:
             units = _spent_by_unit(connection, rows[0].number, rows[-1].number)
             last = rows[-1].number
             yield from (
-                _account(row.name, row.granted, row.spent, allowance, units.get(row.number, ())) for row in rows
+                _account(
+                    row.name,
+                    row.granted,
+                    row.spent,
+                    allowance,
+                    units.get(row.number, ()),
+                    spent_delta=spelled(deltas[row.name]) if deltas.get(row.name) else None,
+                )
+                for row in rows
             )
 
 
@@ -261,6 +269,7 @@ def history(database: Database, name: str | None = None) -> list[Entry]:
                     persons=None if name is not None else row.persons,
                     mechanism=row.mechanism,
                     record=row.record,
+                    delta=_shown_delta(row.loss, 1 if name is None else int(row.own)),
                     **_entry_unit(read_unit(row.unit), named=True),
                 )
             )
@@ -291,6 +300,11 @@ def _account(
         composed_epsilon=composed,
         spent_delta=spent_delta,
     )
+
+
+def _shown_delta(loss: str, times: int) -> str | None:
+    delta = delta_of([(loss, times)])
+    return spelled(delta) if delta else None
 
 
 def _allowance(connection: sa.Connection) -> int:

@@ -126,6 +126,8 @@ class Entry:
     mechanism: str | None = None
     record: str | None = None
     """What one sequence is: a row, a case, a trace."""
+    delta: str | None = None
+    """What the release costs of δ, as `amount` counts; None: nothing."""
 
     def document(self) -> dict[str, object]:
         """The JSON form."""

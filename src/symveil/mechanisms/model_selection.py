@@ -40,6 +40,7 @@ _MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance 
 _MOST_ONLINE_WORK = 5_000
 _SPARSE = 2.0  # other symbols that adjacent words can have in the place of one: certificates are quick up to there
 _MOST_SPARSE_SYMBOLS, _MOST_SPARSE_ADJACENCY = 3000, 2
+_MOST_LOCAL_SYMBOLS = 20_000  # by swaps with one hidden symbol, over balls: seconds
 _MOST_DENSE_SYMBOLS = 64  # the Hamming distance: seconds, whatever the graph is
 _MOST_SWAPPED = 4  # with more symbols hidden, only swaps are certified, for words of one length: in minutes
 _MUCH = Fraction(3, 4)  # of the budget is not much left
@@ -295,12 +296,12 @@ def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
     if weighting.is_plain:
         small = symbols <= _MOST_DENSE_SYMBOLS and adjacency <= _MOST_SPARSE_ADJACENCY
         return small and language.graph.state_is_symbol
-    if weighting.balanced or symbols > _MOST_SPARSE_SYMBOLS:
+    by_swaps = weighting.cost.hop_reach >= weighting.farthest
+    if weighting.balanced or symbols > (_MOST_LOCAL_SYMBOLS if by_swaps and adjacency == 1 else _MOST_SPARSE_SYMBOLS):
         return False
     reach = min(weighting.farthest, _MOST_SPARSE_ADJACENCY)
     if adjacency <= _MOST_SPARSE_ADJACENCY:
         return _is_sparse(language, reach)
-    by_swaps = weighting.cost.hop_reach >= weighting.farthest
     return (
         by_swaps
         and not of_many_lengths

@@ -132,7 +132,7 @@ def export_ledger(ledger: str | Path, out: str | Path, *, spreadsheet_safe: bool
     ...     _ = grant_budget(ledger, 2, persons=["=1+1"])
     ...     _ = export_ledger(ledger, out, spreadsheet_safe=True)
     ...     print(out.read_text().splitlines()[1])
-    "'=1+1","2","0","2",""
+    "'=1+1","2","0","2","",""
     """
     with (
         _open(ledger) as database,
@@ -142,10 +142,11 @@ def export_ledger(ledger: str | Path, out: str | Path, *, spreadsheet_safe: bool
         count = 0
         text = io.TextIOWrapper(cast("BinaryIO", file), encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if spreadsheet_safe else csv.QUOTE_MINIMAL)
-        writer.writerow(["person", "granted", "spent", "left", "units"])
+        writer.writerow(["person", "granted", "spent", "left", "units", "delta"])
         for each in everybody:
             person = guarded(each.person) if spreadsheet_safe else each.person
-            writer.writerow([person, each.granted, each.spent, each.left, spent_in_units(each)])
+            units, delta = spent_in_units(each), each.spent_delta or ""
+            writer.writerow([person, each.granted, each.spent, each.left, units, delta])
             count += 1
         text.flush()
         text.detach()

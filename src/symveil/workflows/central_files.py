@@ -28,7 +28,7 @@ from symveil.io.sequences.sequence_files import open_sequences
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import Model
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.workflows.parameters import Engine, check_ledger_apart, no_pyspark, read_engine
+from symveil.workflows.parameters import Engine, check_again, check_ledger_apart, no_pyspark, read_engine
 
 
 def public_language(
@@ -74,6 +74,7 @@ def release_centrally(
     form: str,
     ledger: str | Path | None,
     release_id: str | None,
+    again: bool,
     found: FoundSymbols | None = None,
     engine: Engine = "local",
     master: str | None = None,
@@ -85,6 +86,7 @@ def release_centrally(
     Persons over budget are left out: an error would tell that one of them is in the file. `found` holds the symbols
     of a file whose alphabet is not public.
     """
+    check_again(again, release_id)
     check_ledger_apart(ledger, source, target)
     facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": form}
     language = release.language or found or FoundSymbols()
@@ -112,6 +114,7 @@ def release_centrally(
         ),
         worked_out=lambda _job: WorkedOut("discrete-laplace", None),
         release_id=release_id,
+        again=again,
     )
     return protocol.run(ledger, release.price, "drop")
 

@@ -172,6 +172,7 @@ def count_file(
     counting: CountOptions | None = None,
     ledger: str | Path | None = None,
     release_id: str | None = None,
+    again: bool = False,
     engine: Engine = "local",
     master: str | None = None,
     **named: Unpack[CountParameters],
@@ -193,6 +194,8 @@ def count_file(
         Where budgets are kept. Each person is charged ε once; those with less are left out, silently.
     release_id
         The release's name; the same name is never charged twice.
+    again
+        Without a name: whether a release that is done, and whose output stands, may be made and charged once more.
     engine, master
         "local", or "spark" with the address of the cluster, for a Parquet folder or table:NAME; the table is the same.
 
@@ -224,6 +227,7 @@ def count_file(
         form="table",
         ledger=ledger,
         release_id=release_id,
+        again=again,
         found=asked.found,
         engine=engine,
         master=master,

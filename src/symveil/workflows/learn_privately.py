@@ -95,6 +95,7 @@ def learn(
     columns: ColumnOptions | None = None,
     ledger: str | Path | None = None,
     release_id: str | None = None,
+    again: bool = False,
     longest: int = LONGEST,
     gzip_ratio: int = MOST_TIMES,
     engine: Engine = "local",
@@ -129,7 +130,7 @@ def learn(
         "add-remove" or "replace".
     columns
         How the file is read.
-    ledger, release_id
+    ledger, release_id, again
         As in `count_file`.
     longest, gzip_ratio
         What is too large to be meant: longer sequences, and gzip files that unpack to so many times their size.
@@ -206,7 +207,7 @@ def learn(
 
     finished = release_centrally(
         release, path_of(path), target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
-        release_id=release_id, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
+        release_id=release_id, again=again, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
     )  # fmt: skip
     return LearnedPrivately(
         out=target,

@@ -91,10 +91,7 @@ class RunOptions:
         if self.engine == "spark" and self.has_times:
             raise ParameterError("start", expected="the local engine", found="spark")
         self.times()
-        if self.again and self.release_id is not None:
-            raise ParameterError(
-                "again", expected="no release id with it, whose release is never made twice", found="both"
-            )
+        check_again(self.again, self.release_id)
         self._check_release_id()
 
     @property
@@ -206,6 +203,12 @@ def no_pyspark() -> ParameterError:
         expected="pyspark to be installed for spark (the extra symveil[spark], see docs/install.md)",
         found="none",
     )
+
+
+def check_again(again: bool, release_id: str | None) -> None:
+    """Refuse to make a release once more that has a name."""
+    if again and release_id is not None:
+        raise ParameterError("again", expected="no release id with it, whose release is never made twice", found="both")
 
 
 def check_ledger_apart(ledger: str | Path | None, source: Path, target: Path) -> None:

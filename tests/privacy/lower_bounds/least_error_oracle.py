@@ -91,8 +91,12 @@ def _random_case(rng, most_cells: int) -> Case | None:
     epsilon = Fraction(int(rng.choice([1, 3, 10, 20, 40, 80])), 10)
     adjacency = int(rng.integers(1, 4))
     outputs = math.prod(len(set(column)) for column in zip(*words, strict=True))
-    near = sum(_apart(one, other) <= adjacency for one, other in itertools.product(words, words)) - len(words)
-    if len(words) < 2 or not near or near * outputs > most_cells:
+    if len(words) < 2:
+        return None
+    codes = np.unique(np.array(words), return_inverse=True)[1].reshape(len(words), length)
+    apart = (codes[:, None, :] != codes[None, :, :]).sum(axis=2)
+    near = int((apart <= adjacency).sum()) - len(words)
+    if not near or near * outputs > most_cells:
         return None
     weights = [chances[word] if kind == "chain" else Fraction(1) for word in words]
     shares = np.array([float(weight / sum(weights)) for weight in weights])
