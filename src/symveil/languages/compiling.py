@@ -35,7 +35,7 @@ class Loop:
         """Compute it."""
         key = tuple(
             [
-                (value.dtype, value.ndim, value.flags.num & 0x101)  # dense or not, aligned or not
+                (value.dtype, value.ndim, value.flags.num & 0x501)  # dense, aligned, writable
                 if type(value) is np.ndarray
                 else tuple(map(type, value))
                 if type(value) is tuple

@@ -14,4 +14,8 @@ May not live here: any loop (each stands beside what it is for), nor what is pec
 numba takes half a minute for the loops of one command, three quarters of it in its own type inference. The loops here
 use little of Python: integers of 64 bits, floats, arrays of them. Whatever else one uses, numba compiles it as before
 (`compiling`). The meaning is Python's, bit by bit, with integers that wrap around (tests/languages/loops).
+
+Where it is not Python's, it is numba's: indices are not checked; an integer beside a float becomes a float first, also
+in comparisons; x**2 is x * x; what no integer of 64 bits holds becomes the least one by int(). Entries of small
+integers (int8, uint8, …) become integers of 64 bits with a sign before anything is done with them.
 """

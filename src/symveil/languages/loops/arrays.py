@@ -86,7 +86,7 @@ def view(emit: Emitter, array: Array, indices: list[Index]) -> Array:
         shape.append(length)
         strides.append(stride)
     rest = slice(len(indices), None)
-    kind = ArrayType(array.type.element, len(shape) + len(array.shape[rest]), is_dense)
+    kind = ArrayType(array.type.element, len(shape) + len(array.shape[rest]), is_dense, array.type.is_writable)
     data = array.data
     for at, stride in offset:
         if stride == str(array.type.size):
@@ -113,6 +113,8 @@ def store(emit: Emitter, place: Array, value: Value) -> None:
     """Set an element."""
     if not isinstance(value, Number):
         raise NotTranslated("an array as an element")
+    if not place.type.is_writable:
+        raise NotTranslated("an array is written that may not be")
     memory, _, kind = ELEMENTS[place.type.element]
     if kind == BOOL != value.kind:
         raise NotTranslated("a number as a truth value")
@@ -154,11 +156,46 @@ def fill(emit: Emitter, array: Array, value: Value) -> None:
         raise NotTranslated("an array that is spread over more dimensions")
     for mine, theirs in zip(array.shape, value.shape, strict=True):
         emit.stop_if(emit.new(f"icmp ne i64 {mine}, {theirs}"), SHAPES_DIFFER)
+    if array.owner in emit.fresh:  # new: it shares nothing with another
+        _copy_elements(emit, array, value)
+        return
+    apart, shared, after = emit.name("apart"), emit.name("shared"), emit.name("filled")
+    emit.branch(_overlap(emit, array, value), shared, apart)
+    emit.begin(shared)
+    kept = len(emit.fresh)
+    between = copy(emit, value)
+    _copy_elements(emit, array, between)
+    emit.line(f"call void @symveil_release(ptr {between.owner})")
+    del emit.fresh[kept:]
+    emit.jump(after)
+    emit.begin(apart)
+    _copy_elements(emit, array, value)
+    emit.jump(after)
+    emit.begin(after)
+
+
+def _copy_elements(emit: Emitter, array: Array, value: Array) -> None:
     for_each(
         emit,
         array.shape,
         lambda index: store(emit, view(emit, array, index), load(emit, view(emit, value, index))),
     )
+
+
+def _overlap(emit: Emitter, one: Array, other: Array) -> str:
+    """Whether two arrays may have bytes in common; what is true of empty ones does not matter."""
+
+    def ends(array: Array) -> tuple[str, str]:
+        low = high = emit.new(f"ptrtoint ptr {array.data} to i64")
+        for width, stride in zip(array.shape, array.strides, strict=True):
+            reach = Number(INT, emit.new(f"mul i64 {emit.new(f'sub i64 {width}, 1')}, {stride}"))
+            low = emit.new(f"add i64 {low}, {emit.extreme('<', [Number(INT, '0'), reach]).text}")
+            high = emit.new(f"add i64 {high}, {emit.extreme('>', [Number(INT, '0'), reach]).text}")
+        return low, emit.new(f"add i64 {high}, {array.type.size}")
+
+    (low, high), (other_low, other_high) = ends(one), ends(other)
+    begins, ends_later = emit.new(f"icmp ult i64 {low}, {other_high}"), emit.new(f"icmp ult i64 {other_low}, {high}")
+    return emit.new(f"and i1 {begins}, {ends_later}")
 
 
 def largest(emit: Emitter, array: Array) -> Number:
@@ -210,7 +247,11 @@ def allocate(emit: Emitter, element: str, shape: list[Number], *, zeros: bool = 
             raise NotTranslated("a size that is no integer")
         if not width.text.isdigit():
             emit.stop_if(emit.new(f"icmp slt i64 {width.text}, 0"), NEGATIVE_SIZE)
-        total = emit.new(f"mul i64 {total}, {width.text}")
+        both = emit.new(f"call {{i64, i1}} @llvm.umul.with.overflow.i64(i64 {total}, i64 {width.text})")
+        total = emit.new(f"extractvalue {{i64, i1}} {both}, 0")
+        emit.stop_if(emit.new(f"extractvalue {{i64, i1}} {both}, 1"), NO_MEMORY)
+    if shape:
+        emit.stop_if(emit.new(f"icmp ugt i64 {total}, {2**62}"), NO_MEMORY)
     total = emit.new(f"add i64 {total}, {_HEAD}")
     if zeros:
         block = emit.new(f"call ptr @symveil_allocate_zeros(i64 {total}, i64 1)")
@@ -250,7 +291,7 @@ def joined(emit: Emitter, parts: list[Array]) -> Array:
 def listed(emit: Emitter, numbers: list[Number]) -> Array:
     """An array of these numbers."""
     kinds = {number.kind for number in numbers}
-    if len(kinds) != 1:
+    if len(kinds) != 1 or any(number.is_narrow for number in numbers):
         raise NotTranslated("numbers of different kinds in one array")
     made = allocate(emit, ELEMENT_OF[kinds.pop()], [Number(INT, str(len(numbers)))])
     for index, number in enumerate(numbers):

@@ -25,6 +25,7 @@ from symveil.languages.loops.values import (
 
 # What a function returns: 0, or why it stopped (`machine` raises)
 DIVIDED_BY_ZERO, NO_MEMORY, NEGATIVE_SIZE, SHAPES_DIFFER, NO_RESULT, EMPTY = 1, 2, 3, 4, 5, 6
+NEGATIVE_SHIFT, NO_VALUE = 7, 8
 
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul"}
 _BITS = {"&": "and", "|": "or", "^": "xor", "<<": "shl"}
@@ -44,6 +45,7 @@ declare noalias ptr @symveil_allocate(i64)
 declare noalias ptr @symveil_allocate_zeros(i64, i64)
 declare void @symveil_free(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare {i64, i1} @llvm.umul.with.overflow.i64(i64, i64)
 declare double @llvm.fabs.f64(double)
 declare double @llvm.floor.f64(double)
 declare double @llvm.ceil.f64(double)
@@ -163,9 +165,15 @@ class Emitter:
         stop, go_on = self.name("stop"), self.name("on")
         self.branch(condition, stop, go_on)
         self.begin(stop)
+        self.stop(str(reason))
+        self.begin(go_on)
+
+    def stop(self, reason: str) -> None:
+        """Leave the function; what the statement at hand has made goes."""
+        for owner in self.fresh:
+            self.line(f"call void @symveil_release(ptr {owner})")
         self.line(f"store i32 {reason}, ptr %status")
         self.jump("exit")
-        self.begin(go_on)
 
     # --- numbers ---
 
@@ -181,7 +189,10 @@ class Emitter:
         if value.kind == BOOL:
             return Number(kind, self.new(f"zext i1 {value.text} to i64"))
         if value.kind == FLOAT and kind == INT:
-            return Number(INT, self.new(f"fptosi double {value.text} to i64"))
+            # what no integer of 64 bits holds becomes the least of them, as the processors of Intel's family have it
+            inside = self.new(f"fcmp olt double {self.absolute(value).text}, {number_text(2.0**63)}")
+            whole = self.new(f"fptosi double {value.text} to i64")
+            return Number(INT, self.new(f"select i1 {inside}, i64 {whole}, i64 {-(2**63)}"))
         if {value.kind, kind} == {INT, UINT}:
             return Number(kind, value.text)
         raise NotTranslated(f"{value.kind} as {kind}")
@@ -242,7 +253,7 @@ class Emitter:
         """An operation on two numbers."""
         if sign == "/":
             left, right = self.alike(one, other, wanted=FLOAT)
-            if right.text.startswith("%") or right.text == number_text(0.0):
+            if right.text.startswith("%") or right.text in (number_text(0.0), number_text(-0.0)):
                 self.stop_if(self.new(f"fcmp oeq double {right.text}, {number_text(0.0)}"), DIVIDED_BY_ZERO)
             return Number(FLOAT, self.new(f"fdiv double {left.text}, {right.text}"))
         is_truth = isinstance(one, Number) and isinstance(other, Number) and one.kind == other.kind == BOOL
@@ -255,13 +266,23 @@ class Emitter:
             return Number(left.kind, self.new(f"{_ARITHMETIC[sign]} i64 {left.text}, {right.text}"))
         if left.kind == FLOAT:
             raise NotTranslated(f"{sign} of floats")
+        if sign in ("<<", ">>"):
+            return self._shift(sign, left, right)
         if sign in _BITS:
             return Number(left.kind, self.new(f"{_BITS[sign]} i64 {left.text}, {right.text}"))
-        if sign == ">>":
-            return Number(
-                left.kind, self.new(f"{'ashr' if left.kind == INT else 'lshr'} i64 {left.text}, {right.text}")
-            )
         return self._divide(sign, left, right)
+
+    def _shift(self, sign: str, left: Number, right: Number) -> Number:
+        """<< and >>, by any number of bits."""
+        how = "shl" if sign == "<<" else "ashr" if left.kind == INT else "lshr"
+        if right.text.isdigit() and int(right.text) < 64:
+            return Number(left.kind, self.new(f"{how} i64 {left.text}, {right.text}"))
+        if right.kind == INT:
+            self.stop_if(self.new(f"icmp slt i64 {right.text}, 0"), NEGATIVE_SHIFT)
+        is_less = self.new(f"icmp ult i64 {right.text}, 64")
+        moved = self.new(f"{how} i64 {left.text}, {right.text}")
+        rest = self.new(f"ashr i64 {left.text}, 63") if how == "ashr" else "0"
+        return Number(left.kind, self.new(f"select i1 {is_less}, i64 {moved}, i64 {rest}"))
 
     def _divide(self, sign: str, left: Number, right: Number) -> Number:
         """// and %, which round down: the remainder has the sign of the divisor."""
@@ -272,14 +293,19 @@ class Emitter:
                 return Number(INT, self.new(f"ashr i64 {left.text}, {divisor.bit_length() - 1}"))
             return Number(INT, self.new(f"and i64 {left.text}, {divisor - 1}"))
         self.stop_if(self.new(f"icmp eq i64 {right.text}, 0"), DIVIDED_BY_ZERO)
-        rest = self.new(f"srem i64 {left.text}, {right.text}")
+        # by −1, the processor would stop at the least integer: it is divided by 1, and the sign turned
+        is_turned = self.new(f"icmp eq i64 {right.text}, -1")
+        divisor_text = self.new(f"select i1 {is_turned}, i64 1, i64 {right.text}")
+        rest = self.new(f"srem i64 {left.text}, {divisor_text}")
         is_whole = self.new(f"icmp eq i64 {rest}, 0")
         differs = self.new(f"icmp slt i64 {self.new(f'xor i64 {rest}, {right.text}')}, 0")
         wrong = self.new(f"select i1 {is_whole}, i1 false, i1 {differs}")
         if sign == "%":
             return Number(INT, self.new(f"add i64 {rest}, {self.new(f'select i1 {wrong}, i64 {right.text}, i64 0')}"))
-        whole = self.new(f"sdiv i64 {left.text}, {right.text}")
-        return Number(INT, self.new(f"sub i64 {whole}, {self.new(f'zext i1 {wrong} to i64')}"))
+        whole = self.new(f"sdiv i64 {left.text}, {divisor_text}")
+        down = self.new(f"sub i64 {whole}, {self.new(f'zext i1 {wrong} to i64')}")
+        turned = self.new(f"sub i64 0, {left.text}")
+        return Number(INT, self.new(f"select i1 {is_turned}, i64 {turned}, i64 {down}"))
 
     def negative(self, value: Value) -> Number:
         """Minus it."""
@@ -294,7 +320,7 @@ class Emitter:
     def absolute(self, value: Value) -> Number:
         """Its size."""
         if isinstance(value, Number) and value.kind == FLOAT:
-            return Number(FLOAT, self.new(f"call double @llvm.fabs.f64(double {value.text})"))
+            return Number(FLOAT, self.new(f"call double @llvm.fabs.f64(double {value.text})"), value.is_narrow)
         minus = self.negative(value)
         return self.choose(self.compare("<", value, constant(0)).text, minus, value)
 

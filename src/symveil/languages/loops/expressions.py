@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symveil.languages.loops import arrays
-from symveil.languages.loops.emitter import Emitter, constant
+from symveil.languages.loops.emitter import NO_VALUE, Emitter, constant
 from symveil.languages.loops.values import (
     BOOL,
     ELEMENT_OF,
@@ -45,6 +45,10 @@ _METHODS: dict[str, Callable[[Emitter, Array], Value]] = {
 }  # fmt: skip
 
 
+class AgainError(Exception):
+    """Something is known now that the lines so far had to know: they are written again."""
+
+
 class Expressions:
     """The expressions of one function. `call` translates a function that is used."""
 
@@ -55,12 +59,21 @@ class Expressions:
         self.types: dict[str, Type] = {}  # of the function's own names, as far as they are known
         self.places: dict[str, list[str]] = {}
         self.own: frozenset[str] = frozenset()
+        self.sure: set[str] = set()  # names that have a value here, whichever way was taken
+        self.doubtful: set[str] = set()  # names that are read where they may have none: a flag tells
+        self.flags: dict[str, str] = {}
         self.never_negative: frozenset[str] = frozenset()  # as indices they need not be looked at
 
     # --- names ---
 
     def read(self, name: str) -> Value:
         """The value of one of the function's own names."""
+        if name in self.own and name not in self.sure:
+            if name not in self.doubtful:
+                self.doubtful.add(name)
+                raise AgainError
+            has_value = self.emit.new(f"load i1, ptr {self.flags[name]}")
+            self.emit.stop_if(self.emit.new(f"xor i1 {has_value}, true"), NO_VALUE)
         kind, places = self.types.get(name), self.places.get(name)
         if isinstance(kind, TupleType):
             return Several(tuple(self.read(f"{name}.{part}") for part in range(len(kind.parts))))
@@ -131,7 +144,8 @@ class Expressions:
         if node.attr == "shape":
             return Several(tuple(Number(INT, width) for width in array.shape))
         if node.attr == "T":
-            kind = ArrayType(array.type.element, array.type.dimensions, is_dense=array.type.dimensions == 1)
+            is_dense = array.type.is_dense and array.type.dimensions < 2
+            kind = ArrayType(array.type.element, array.type.dimensions, is_dense, array.type.is_writable)
             return Array(kind, array.data, array.shape[::-1], array.strides[::-1], array.owner)
         raise NotTranslated(f".{node.attr}")
 
@@ -167,10 +181,13 @@ class Expressions:
 
     def _binop(self, node: ast.BinOp) -> Value:
         if isinstance(node.op, ast.Pow):
-            if self.known(node.right) != 2:
+            power = self.known(node.right)
+            if type(power) is not int or power != 2:
                 raise NotTranslated("a power other than the second")
             base = self.value(node.left)
             return self.emit.operate("*", base, base)
+        if type(node.op) not in SIGNS:
+            raise NotTranslated(type(node.op).__name__)
         left = self.value(node.left)
         return self.emit.operate(SIGNS[type(node.op)], left, self.value(node.right))
 
@@ -190,6 +207,7 @@ class Expressions:
             return self._one_comparison(node.ops[0], left, self.value(node.comparators[0]))
         # a < b < c: c is looked at only if a < b
         emit, after, came = self.emit, self.emit.name("chain"), []
+        made = -1
         for operator, other in zip(node.ops[:-1], node.comparators, strict=False):
             right = self.value(other)
             truth = self._one_comparison(operator, left, right).text
@@ -198,7 +216,7 @@ class Expressions:
             emit.branch(truth, following, after)
             emit.begin(following)
             left = right
-        made = len(emit.fresh)
+            made = len(emit.fresh) if made < 0 else made  # from here on, nothing is sure to be looked at
         truth = self._one_comparison(node.ops[-1], left, self.value(node.comparators[-1])).text
         return Number(BOOL, self._met(after, [*came, f"[ {truth}, %{emit.label} ]"], made))
 
@@ -268,6 +286,8 @@ class Expressions:
                 values.append(self.number(part))
                 side.append(f"; {emit.label}")
         kind = unified(values[0].kind, values[1].kind)
+        if values[0].is_narrow and values[1].is_narrow:
+            raise NotTranslated("one of two floats of 32 bits")
         came = []
         for side, value in zip(lines, values, strict=True):
             label = side.pop()[2:]
@@ -292,32 +312,49 @@ class Expressions:
             return self._new_array(function, node.args, given)
         if given:
             raise NotTranslated("an argument by its name")
-        if function is np.concatenate and isinstance(node.args[0], ast.Tuple) and len(node.args[0].elts) == 2:
+        is_alone = len(node.args) == 1
+        if (
+            function is np.concatenate
+            and is_alone
+            and isinstance(node.args[0], ast.Tuple)
+            and len(node.args[0].elts) == 2
+        ):
             return arrays.joined(self.emit, [self.array(part) for part in node.args[0].elts])
-        if function is np.array and isinstance(node.args[0], ast.List):
+        if function is np.array and is_alone and isinstance(node.args[0], ast.List):
             return arrays.listed(self.emit, [self.number(part) for part in node.args[0].elts])
         values = [self.value(part) for part in node.args]
         return self._call_of_values(function, values)
 
     def _call_of_values(self, function: Any, values: list[Value]) -> Value:  # noqa: PLR0911 - one after the other
         emit, first = self.emit, values[0] if values else Several()
-        if function is np.empty_like and isinstance(first, Array):
+        if function is np.empty_like and isinstance(first, Array) and len(values) == 1:
             return arrays.allocate(emit, first.type.element, [Number(INT, width) for width in first.shape])
         if function is len:
-            if not isinstance(first, Array):
+            if not isinstance(first, Array) or len(values) > 1:
                 raise NotTranslated("the length of what is no array")
             return Number(INT, first.shape[0])
         if function in (min, max) and len(values) > 1:
             return emit.extreme("<" if function is min else ">", values)
-        if function is abs:
+        if function is abs and len(values) == 1:
             return emit.absolute(first)
-        if function in (int, float, bool, np.int64, np.float64, np.uint64) and isinstance(first, Number):
+        if (
+            function in (int, float, bool, np.int64, np.float64, np.uint64)
+            and isinstance(first, Number)
+            and len(values) == 1
+        ):
             if function is bool:
                 return Number(BOOL, emit.truth(first))
             if function is np.uint64 and first.kind == FLOAT:
                 raise NotTranslated("a float as an unsigned integer")
             return emit.convert(first, {int: INT, np.int64: INT, np.uint64: UINT}.get(function, FLOAT))
-        if isinstance(function, np.ufunc) and function in _OF_ONE_FLOAT and isinstance(first, Number):
+        if (
+            isinstance(function, np.ufunc)
+            and function in _OF_ONE_FLOAT
+            and isinstance(first, Number)
+            and len(values) == 1
+        ):
+            if first.is_narrow:
+                raise NotTranslated("a function of a float of 32 bits")
             number = emit.convert(first, FLOAT)
             return Number(FLOAT, emit.new(f"call double @{_OF_ONE_FLOAT[function]}(double {number.text})"))
         return self.call(emit, function, values)
@@ -327,6 +364,8 @@ class Expressions:
         shape = self.value(parts.pop(0))
         widths = list(shape.parts) if isinstance(shape, Several) else [shape]
         value = self.number(parts.pop(0)) if function is np.full else constant(1.0)
+        if value.is_narrow:
+            raise NotTranslated("an array filled with a float of 32 bits")
         kind = parts.pop(0) if parts else given.pop("dtype", None)
         if parts or given or not all(isinstance(width, Number) for width in widths):
             raise NotTranslated(f"arguments of {function.__name__}")
@@ -341,7 +380,7 @@ class Expressions:
             return self.array(node.value).type.element
         known = self.known(node)
         try:
-            element = np.dtype(known).str[1:]
+            element = np.dtype(known).str[1:] if np.dtype(known).isnative else ""
         except TypeError:
             element = ""
         if element not in ELEMENTS:

@@ -3,7 +3,7 @@
 `NUMBA_CACHE_DIR` names another folder, for numba's and ours.
 
 A file's name holds a digest of everything the code depends on, so nothing that is kept can be out of date. Its first
-bytes are a digest of the rest: a file that was cut short is compiled anew.
+bytes are a digest of the name and of the rest: what was cut short, or is another function's, is compiled anew.
 """
 
 from __future__ import annotations
@@ -49,7 +49,11 @@ def read(folder: Path | None, name: str) -> bytes | None:
     except OSError:
         return None
     code = data[_DIGEST:]
-    return code if hashlib.sha256(code).digest() == data[:_DIGEST] else None
+    return code if _digest(name, code) == data[:_DIGEST] else None
+
+
+def _digest(name: str, code: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\0" + code).digest()
 
 
 def write(folder: Path | None, name: str, code: bytes) -> None:
@@ -62,7 +66,7 @@ def write(folder: Path | None, name: str, code: bytes) -> None:
     new = folder / f"{name}.{os.getpid()}.new"
     with contextlib.suppress(OSError):
         try:
-            new.write_bytes(hashlib.sha256(code).digest() + code)
+            new.write_bytes(_digest(name, code) + code)
             new.replace(folder / (name + _ENDING))
         except OSError:
             new.unlink(missing_ok=True)

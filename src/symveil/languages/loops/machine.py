@@ -8,13 +8,22 @@ import struct
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from symveil.languages.loops import kept_code
-from symveil.languages.loops.emitter import DIVIDED_BY_ZERO, EMPTY, NEGATIVE_SIZE, NO_MEMORY, SHAPES_DIFFER
+from symveil.languages.loops.emitter import (
+    DIVIDED_BY_ZERO,
+    EMPTY,
+    NEGATIVE_SHIFT,
+    NEGATIVE_SIZE,
+    NO_MEMORY,
+    NO_VALUE,
+    SHAPES_DIFFER,
+)
 from symveil.languages.loops.translation import Translated, Translation
 from symveil.languages.loops.values import (
     BOOL,
@@ -28,13 +37,17 @@ from symveil.languages.loops.values import (
     words_of,
 )
 
-_REASONS: dict[int, Exception] = {
-    DIVIDED_BY_ZERO: ZeroDivisionError("division by zero"),
-    EMPTY: ValueError("zero-size array to reduction operation not possible"),
-    NO_MEMORY: MemoryError("no memory for an array"),
-    NEGATIVE_SIZE: ValueError("negative dimensions are not allowed"),
-    SHAPES_DIFFER: ValueError("cannot assign slice from input of different size"),
+# Each call raises an exception of its own: one for all would hold the frames of every call, and what is in them.
+_REASONS: dict[int, tuple[type[Exception], str]] = {
+    DIVIDED_BY_ZERO: (ZeroDivisionError, "division by zero"),
+    EMPTY: (ValueError, "zero-size array to reduction operation not possible"),
+    NO_MEMORY: (MemoryError, "no memory for an array"),
+    NEGATIVE_SIZE: (ValueError, "negative dimensions are not allowed"),
+    SHAPES_DIFFER: (ValueError, "cannot assign slice from input of different size"),
+    NEGATIVE_SHIFT: (ValueError, "negative shift count"),
+    NO_VALUE: (UnboundLocalError, "a loop has used a name before it had a value"),
 }
+_NO_RESULT = (RuntimeError, "a loop has come to an end without a result")
 _KINDS: dict[type, str] = {
     bool: BOOL, np.bool_: BOOL, int: INT, float: FLOAT, np.float64: FLOAT,
     **dict.fromkeys((np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16), INT),
@@ -43,15 +56,26 @@ _KINDS: dict[type, str] = {
 
 def type_of(value: object) -> Type | None:
     """The type of an argument, if loops know it."""
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray:
         element = value.dtype.str[1:]
         if element not in ELEMENTS or not value.dtype.isnative or not value.flags.aligned:
             return None
-        return ArrayType(element, value.ndim, value.flags.c_contiguous)
+        return ArrayType(element, value.ndim, value.flags.c_contiguous, value.flags.writeable)
     if type(value) is tuple:
         parts = tuple(_KINDS.get(type(part)) for part in value)
         return TupleType(tuple(part for part in parts if part)) if all(parts) else None
     return _KINDS.get(type(value))
+
+
+class _Part:
+    """Memory of an argument as numpy takes it; holds the arguments."""
+
+    def __init__(self, data: int, shape: tuple[int, ...], kind: ArrayType, arguments: tuple[Any, ...]) -> None:
+        self._arguments = arguments
+        typestr = np.dtype(kind.element).str
+        self.__array_interface__ = {
+            "data": (data, not kind.is_writable), "shape": shape, "typestr": typestr, "version": 3
+        }  # fmt: skip
 
 
 class MachineCode:
@@ -76,25 +100,30 @@ class MachineCode:
                 if not value.flags.c_contiguous:
                     words += value.strides
             elif type(value) is tuple:
-                words += value
+                words += [bool(part) if type(part) is np.bool_ else part for part in value]
+            elif type(value) is np.bool_:
+                words.append(bool(value))
             else:
                 words.append(value)
         out = self._out()
         status = self._entry(self._pack(*words), out)
         if status:
-            raise _REASONS.get(status, RuntimeError("a loop has come to an end without a result"))
-        return self._result(self._returns, iter(out))
+            error, text = _REASONS.get(status, _NO_RESULT)
+            raise error(text)
+        return self._result(self._returns, iter(out), arguments)
 
-    def _result(self, kind: Type, words: Iterator[int]) -> Any:
+    def _result(self, kind: Type, words: Iterator[int], arguments: tuple[Any, ...]) -> Any:
         if isinstance(kind, str):
             word = next(words)
             if kind == FLOAT:
                 return struct.unpack("d", struct.pack("q", word))[0]
             return bool(word) if kind == BOOL else word if kind == INT else word % 2**64
         if isinstance(kind, TupleType):
-            return tuple(self._result(part, words) for part in kind.parts) if kind.parts else None
+            return tuple(self._result(part, words, arguments) for part in kind.parts) if kind.parts else None
         data, owner = next(words), next(words)
         shape = tuple(next(words) for _ in range(kind.dimensions))
+        if not owner:  # a part of an argument: a view of it, as in Python
+            return np.asarray(_Part(data, shape, kind, arguments))
         made = np.empty(shape, kind.element)
         ctypes.memmove(made.__array_interface__["data"][0], data, made.nbytes)
         self._release(owner)
@@ -113,7 +142,9 @@ class Machine:
         llvm.initialize_native_asmprinter()
         self.target = llvm.Target.from_default_triple()
         self.options = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten(), "opt": 3}
-        self.known_as = f"{llvmlite.__version__} {llvm.llvm_version_info} {self.target.triple} {self.options}"
+        self.tuning = {"loop_vectorization": True, "slp_vectorization": False}
+        versions = f"{llvmlite.__version__} {llvm.llvm_version_info}"
+        self.known_as = f"{versions} {self.target.triple} {self.options} {self.tuning}"
         library = ctypes.CDLL(
             "ucrtbase" if sys.platform == "win32" else None
         )  # C's: Python itself needs its exp and log
@@ -145,9 +176,14 @@ class Machine:
         return found
 
     def _unit(self, function: Any, arguments: tuple[Type, ...]) -> Translated:
-        text, returns = Translation(self.unit).text(function, arguments, _OWN)
+        try:
+            text, returns = Translation(self.unit).text(function, arguments, _OWN)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # Python's, for nonsense
+            raise NotTranslated(f"what no loop says: {error}") from None
         # the name tells what is in it: kept code can never be of another text, processor or version of LLVM
-        kinds, rest = _digest(f"{self.known_as} {arguments}")[:8], _digest(self.known_as + text)
+        given = [replace(kind, is_writable=True) if isinstance(kind, ArrayType) else kind for kind in arguments]
+        kinds = _digest(f"{self.known_as} {function.__module__} {function.__qualname__} {given}")[:8]
+        rest = _digest(self.known_as + text)
         name = f"{function.__name__}.{kinds}.{rest}"
         if name not in self.engines:
             folder = kept_code.folder_for(function.__code__.co_filename)
@@ -164,10 +200,12 @@ class Machine:
         """An engine with the code of this text, which is kept."""
         llvm = self.llvm
         module = llvm.parse_assembly(text)
+        module.verify()
         machine = self.target.create_target_machine(**self.options, jit=True)
         module.triple, module.data_layout = self.target.triple, str(machine.target_data)
         tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-        tuning.loop_vectorization, tuning.slp_vectorization = True, False
+        for option, value in self.tuning.items():
+            setattr(tuning, option, value)
         builder = llvm.create_pass_builder(machine, tuning)
         builder.getModulePassManager().run(module, builder)
         engine = llvm.create_mcjit_compiler(module, machine)

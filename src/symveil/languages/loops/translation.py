@@ -16,7 +16,7 @@ from typing import Any
 
 from symveil.languages.loops import arrays
 from symveil.languages.loops.emitter import NO_RESULT, RUNTIME, Emitter
-from symveil.languages.loops.expressions import SIGNS, Expressions
+from symveil.languages.loops.expressions import SIGNS, AgainError, Expressions
 from symveil.languages.loops.values import (
     INT,
     NOTHING,
@@ -32,11 +32,6 @@ from symveil.languages.loops.values import (
     unified,
     words_of,
 )
-
-
-class _AgainError(Exception):
-    """A type has become wider: the lines so far are wrong."""
-
 
 _LARGE = 25  # statements, from which a function is compiled once and called, and not copied into each that uses it
 
@@ -75,6 +70,11 @@ def source_of(function: types.FunctionType) -> ast.FunctionDef:
 def is_large(function: types.FunctionType) -> bool:
     """Whether it is compiled once for all that call it."""
     return sum(isinstance(part, ast.stmt) for part in ast.walk(source_of(function))) >= _LARGE
+
+
+def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    """The names that are read, or set, anywhere in it."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, context)}
 
 
 class Translation:
@@ -137,8 +137,7 @@ class Translation:
         stop, go_on = emit.name("stop"), emit.name("on")
         emit.branch(emit.new(f"icmp ne i32 {status}, 0"), stop, go_on)
         emit.begin(stop)
-        emit.line(f"store i32 {status}, ptr %status")
-        emit.jump("exit")
+        emit.stop(status)
         emit.begin(go_on)
         result = emit.load_words(target.returns, out)
         for part in result.parts if isinstance(result, Several) else (result,):
@@ -163,7 +162,9 @@ class Statements(Expressions):
         self.never_negative = self.own - frozenset(self.parameters) - frozenset(self._set_otherwise())
         self.types = dict(self.parameters)
         self.returns: Type | None = None
-        self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
+        self.loops: list[
+            tuple[str, str, list[set[str]]]
+        ] = []  # where `continue` and `break` lead, and with which names
 
     def _set_otherwise(self) -> Iterator[str]:
         """The names that are given other values than those of a range of numbers ≥ 0."""
@@ -194,12 +195,13 @@ class Statements(Expressions):
         while True:
             try:
                 return self._text(name, seen)
-            except _AgainError:
+            except AgainError:
                 continue
 
     def _text(self, name: str, seen: str) -> tuple[str, Type]:
         emit = self.emit = Emitter()
-        self.places, self.loops = {}, []
+        self.places, self.loops, self.sure = {}, [], set()
+        self.flags = {own: emit.room("i1", "false") for own in sorted(self.doubtful)}
         emit.entry += ["%status = alloca i32", "store i32 0, ptr %status"]
         header, words = ["ptr noalias %out"], list[str]()
         for kind in self.parameters.values():
@@ -228,13 +230,16 @@ class Statements(Expressions):
     def assign(self, name: str, value: Value) -> None:
         """Give a name a value."""
         emit, before = self.emit, self.types.get(name)
+        self.sure.add(name)
+        if name in self.flags:
+            emit.line(f"store i1 true, ptr {self.flags[name]}")
         if isinstance(value, Several):
             self._assign_tuple(name, value)
             return
         kind = value.type if before is None else unified(before, value.type)
         if before is not None and kind != before:
             self.types[name] = kind
-            raise _AgainError
+            raise AgainError
         self.types[name] = kind
         places = self.places.get(name)
         if isinstance(value, Number):
@@ -355,12 +360,15 @@ class Statements(Expressions):
         emit.let_go()
         emit.branch(truth, yes, no if statement.orelse else after)
         emit.begin(yes)
+        before = set(self.sure)
         self._block(statement.body)
         emit.jump(after)
+        sure, self.sure = self.sure, before
         if statement.orelse:
             emit.begin(no)
             self._block(statement.orelse)
             emit.jump(after)
+        self.sure &= sure
         emit.begin(after)
 
     def _do_while(self, statement: ast.While) -> None:
@@ -374,34 +382,49 @@ class Statements(Expressions):
         emit.let_go()
         emit.branch(truth, inside, after)
         emit.begin(inside)
-        self._loop(statement.body, again, after)
+        left = self._loop(statement.body, again, after)
+        if self.known(statement.test) is True:  # only `break` leads out
+            self.sure = set(self.own).intersection(*left)
         emit.jump(again)
         emit.begin(after)
 
-    def _loop(self, body: list[ast.stmt], again: str, after: str) -> None:
-        self.loops.append((again, after))
+    def _loop(self, body: list[ast.stmt], again: str, after: str) -> list[set[str]]:
+        """The body of a loop; the names that have a value at each `break`. Afterwards those of before are sure."""
+        before = set(self.sure)
+        self.loops.append((again, after, []))
         self._block(body)
-        self.loops.pop()
+        self.sure = before
+        return self.loops.pop()[2]
 
     def _do_for(self, statement: ast.For) -> None:
         if statement.orelse:
             raise NotTranslated("else of a loop")
+        is_counting = isinstance(statement.iter, ast.Call) and self.known(statement.iter.func) is range
         if isinstance(statement.iter, ast.Tuple):
-            self._for_tuple(statement, [self.value(part) for part in statement.iter.elts])
-        elif isinstance(statement.iter, ast.Call) and self.known(statement.iter.func) is range:
+            values = [self.value(part) for part in statement.iter.elts]
+            if any(isinstance(part, Array) for value in values for part in getattr(value, "parts", (value,))):
+                self._refuse_changes(statement)
+            self._for_tuple(statement, values)
+        elif isinstance(statement.iter, ast.Call) and is_counting:
             parts = statement.iter.args
             step = self.known(parts[2]) if len(parts) == 3 else 1
-            if not isinstance(step, int) or step == 0:
+            if type(step) is not int or not 0 < abs(step) < 2**63 or statement.iter.keywords:
                 raise NotTranslated("a step that is not known")
             begin, end = (Number(INT, "0"), self.number(parts[0])) if len(parts) == 1 else map(self.number, parts[:2])
             if begin.kind != INT or end.kind != INT:
                 raise NotTranslated("a range of what are no signed integers")
             self._for_range(statement, begin, end, step, None)
         else:
+            self._refuse_changes(statement)
             array = self.array(statement.iter)
             if array.owner in self.emit.fresh or array.type.dimensions != 1:
                 raise NotTranslated("a loop over an array that nobody keeps")
             self._for_range(statement, Number(INT, "0"), Number(INT, array.shape[0]), 1, array)
+
+    def _refuse_changes(self, statement: ast.For) -> None:
+        """Nothing would hold the array that the loop began with."""
+        if _names(statement.iter, ast.Load) & _names(statement, ast.Store):
+            raise NotTranslated("a loop over an array whose name changes meanwhile")
 
     def _for_tuple(self, statement: ast.For, values: list[Value]) -> None:
         after = self.emit.name("after")
@@ -427,11 +450,18 @@ class Statements(Expressions):
         index = emit.new(f"load i64, ptr {at}")
         emit.branch(emit.new(f"icmp {'slt' if step > 0 else 'sgt'} i64 {index}, {end.text}"), inside, after)
         emit.begin(inside)
+        sure = set(self.sure)
         own = Number(INT, index)
         self._set(statement.target, own if array is None else arrays.load(emit, arrays.view(emit, array, [own])))
         self._loop(statement.body, again, after)
+        self.sure = sure
         emit.jump(again)
         emit.begin(again)
+        if abs(step) > 1:  # the next number may lie beyond 64 bits
+            rest = emit.new(f"sub i64 {end.text}, {index}" if step > 0 else f"sub i64 {index}, {end.text}")
+            onward = emit.name("onward")
+            emit.branch(emit.new(f"icmp ugt i64 {rest}, {abs(step)}"), onward, after)
+            emit.begin(onward)
         emit.line(f"store i64 {emit.new(f'add nsw i64 {index}, {step}')}, ptr {at}")
         emit.jump(check)
         emit.begin(after)
@@ -439,8 +469,10 @@ class Statements(Expressions):
     def _unreached(self) -> None:
         """Lines after a jump are not reached, but need a label."""
         self.emit.begin(self.emit.name("unreached"))
+        self.sure = set(self.own)
 
     def _do_break(self, _: ast.Break) -> None:
+        self.loops[-1][2].append(set(self.sure))
         self.emit.jump(self.loops[-1][1])
         self._unreached()
 
@@ -450,11 +482,13 @@ class Statements(Expressions):
 
     def _do_return(self, statement: ast.Return) -> None:
         emit = self.emit
+        if isinstance(statement.value, ast.Tuple) and not statement.value.elts:
+            raise NotTranslated("a tuple of nothing")
         value = Several() if statement.value is None else self.value(statement.value)
         kind = value.type if self.returns is None else unified(self.returns, value.type)
         if self.returns is not None and kind != self.returns:
             self.returns = kind
-            raise _AgainError
+            raise AgainError
         self.returns = kind
         for part in value.parts if isinstance(value, Several) else (value,):
             if isinstance(part, Array):

@@ -30,11 +30,15 @@ class NotTranslated(Exception):  # noqa: N818 - no error: another compiler takes
 
 @dataclass(frozen=True)
 class ArrayType:
-    """An array's elements, how many indices it takes, and whether its rows follow each other without gaps."""
+    """An array's elements, how many indices it takes, whether its rows follow each other without gaps, and may change.
+
+    The text of a function is the same for arrays that may be written and for others: those it writes are refused.
+    """
 
     element: str
     dimensions: int
     is_dense: bool
+    is_writable: bool = True
 
     @property
     def size(self) -> int:
@@ -106,7 +110,8 @@ def unified(one: Type, other: Type) -> Type:
             return FLOAT
     elif isinstance(one, ArrayType) and isinstance(other, ArrayType):
         if (one.element, one.dimensions) == (other.element, other.dimensions):
-            return ArrayType(one.element, one.dimensions, is_dense=False)
+            is_dense, is_writable = one.is_dense and other.is_dense, one.is_writable and other.is_writable
+            return ArrayType(one.element, one.dimensions, is_dense, is_writable)
     elif isinstance(one, TupleType) and isinstance(other, TupleType) and len(one.parts) == len(other.parts):
         return TupleType(tuple(unified(a, b) for a, b in zip(one.parts, other.parts, strict=True)))
     raise NotTranslated(f"a name with values of types {one} and {other}")
