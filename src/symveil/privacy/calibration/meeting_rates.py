@@ -32,7 +32,7 @@ from symveil.privacy.calibration.meeting import met_loss
 from symveil.privacy.calibration.search import rounded_down
 
 _TOLERANCE, _EVALUATIONS = Fraction(1, 250), 5
-_MOST_STOPS = 20  # rates that a pair ruled out before all were compared
+_MOST_STOPS = (6, 1)  # rates that a pair rules out before all are compared; where blocks are added up it says less
 
 FORMAT = "symveil-meeting-2"
 """Changes with every change of the proof or of the search."""
@@ -74,7 +74,8 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
     known: dict[Fraction, ProvedLoss] = {}
     classic, limit = epsilon / (2 * weighting.drops), epsilon / weighting.drops
 
-    told = 0
+    told, stops = 0, 0
+    most_stops = _MOST_STOPS[weighting.adjacency > 1 or weighting.cost.period > 1]
 
     def proved(rate: Fraction) -> ProvedLoss:
         done = min(len(known), _EVALUATIONS - 1)
@@ -85,7 +86,7 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
             if progress is not None:
                 progress(told, 1000 * _EVALUATIONS)
 
-        found = met_loss(weighting, rate, epsilon=epsilon, heard=heard)
+        found = met_loss(weighting, rate, epsilon=epsilon if stops < most_stops else None, heard=heard)
         known[rate] = ProvedLoss(2 * weighting.drops * rate, "classic") if found is None else found
         return known[rate]
 
@@ -96,8 +97,8 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
     pairs = pairs_of_public_words(weighting, limit)
     ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
     rate = rounded_down(max(ruled_out, classic) * (1 - _TOLERANCE / 4))
-    completed, stops = 0, 0
-    while completed < _EVALUATIONS and stops < _MOST_STOPS:
+    completed = 0
+    while completed < _EVALUATIONS:
         found = proved(rate)
         stopped = found.reached < math.inf
         completed, stops = completed + (not stopped), stops + stopped
