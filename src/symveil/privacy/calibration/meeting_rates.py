@@ -114,13 +114,10 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
             break
         ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
         lowest, highest = best or classic, min(failed, ruled_out)
-        if highest <= lowest * (1 + _TOLERANCE):
+        spent = known[best].loss if best is not None else Fraction(0)
+        if highest <= lowest * (1 + _TOLERANCE) or spent >= epsilon * (1 - _TOLERANCE / 2):
             break
-        # the loss of the worst pair where nothing else counts; else it is nearly proportional to the rate
-        if stopped:
-            wanted = ruled_out if ruled_out < rate else rate * epsilon / Fraction(found.reached)
-        else:
-            wanted = ruled_out if found.how == "exact" or found.loss == 0 else rate * epsilon / found.loss
+        wanted = _wanted(known, rate, ruled_out, epsilon)
         rate = rounded_down(min(wanted, ruled_out) * (1 - _TOLERANCE / 4))
         if not lowest < rate < highest:
             rate = rounded_down((lowest + highest) / 2)
@@ -128,6 +125,31 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
         return weighting.classic(epsilon)
     kept.keep(key, {"rate": str(best)})
     return _certificate(weighting, epsilon, best, known[best], pairs)
+
+
+def _wanted(known: dict[Fraction, ProvedLoss], rate: Fraction, ruled_out: Fraction, epsilon: Fraction) -> Fraction:
+    """The rate to try after this one: what the worst pair leaves where nothing else counts, else where a line leads."""
+    found = known[rate]
+    if found.reached < math.inf:
+        return ruled_out if ruled_out < rate else rate * epsilon / Fraction(found.reached)
+    if found.how == "exact" or found.loss == 0:
+        return ruled_out
+    line = _on_a_line([(each, of.loss) for each, of in known.items() if of.how == "certified"], epsilon)
+    return rate * epsilon / found.loss if line is None else line
+
+
+def _on_a_line(points: list[tuple[Fraction, Fraction]], epsilon: Fraction) -> Fraction | None:
+    """Where the line through the two last rates and their losses reaches ε; None where it does not rise.
+
+    >>> _on_a_line([(Fraction(2), Fraction(5)), (Fraction(1), Fraction(3))], Fraction(4))
+    Fraction(3, 2)
+    """
+    if len(points) < 2:
+        return None
+    (before, much), (last, less) = points[-2:]
+    if (much - less) * (before - last) <= 0:
+        return None
+    return last + (epsilon - less) * (last - before) / (less - much)
 
 
 def _kept_rate(key: str, classic: Fraction, epsilon: Fraction) -> Fraction | None:
