@@ -116,12 +116,16 @@ def _shares(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> Float
 
 def _moved_back(weights: RunWeights, own: Codes, position: int, after: Floats) -> Floats:
     graph, costs = weights.graph, weights.costs
-    levels = costs.levels(position, own[None, :], graph.symbol[:, None])
+    known, which = np.unique(own, return_inverse=True)  # many words have few symbols: each is looked up once
+    levels = costs.levels(position, known[None, :], graph.symbol[:, None])
     lane = np.arange(len(own))[None, :]
     layer = np.empty_like(after)
     for phase in range(costs.phases):
-        reached = after[graph.target[:, None], costs.next_phase[levels, phase], lane]
-        layer[:, phase, :] = graph.sum_over_edges(reached * _shares(weights, levels, phase))
+        if costs.phases == 1:
+            reached = after[graph.target, 0]
+        else:
+            reached = after[graph.target[:, None], costs.next_phase[levels, phase][:, which], lane]
+        layer[:, phase, :] = graph.sum_over_edges(reached * _shares(weights, levels, phase)[:, which])
     return layer
 
 

@@ -17,7 +17,7 @@ from symveil.examples.road_network import town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 from symveil.numerics.progress import heard_by
-from symveil.privacy.calibration import certify, meeting_rates
+from symveil.privacy.calibration import certify, meeting, meeting_rates
 from symveil.privacy.calibration.calibrate import Weighting, calibrated_rate
 from symveil.privacy.calibration.costs.pairs import is_feasible, pair_losses
 from symveil.privacy.calibration.meeting import meeting_work, met_loss
@@ -44,6 +44,37 @@ def test_no_pair_exceeds_the_bound_and_one_hidden_symbol_is_exact() -> None:
             assert float(found.loss) == pytest.approx(case.exact, abs=1e-9)
     assert compared > 40
     assert exact > 10
+
+
+def test_a_search_that_a_block_ends_rules_the_rate_out_and_no_other_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    dice, ended, proved = random.Random(6), 0, 0
+    for _ in range(150):
+        case = random_case(dice, longest=6, chains=True)
+        if case is None or meeting_work(case.weighting) == math.inf:
+            continue
+        whole = met_loss(case.weighting, case.rate)
+        assert whole is not None
+        with monkeypatch.context() as patch:  # ends made anew for each state, where they would take much memory
+            patch.setattr(meeting, "_MOST_BYTES", 0)
+            anew = met_loss(case.weighting, case.rate)
+        assert anew is not None
+        assert float(anew.loss) == pytest.approx(float(whole.loss), abs=1e-12)
+        for share in (Fraction(4, 5), Fraction(1001, 1000)):
+            budget = whole.loss * share
+            found = met_loss(case.weighting, case.rate, epsilon=budget)
+            assert found is not None
+            if found.reached == math.inf:
+                proved += 1
+                assert float(found.loss) == pytest.approx(float(whole.loss), abs=1e-12)
+                assert share > 1 or whole.how != "exact"  # blocks that are within ε one by one may not be together
+            else:
+                ended += 1
+                assert share < 1
+                assert found.reached > budget
+                assert found.loss == 2 * case.weighting.drops * case.rate
+                assert len(found.pairs) == 1
+    assert ended > 10
+    assert proved > 10
 
 
 def _town(length: int, *, balanced: bool) -> Weighting:

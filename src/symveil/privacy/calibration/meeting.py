@@ -79,7 +79,11 @@ def _splits(language: RunLanguage, adjacency: int) -> tuple[int, int]:
 
 
 def met_loss(
-    weighting: Weighting, rate: Fraction, *, heard: Callable[[float], None] | None = None
+    weighting: Weighting,
+    rate: Fraction,
+    *,
+    epsilon: Fraction | None = None,
+    heard: Callable[[float], None] | None = None,
 ) -> ProvedLoss | None:
     """The loss at a rate from the blocks of all pairs of words; None where weights leave the range of floats.
 
@@ -89,6 +93,9 @@ def met_loss(
         The language with its costs, prior and adjacency, `meeting_work` of which is affordable.
     rate
         η of the exponential weights, or the height of a staircase's steps.
+    epsilon
+        If given, the search ends at the first block that alone is above it: the classic bound, with `reached` as what
+        the block is worth, and its words.
     heard
         Is told which share of the work is done, and may raise an exception.
 
@@ -108,22 +115,26 @@ def met_loss(
     steep = weighting.cost.period > 1
     worst = _Worst()
     first, second = _splits(weighting.language, weighting.adjacency)
+    fixed = weighting.drops * rate
+    most = math.inf if epsilon is None else float(epsilon - fixed if steep else epsilon)
     told = heard or _silent
     for number, (split, in_ends) in enumerate(((first, True), (second, False))):
         told(number / 2)
         for share in tables.compare(split, first, in_ends, worst):
             told((number + share) / 2)
+            if worst.value > most:
+                reached = worst.value + (float(fixed) if steep else 0.0)
+                return ProvedLoss(classic, "classic", pairs=worst.pairs[:1], reached=reached)
     widening = tables.rounding * (1 + worst.largest_log)
     outcomes = {kind: Outcome(high=value + widening, exists=True) for kind, (value, _) in worst.found.items()}
     over_blocks = total_over_blocks(outcomes, tables.steps, weighting.adjacency)
-    fixed = weighting.drops * rate
     bound = fixed + min(fixed, over_blocks) if steep else over_blocks
-    pairs = [pair for _, pair in sorted(worst.found.values(), key=lambda each: -each[0])]
+    pairs = worst.pairs
     losses = [0.0]
     if pairs:
         losses = pair_losses(weighting, rate, *(np.stack(each) for each in zip(*pairs, strict=True))).tolist()
     how: How = "exact" if weighting.adjacency == 1 and not steep else "certified"
-    return ProvedLoss(min(bound, classic), how if bound < classic else "classic", max(losses), tuple(pairs))
+    return ProvedLoss(min(bound, classic), how if bound < classic else "classic", max(losses), pairs)
 
 
 def _silent(_: float) -> None:
@@ -148,6 +159,16 @@ class _Worst:
 
     found: dict[Kind, tuple[float, Pair]] = field(default_factory=dict)
     largest_log: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """The largest of all kinds, −∞ where there is none."""
+        return max((value for value, _ in self.found.values()), default=-math.inf)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The words of each kind, the worst first."""
+        return tuple(pair for _, pair in sorted(self.found.values(), key=lambda each: -each[0]))
 
     def merge(self, other: _Worst) -> None:
         """What was found elsewhere."""
@@ -270,10 +291,15 @@ class _Tables:
         """Compare all words with a block in their end, or in their beginning before `first`; how much is done."""
         shorter, shorter_ends = self.beginnings(split - 1), self.ends(self._language.length - split - 1)
         states: list[int] = np.unique(self._language.graph.symbol).tolist()
+        longer = self._ends_by_symbol(shorter_ends, states)
 
         def compared(state: int) -> _Worst:
             before = self._longer_beginnings(shorter, state)
-            after = self._longer_ends(shorter_ends, np.flatnonzero(self._follows[state]))
+            following = np.flatnonzero(self._follows[state])
+            if longer is None or not len(following):
+                after = self._longer_ends(shorter_ends, following)
+            else:
+                after = _joined([longer[symbol] for symbol in following.tolist()])
             return self._compared(before, after, split, first, in_ends, _Worst())
 
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
@@ -281,6 +307,16 @@ class _Tables:
                 for found in pool.map(compared, states[begin : begin + _THREADS]):
                     worst.merge(found)
                 yield begin / len(states)
+
+    def _ends_by_symbol(self, shorter: _Half, symbols: list[int]) -> dict[int, _Half] | None:
+        """The ends that begin with each symbol: several states lead to one. None where they would take much memory."""
+        first = shorter.words[:, 0] if shorter.words.shape[1] else np.empty(0, dtype=np.int32)
+        rows = int(self._follows.sum(axis=0)[first].sum())
+        if rows * self._size * self._phases * 8 > _MOST_BYTES:
+            return None
+        with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+            made = pool.map(lambda symbol: self._longer_ends(shorter, np.array([symbol])), symbols)
+            return dict(zip(symbols, made, strict=True))
 
     def _compared(self, before: _Half, after: _Half, split: int, first: int, in_ends: bool, worst: _Worst) -> _Worst:
         if not len(before.words) or not len(after.words):
@@ -356,6 +392,13 @@ class _Tables:
             value = ratio.max(axis=1) + fixed[part]
             top = int(value.argmax())
             yield float(value[top]), int(one[start + top]), int(two[start + top]), int(ratio[top].argmax())
+
+
+def _joined(halves: list[_Half]) -> _Half:
+    """One after the other."""
+    if len(halves) == 1:
+        return halves[0]
+    return _Half(np.concatenate([half.words for half in halves]), np.concatenate([half.vectors for half in halves]))
 
 
 def _pairs_in_groups(blocks: Codes, order: Integers, first: Integers) -> tuple[Integers, Integers]:

@@ -1,12 +1,14 @@
-"""The largest rate found by comparing all pairs of words (`meeting`): one to three rates are tried.
+"""The largest rate found by comparing all pairs of words (`meeting`): one to three rates are tried to the end.
 
 A pair of words that was found from public ones says at which rate it would lose ε, and a little less is tried first.
-Often that is proved; if not, the worst pair of all says which rate to try next. What is returned was proved by itself.
+Often that is proved; if not, the first pair that loses too much leads to worse ones, and they say which rate to try
+next. What is returned was proved by itself.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -19,13 +21,20 @@ from symveil.privacy.calibration import kept
 from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.costs.loss import ProvedLoss
-from symveil.privacy.calibration.costs.pairs import Pair, pair_losses, pairs_of_public_words, rate_ruled_out
+from symveil.privacy.calibration.costs.pairs import (
+    Pair,
+    pair_losses,
+    pairs_of_public_words,
+    rate_ruled_out,
+    worse_pair,
+)
 from symveil.privacy.calibration.meeting import met_loss
 from symveil.privacy.calibration.search import rounded_down
 
 _TOLERANCE, _EVALUATIONS = Fraction(1, 250), 5
+_MOST_STOPS = (6, 1)  # rates that a pair rules out before all are compared; where blocks are added up it says less
 
-FORMAT = "symveil-meeting-1"
+FORMAT = "symveil-meeting-2"
 """Changes with every change of the proof or of the search."""
 
 _answers: LastFew[str, CertifiedRate] = LastFew(64)
@@ -65,14 +74,19 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
     known: dict[Fraction, ProvedLoss] = {}
     classic, limit = epsilon / (2 * weighting.drops), epsilon / weighting.drops
 
+    told, stops = 0, 0
+    most_stops = _MOST_STOPS[weighting.adjacency > 1 or weighting.cost.period > 1]
+
     def proved(rate: Fraction) -> ProvedLoss:
         done = min(len(known), _EVALUATIONS - 1)
 
         def heard(share: float) -> None:
+            nonlocal told
+            told = max(told, int(1000 * (done + share)))
             if progress is not None:
-                progress(int(1000 * (done + share)), 1000 * _EVALUATIONS)
+                progress(told, 1000 * _EVALUATIONS)
 
-        found = met_loss(weighting, rate, heard=heard)
+        found = met_loss(weighting, rate, epsilon=epsilon if stops < most_stops else None, heard=heard)
         known[rate] = ProvedLoss(2 * weighting.drops * rate, "classic") if found is None else found
         return known[rate]
 
@@ -83,9 +97,15 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
     pairs = pairs_of_public_words(weighting, limit)
     ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
     rate = rounded_down(max(ruled_out, classic) * (1 - _TOLERANCE / 4))
-    for _ in range(_EVALUATIONS):
+    completed = 0
+    while completed < _EVALUATIONS:
         found = proved(rate)
-        pairs += found.pairs
+        stopped = found.reached < math.inf
+        completed, stops = completed + (not stopped), stops + stopped
+        if stopped:  # at the first pair, which leads to worse ones
+            pairs += [worse_pair(weighting, rate, pair)[1] for pair in found.pairs]
+        else:
+            pairs += found.pairs
         if found.loss <= epsilon:
             best = max(rate, best or rate)
         else:
@@ -94,10 +114,10 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
             break
         ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
         lowest, highest = best or classic, min(failed, ruled_out)
-        if highest <= lowest * (1 + _TOLERANCE):
+        spent = known[best].loss if best is not None else Fraction(0)
+        if highest <= lowest * (1 + _TOLERANCE) or spent >= epsilon * (1 - _TOLERANCE / 2):
             break
-        # the loss of the worst pair where nothing else counts; else it is nearly proportional to the rate
-        wanted = ruled_out if found.how == "exact" or found.loss == 0 else rate * epsilon / found.loss
+        wanted = _wanted(known, rate, ruled_out, epsilon)
         rate = rounded_down(min(wanted, ruled_out) * (1 - _TOLERANCE / 4))
         if not lowest < rate < highest:
             rate = rounded_down((lowest + highest) / 2)
@@ -105,6 +125,31 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
         return weighting.classic(epsilon)
     kept.keep(key, {"rate": str(best)})
     return _certificate(weighting, epsilon, best, known[best], pairs)
+
+
+def _wanted(known: dict[Fraction, ProvedLoss], rate: Fraction, ruled_out: Fraction, epsilon: Fraction) -> Fraction:
+    """The rate to try after this one: what the worst pair leaves where nothing else counts, else where a line leads."""
+    found = known[rate]
+    if found.reached < math.inf:
+        return ruled_out if ruled_out < rate else rate * epsilon / Fraction(found.reached)
+    if found.how == "exact" or found.loss == 0:
+        return ruled_out
+    line = _on_a_line([(each, of.loss) for each, of in known.items() if of.how == "certified"], epsilon)
+    return rate * epsilon / found.loss if line is None else line
+
+
+def _on_a_line(points: list[tuple[Fraction, Fraction]], epsilon: Fraction) -> Fraction | None:
+    """Where the line through the two last rates and their losses reaches ε; None where it does not rise.
+
+    >>> _on_a_line([(Fraction(2), Fraction(5)), (Fraction(1), Fraction(3))], Fraction(4))
+    Fraction(3, 2)
+    """
+    if len(points) < 2:
+        return None
+    (before, much), (last, less) = points[-2:]
+    if (much - less) * (before - last) <= 0:
+        return None
+    return last + (epsilon - less) * (last - before) / (less - much)
 
 
 def _kept_rate(key: str, classic: Fraction, epsilon: Fraction) -> Fraction | None:

@@ -17,7 +17,9 @@ from symveil.languages.costs import INFINITE
 from symveil.languages.run_laws import log_totals
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
+from symveil.numerics.once import LastFew
 from symveil.numerics.progress import listener, silent
+from symveil.privacy.calibration import kept
 from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.search import rounded_down
 from symveil.privacy.public_words import public_words
@@ -29,6 +31,9 @@ _ROUNDS = 12
 _MOST_CANDIDATES = 4000
 _MOST_SYMBOLS = 100_000  # positions × symbols: beyond, a pair is left as it is
 _PUBLIC_WORDS = 3
+
+_known: LastFew[tuple[object, ...], list[Pair]] = LastFew(16)
+"""Pairs of public words: whoever chooses a mechanism asks for them, and then whoever certifies it."""
 
 
 def pair_losses(weighting: Weighting, rate: Fraction, words: Codes, others: Codes) -> Floats:
@@ -79,6 +84,12 @@ def pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
     >>> [int((one != two).sum()) for one, two in pairs_of_public_words(weighting, Fraction(2))]
     [1, 1, 1]
     """
+    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
+    shape = (language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
+    return list(_known.of((*shape, rate), lambda: _pairs_of_public_words(weighting, rate)))
+
+
+def _pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
     words = public_words(weighting.language, _PUBLIC_WORDS)
     progress = listener("looking for words that lose much") or silent
     pairs = []
