@@ -334,9 +334,9 @@ def test_lists_of_a_fixed_size_have_room_for_other_lengths(tmp_path, small_piece
 
 
 def test_progress_goes_by_public_steps(tmp_path, small_pieces, monkeypatch):
-    from symveil.engines import local
+    from symveil.io.sequences import record_steps
 
-    monkeypatch.setattr(local, "_STEP", 40)
+    monkeypatch.setattr(record_steps, "_STEP", 40)
     kind, told = by_name("CSV of text"), []
     for number, words in enumerate(same_lengths(kind.alphabet).values()):
         steps: dict[int, str] = {}

@@ -34,14 +34,14 @@ def filtered_system(system: PartiallyObserved, function: EditFunction) -> Partia
     rows: list[tuple[str, str, str, Fraction]] = []
     border: list[_Place] = [(state, 0, ()) for state in system.initial_states]
     initial = [names[place] for place in border]
-    secrets = [names[place] for place in border if place[0] in secret]
+    hidden = [names[place] for place in border if place[0] in secret]
     out = _moves_of(system)
 
     def entered(place: _Place) -> str:
         if place not in names:
             border.append(place)
             if place[0] in secret:
-                secrets.append(names[place])
+                hidden.append(names[place])
         return names[place]
 
     while border:
@@ -68,21 +68,21 @@ def filtered_system(system: PartiallyObserved, function: EditFunction) -> Partia
                 continue
             stop = names[state, number, (event, None)]
             rows += [(names[place], silent[event], stop, chance), (stop, shown[0], following, Fraction(1))]
-            secrets += [stop] if state in secret else []
+            hidden += [stop] if state in secret else []
     if isinstance(system, StochasticSystem):
         return StochasticSystem(
             states=tuple(names.given),
             transitions=tuple(rows),
             initial=initial[0],
             observable=system.observable,
-            secret=tuple(secrets),
+            secret=tuple(hidden),
         )
     return LogicalSystem(
         states=tuple(names.given),
         transitions=tuple(dict.fromkeys(row[:3] for row in rows)),
         initial=tuple(initial),
         observable=system.observable,
-        secret=tuple(secrets),
+        secret=tuple(hidden),
     )
 
 

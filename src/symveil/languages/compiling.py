@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import cache, cached_property, update_wrapper
+from functools import cache, update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from symveil.languages.loops import machine
 from symveil.languages.loops.values import NotTranslated
+from symveil.numerics.once import computed_once
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -55,7 +56,7 @@ class Loop:
             by_numba = self.by_numba
             return lambda values: by_numba(*values)
 
-    @cached_property
+    @computed_once
     def by_numba(self) -> Any:
         """numba's: kept on disk unless the installation is read-only.
 

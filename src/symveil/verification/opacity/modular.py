@@ -26,7 +26,11 @@ def modular_verdict(
         or not parts
         or not all(isinstance(each, StochasticSystem | LogicalSystem) for each in parts)
     ):
-        raise ParameterError("system", expected="a partially observed system, or a list of such parts", found="another")
+        raise ParameterError(
+            "system",
+            expected="a StochasticSystem or a LogicalSystem, such as load_model(file), or a list of such parts",
+            found=f"an object of type {type(parts).__name__}",
+        )
     if question.secret_epoch is not None:
         raise ParameterError(
             "notion", expected="weak, strong or initial for several parts", found=question.shown_notion
