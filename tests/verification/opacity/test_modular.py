@@ -151,7 +151,7 @@ def test_what_is_refused():
     with pytest.raises(sv.SymveilError, match="notion: expected weak, strong or initial for several parts"):
         sv.verify_opacity([one, one], notion="joint-2")
     for bad in ([], [one, "x"], "xy", 3):
-        with pytest.raises(sv.SymveilError, match="system: expected a partially observed system, or a list of such"):
+        with pytest.raises(sv.SymveilError, match="system: expected a StochasticSystem or .* or a list of such parts"):
             sv.verify_opacity(bad)
 
 

@@ -6,6 +6,7 @@ May not live here: any loop (each stands beside what it is for), nor what is pec
     values       what a loop computes with: numbers, arrays, tuples
     emitter      lines of LLVM's language: numbers, branches, blocks of memory that are counted
     arrays       views, elements and new arrays
+    sources      the syntax of a function, from its file
     translation  the Python of a function, statement by statement
     expressions  and what its expressions compute
     machine      machine code, and how Python calls it
