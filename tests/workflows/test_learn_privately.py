@@ -276,7 +276,7 @@ def test_trips_without_a_link_twice_and_chains_that_begin_somewhere(tmp_path: Pa
     assert all(len(set(word)) == len(word) for word in synthetic(model))
     begun = sv.MarkovChain.from_transitions(ROADS.transitions, initial="c")
     learned(source, model, model=begun, release_id="c")
-    assert {word[0] for word in synthetic(model)} == {"a", "d"}  # where c leads to
+    assert {word[0] for word in synthetic(model)} <= {"a", "d"}  # where c leads to; how often each is, noise decides
 
 
 def test_a_process_model_is_a_support(tmp_path: Path) -> None:
