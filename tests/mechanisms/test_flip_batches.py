@@ -15,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
+from mechanisms.batch_languages import KEY, OF_EACH_KIND, ROWS
 from mechanisms.random_models import models, words_by_definition
 from symveil.errors import ModelError
 from symveil.languages import run_counts_batch
@@ -24,28 +25,14 @@ from symveil.languages.runs import RunLanguage
 from symveil.mechanisms import permute_and_flip
 from symveil.mechanisms import race as racing
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-from symveil.models.automaton import Automaton
 from symveil.models.markov_chain import MarkovChain
-from symveil.randomness import NotPrivateSeededBits, RecordKey
+from symveil.randomness import NotPrivateSeededBits
 
-KEY = RecordKey(bytes(32), "release")
-ROWS = [
-    ("a", "a", "1/4"), ("a", "b", "1/4"), ("a", "c", "1/2"), ("b", "c", "2/3"), ("b", "d", "1/3"),
-    ("c", "a", "1/2"), ("c", "d", "1/2"), ("d", "b", "1/5"), ("d", "e", "4/5"),
-]  # fmt: skip
-WITH_ENDS = Automaton.from_transitions(
-    [("p", "x", "p"), ("p", "x", "q"), ("q", "y", "p"), ("q", None, "r"), ("r", "z", "p"), ("r", "x", "r")],
-    initial="p",
-    accepting=["r"],
-)
 RING = MarkovChain.from_transitions(
     [(f"s{at}", f"s{(at + step) % 90}", "1/3") for at in range(90) for step in (1, 2, 7)]
 )
 LANGUAGES = {
-    "dead end": sv.runs(MarkovChain.from_transitions(ROWS), 6),
-    "public start": sv.runs(MarkovChain.from_transitions(ROWS), 6, public_start=True),
-    "initial": sv.runs(MarkovChain.from_transitions(ROWS, initial="a"), 5),
-    "accepting states": sv.runs(WITH_ENDS, 5),
+    **OF_EACH_KIND,
     "one symbol": sv.runs(MarkovChain.from_transitions(ROWS), 1),
     "many starts": sv.runs(RING, 4),
 }

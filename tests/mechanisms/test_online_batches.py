@@ -8,31 +8,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
+from mechanisms.batch_languages import KEY, OF_EACH_KIND, ROWS
 from mechanisms.random_models import chains, models
 from symveil.errors import ModelError
 from symveil.languages.graph import word_graph
 from symveil.mechanisms import online_batch
 from symveil.mechanisms.online import Online
 from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
-from symveil.models.automaton import Automaton
 from symveil.models.markov_chain import MarkovChain
-from symveil.randomness import RecordKey, choices
+from symveil.randomness import choices
 
-KEY = RecordKey(bytes(32), "release")
-ROWS = [
-    ("a", "a", "1/4"), ("a", "b", "1/4"), ("a", "c", "1/2"), ("b", "c", "2/3"), ("b", "d", "1/3"),
-    ("c", "a", "1/2"), ("c", "d", "1/2"), ("d", "b", "1/5"), ("d", "e", "4/5"),
-]  # fmt: skip
-WITH_ENDS = Automaton.from_transitions(
-    [("p", "x", "p"), ("p", "x", "q"), ("q", "y", "p"), ("q", None, "r"), ("r", "z", "p"), ("r", "x", "r")],
-    initial="p",
-    accepting=["r"],
-)
 LANGUAGES = {
-    "dead end": sv.runs(MarkovChain.from_transitions(ROWS), 6),
-    "public start": sv.runs(MarkovChain.from_transitions(ROWS), 6, public_start=True),
-    "initial": sv.runs(MarkovChain.from_transitions(ROWS, initial="a"), 5),
-    "accepting states": sv.runs(WITH_ENDS, 5),
+    **OF_EACH_KIND,
     "no symbol": sv.runs(MarkovChain.from_transitions(ROWS), 0),
 }
 

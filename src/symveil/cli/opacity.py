@@ -81,12 +81,7 @@ def opacity_command(
             system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress
         )
     notes += [f"wrote {path}" for path in draw_system(system, draw, draw_observer)]
-    if as_json:
-        print_json(report.document())
-    else:
-        _print(report)
-    print_notes(notes)
-    return 0 if report.holds else 1
+    return _tell(report, notes, as_json=as_json)
 
 
 def _are_parts(models: tuple[Path, ...]) -> bool:
@@ -119,6 +114,11 @@ def _judge_parts(
     if dropped:
         listed = ", ".join(map(str, dropped[:20])) + (" …" if len(dropped) > 20 else "")
         notes.append(f"of {len(parts)} parts, these cannot matter and were left out: {listed}")
+    return _tell(report, notes, as_json=as_json)
+
+
+def _tell(report: OpacityReport, notes: list[str], *, as_json: bool) -> int:
+    """Say what was found; the exit status."""
     if as_json:
         print_json(report.document())
     else:
