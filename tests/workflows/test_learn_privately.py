@@ -270,13 +270,16 @@ def test_declared_rules_are_kept_by_the_model_and_added_when_drawing(tmp_path: P
     assert isinstance(chain, sv.MarkovChain)
 
 
-def test_trips_without_a_link_twice_and_chains_that_begin_somewhere(tmp_path: Path) -> None:
+def test_trips_without_a_link_twice_and_chains_that_begin_somewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "new_release_key", lambda: bytes(32))
     source, model = write(tmp_path / "in.csv", [*TRIPS, "a b c a b"]), tmp_path / "model.json"
     learned(source, model, no_repeats=True)
     assert all(len(set(word)) == len(word) for word in synthetic(model))
     begun = sv.MarkovChain.from_transitions(ROADS.transitions, initial="c")
     learned(source, model, model=begun, release_id="c")
-    assert {word[0] for word in synthetic(model)} <= {"a", "d"}  # where c leads to; how often each is, noise decides
+    assert {word[0] for word in synthetic(model)} == {"a", "d"}  # where c leads to
 
 
 def test_a_process_model_is_a_support(tmp_path: Path) -> None:
