@@ -226,3 +226,11 @@ def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypa
     for adjacency in (1, 2):
         other = sv.Exponential(language, epsilon=2, adjacency=adjacency, cost="swap")
         assert model_selection._is_quick(other.weighting, False) == (adjacency == 1)
+    # as with 100,000 links: for words of one length, and without the balanced candidates
+    monkeypatch.setattr(model_selection, "_MOST_WORK", 0)
+    again = sv.select_mechanism(language, epsilon=2)
+    assert (again.cost, again.rate) == ("swap", chosen.rate)
+    assert "balanced" not in again.chosen_because
+    assert sv.select_mechanism(language, epsilon=2, adjacency=2).cost == "hamming"
+    choice = sv.MechanismChoice(epsilon=2, public_start=True)
+    assert model_selection.least_error_on_model(choice, language, of_many_lengths=True).cost == "hamming"

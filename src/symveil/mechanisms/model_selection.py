@@ -36,11 +36,12 @@ from symveil.privacy.calibration.calibrate import MOST_HALVES_WORK, Weighting
 from symveil.privacy.public_words import public_words
 
 _FEW_WORDS = 200  # so few are written out, and every pair of them is compared at once
-_MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance is looked at
+_MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance is looked at, or one hidden symbol
 _MOST_ONLINE_WORK = 5_000
 _SPARSE = 2.0  # other symbols that adjacent words can have in the place of one: certificates are quick up to there
 _MOST_SPARSE_SYMBOLS, _MOST_SPARSE_ADJACENCY = 3000, 2
-_MOST_LOCAL_SYMBOLS = 20_000  # by swaps with one hidden symbol, over balls: seconds
+_MOST_LOCAL_SYMBOLS = 120_000  # by swaps with one hidden symbol, over balls: seconds, half a minute for so many
+_MOST_LOCAL_WORK, _MOST_WAYS = 8_000_000, 8  # the same on road networks, for words of one length, not balanced
 _MOST_DENSE_SYMBOLS = 64  # the Hamming distance: seconds, whatever the graph is
 _MOST_SWAPPED = 4  # with more symbols hidden, only swaps are certified, for words of one length: in minutes
 _MUCH = Fraction(3, 4)  # of the budget is not much left
@@ -107,7 +108,11 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     ('exponential', 'expected error 2.57 over uniform words of the model')
     """
     plain = _plain(choice, language)
-    others = [] if _is_settled(choice, language) else list(_others(choice, language, plain, of_many_lengths))
+    others = (
+        []
+        if _is_settled(choice, language, of_many_lengths)
+        else list(_others(choice, language, plain, of_many_lengths))
+    )
     if not others:
         return plain if plain is not None else Exponential.from_choice(language, choice)
     words = public_words(language, _word_count(language))
@@ -219,11 +224,14 @@ def _ruled_out(weighting: Weighting, epsilon: Fraction, pairs: list[tuple[Codes,
     return rate_ruled_out(weighting, epsilon, known, limit, digits=2)
 
 
-def _is_settled(choice: MechanismChoice, language: RunLanguage) -> bool:
+def _is_settled(choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool) -> bool:
     """Whether there is nothing to compare: nothing can be wrong, or comparing would take longer than releasing."""
     if _names(choice):
         return False
-    large = _work(language) > _MOST_WORK
+    graph = language.graph
+    few_ways = graph.state_is_symbol and graph.edge_count <= _MOST_WAYS * len(language.alphabet)
+    local = few_ways and choice.adjacency == 1 and not of_many_lengths
+    large = _work(language) > (_MOST_LOCAL_WORK if local else _MOST_WORK)
     return choice.calibration == "classic" or language.largest_distance == 0 or large
 
 
@@ -253,7 +261,8 @@ def _others(
         costs = (choice.cost,)
     else:
         costs = ("swap",) if choice.cap is not None else ("hamming", "swap")
-    balances = (True,) if choice.balanced else (False, True) if language.graph.state_is_symbol else (False,)
+    can_balance = language.graph.state_is_symbol and _work(language) <= _MOST_WORK
+    balances = (True,) if choice.balanced else (False, True) if can_balance else (False,)
     for cost in costs:
         for balanced in balances:
             for kind in (Exponential, Staircase):
