@@ -24,6 +24,7 @@ from symveil.privacy.calibration.costs.enumeration import MOST_WORDS
 from symveil.privacy.calibration.costs.loss import (
     FEW_EVALUATIONS,
     MOST_EVALUATIONS,
+    SOME_EVALUATIONS,
     ProvedLoss,
     can_be_patient,
     proved_loss,
@@ -181,7 +182,9 @@ class _RateSearch:
                 self._stalled += found.stalled and self._nodes != 0
                 away = min(away * _FARTHER, Fraction(1, 2))
                 if found.reached < 2 * self._epsilon:  # the bound nearly falls with the rate
-                    guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - _CLOSE / 2)
+                    # where only some can be tried, farther below each time
+                    below = _CLOSE / 2 * (2 ** (failures - 1) if self._possible <= SOME_EVALUATIONS else 1)
+                    guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - below)
         return self._result()
 
     def _is_hopeless(self, failures: int = 0) -> bool:
