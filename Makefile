@@ -10,16 +10,21 @@ LOCK := requirements-dev.lock
 # Tests start hundreds of processes: what one of them has compiled, the others read
 export PYTHONDONTWRITEBYTECODE :=
 
+# The pip that comes with Python may be years old and take three times as long to find all versions; without a later one
+# in reach it will do
+NEW_VENV = $(PYTHON) -m venv $(VENV) && \
+	($(BIN)/pip install --quiet --disable-pip-version-check "pip>=25" || echo "pip stays as it is")
+
 # With the versions that were tested together; where those do not exist (a newer Python, another system), with others
 $(VENV)/.installed: pyproject.toml $(LOCK)
-	$(PYTHON) -m venv $(VENV)
+	$(NEW_VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e . -c $(LOCK) \
 	  || $(BIN)/pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
 # All in one go, and without compiling the thousands of modules that nothing here imports
 $(VENV)/.ready: pyproject.toml $(LOCK)
-	$(PYTHON) -m venv $(VENV)
+	$(NEW_VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -e ".[dev]" -c $(LOCK) \
 	  || $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -e ".[dev]"
 	touch $(VENV)/.installed $@
