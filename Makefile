@@ -53,11 +53,14 @@ docs: $(VENV)/.ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Chromium, PostgreSQL and Java for the tests that use them: installed where that is allowed, else said
-services: $(VENV)/.ready
-	$(BIN)/python tests/services.py
+services:
+	$(PYTHON) tests/services.py
 
-# Types take one processor most of a minute: they are checked beside the tests, and either one's failure fails both
-test: style services
+# Services are installed beside the packages. Types take one processor most of a minute: they are checked beside the
+# tests, and either one's failure fails both
+test:
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.ready services
+	@$(MAKE) --no-print-directory style
 	@$(MAKE) --no-print-directory --jobs=2 types suite
 
 suite: $(VENV)/.ready
@@ -70,7 +73,7 @@ COMPILED_TESTS := tests/languages/test_run_draws.py tests/verification/distances
 	tests/verification/opacity/test_certified_floats.py \
 	$(addprefix tests/privacy/calibration/test_,enumerated_loss.py proved_bounds.py ratio_bounds.py)
 
-coverage: services
+coverage: $(VENV)/.ready services
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n 2 --dist loadgroup
 	NUMBA_DISABLE_JIT=1 SYMVEIL_CACHE= $(BIN)/coverage run -m pytest -n 2 -m "not soak and not compiled" \
