@@ -14,9 +14,10 @@ number of differences so far. Both may relate too many symbols, never too few.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +28,7 @@ from scipy import sparse
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts, hamming, listed
 from symveil.languages.runs import RunLanguage
+from symveil.numerics.once import LastFew
 
 _MOST_PAIRS = 40_000_000  # entries of a relation or of a list of near symbols: half a GiB
 _MOST_EDGE_PAIRS = 16_000_000
@@ -60,14 +62,14 @@ def swap(language: RunLanguage, *, adjacency: int, cap: int | None = None) -> Co
         return hamming(language)
     relations = related(language, adjacency=adjacency)
     known: dict[int, int] = {}
-    metrics: list[list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = []
+    metrics: list[SymbolCosts] = []
     metric_of = []
     for relation in relations:
         if id(relation) not in known:
             known[id(relation)] = len(metrics)
-            metrics.append(list(_by_hops(relation, cap)))
+            metrics.append(_metrics.of((_name(relation), cap), partial(_metric, relation, cap)))
         metric_of.append(known[id(relation)])
-    longest = max((len(hops) for hops in metrics), default=1)
+    longest = max((int(metric.level.max(initial=0)) + 1 for metric in metrics), default=1)
     values = tuple(Fraction(hop) for hop in range(longest))
     if cap is not None:
         values = (*values[:cap], Fraction(cap))
@@ -75,10 +77,24 @@ def swap(language: RunLanguage, *, adjacency: int, cap: int | None = None) -> Co
         name="swap" if cap is None else f"swap, at most {cap}",
         values=values,
         far=INFINITE if cap is None else len(values) - 1,
-        metrics=tuple(_listed(hops, len(language.alphabet)) for hops in metrics),
+        metrics=tuple(metrics),
         metric_of=tuple(metric_of),
         hop_reach=adjacency,
     )
+
+
+_metrics: LastFew[tuple[bytes, int | None], SymbolCosts] = LastFew(32)
+"""Words of other lengths have the same relation at most positions, and with it the same metric."""
+
+
+def _metric(relation: Any, cap: int | None) -> SymbolCosts:
+    return _listed(list(_by_hops(relation, cap)), relation.shape[0])
+
+
+def _name(relation: Any) -> bytes:
+    """A name for a relation: equal ones have equal names."""
+    relation.sort_indices()
+    return hashlib.sha256(relation.indptr.tobytes() + relation.indices.tobytes()).digest()
 
 
 def _by_hops(relation: Any, cap: int | None) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -143,9 +159,7 @@ def _merged(relations: list[Any]) -> list[Any]:
     seen: dict[bytes, Any] = {}
     merged = []
     for relation in relations:
-        relation.sort_indices()
-        name = relation.indptr.tobytes() + relation.indices.tobytes()
-        merged.append(seen.setdefault(name, relation))
+        merged.append(seen.setdefault(_name(relation), relation))
     return merged
 
 
