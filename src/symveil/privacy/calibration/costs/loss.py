@@ -38,6 +38,7 @@ _PATIENCE = 3  # times as many nodes where boxes took long
 _LARGEST_RATE = 100
 _MOST_LEVELS = 32_000  # different costs: the compiled loops number them in 16 bits
 MOST_EVALUATIONS = 12
+SOME_EVALUATIONS = 6  # over balls: where a rate takes a minute on 100,000 states
 FEW_EVALUATIONS = 3
 
 
@@ -164,7 +165,7 @@ def rates_that_can_be_tried(weighting: Weighting) -> int:
     if not _is_small(graph, weighting.adjacency):
         if weighting.with_shorter or not has_balls(graph):
             return 0
-        return MOST_EVALUATIONS if weighting.farthest == 1 else FEW_EVALUATIONS  # seconds each, or minutes
+        return {1: MOST_EVALUATIONS, 2: SOME_EVALUATIONS}.get(weighting.farthest, FEW_EVALUATIONS)
     work = root_work(graph, weighting.adjacency)
     if work > _ALL_RATES_WORK / MOST_EVALUATIONS:
         return FEW_EVALUATIONS

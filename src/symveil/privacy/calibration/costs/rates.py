@@ -39,7 +39,7 @@ from symveil.privacy.calibration.costs.pairs import (
 )
 from symveil.privacy.calibration.search import rounded_down
 
-FORMAT = "symveil-cost-certificate-6"
+FORMAT = "symveil-cost-certificate-7"
 """Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
@@ -52,6 +52,7 @@ _CLOSE_ENOUGH = Fraction(1, 8)  # a proved rate that is so close to the limit is
 _FAR = Fraction(3, 2)  # a bound beyond so many budgets says nothing about where to go on
 _FARTHER = Fraction(3)  # how much farther away the next rate is tried when a proof fails
 _MOST_FAILURES = 4  # in a row, nothing proved before: then nothing is
+_MANY_EDGES, _MOST_PAIRS = 20_000, 2  # pairs of large graphs that are looked at again at other rates
 _MOST_STALLED, _LITTLE = 2, Fraction(5, 4)  # as many that nothing was learned from; one where so little can be won
 
 _answers: LastFew[str, CertifiedRate] = LastFew(64)
@@ -130,6 +131,7 @@ class _RateSearch:
         # no rate above it is of use: some adjacent words differ by that much, unless they are found not to
         self._limit = epsilon / weighting.drops
         self._pairs: list[Pair] = []
+        self._last_limit: tuple[Fraction, list[Pair], Fraction] | None = None  # from these pairs
         self._best: tuple[Fraction, ProvedLoss] | None = None
         self._failed: Fraction | None = None
         self._evaluated, self._evaluations = 0, 1
@@ -249,10 +251,18 @@ class _RateSearch:
             if period == 1:
                 self._limit = max(self._limit, self._epsilon / largest)
         if self._nodes != 0:
-            self._pairs += [worse_pair(self._weighting, rate, pair)[1] for pair in found.pairs]
+            self._add_pairs([worse_pair(self._weighting, rate, pair)[1] for pair in found.pairs], rate)
         return found
 
     # --- the lower end ---------------------------------------------------------------------------
+
+    def _add_pairs(self, pairs: list[Pair], rate: Fraction) -> None:
+        """Know these pairs too; of large graphs, where a loss takes a second, those few that lose most."""
+        self._pairs += pairs
+        if self._weighting.language.graph.edge_count > _MANY_EDGES and len(self._pairs) > _MOST_PAIRS:
+            losses = self._losses_at(rate)
+            worst = sorted(range(len(losses)), key=lambda k: -losses[k])[:_MOST_PAIRS]
+            self._pairs = [self._pairs[k] for k in sorted(worst)]
 
     def _losses_at(self, rate: Fraction) -> list[float]:
         if not self._pairs:
@@ -265,7 +275,13 @@ class _RateSearch:
 
     def _ruled_out(self) -> Fraction:
         """A rate at which a known pair loses ε, to four digits; the limit where no pair does below it."""
-        return rate_ruled_out(self._weighting, self._epsilon, self._pairs, self._limit)
+        if self._last_limit is not None:  # asked for at every step, and it takes some losses
+            limit, pairs, found = self._last_limit
+            if limit == self._limit and [*map(id, pairs)] == [*map(id, self._pairs)]:
+                return found
+        found = rate_ruled_out(self._weighting, self._epsilon, self._pairs, self._limit)
+        self._last_limit = (self._limit, [*self._pairs], found)
+        return found
 
     # --- answers ---------------------------------------------------------------------------------
 
