@@ -36,6 +36,7 @@ _LIGHTEST = 2.0**-60  # beside the largest: what is lost below the range of 32 b
 _WORTH_IT = 1 / 5000  # of ε: more must not be lost by computing in 32 bits
 _MOST_WRONG = 0.01
 _ONE, _TWO = Kind(WHOLE, 1), Kind(WHOLE, 2)  # all that differs, so that nothing is added to it
+_MOST_KEPT = 100_000_000  # words whose Z is kept, so that it is computed once and not three times
 _TILE = 1 << 18  # multiplications that libraries of linear algebra leave to one thread: two threads are ours
 
 
@@ -62,6 +63,7 @@ class PlacesComparison:
             halves_at(tables.language.length, public_start=tables.begin > 0),
         )
         self._first, self._last = tables.begin, self._cut - 1  # of the places in a beginning
+        self._kept: dict[int, Floats] = {}  # Z of the words that have a symbol before the cut
         self._per_place = tables.rate if tables.costs.period == 1 else 0.0
 
     @staticmethod
@@ -79,6 +81,8 @@ class PlacesComparison:
         beginnings, ends = self._tables.beginnings(self._cut), self._tables.ends(self._length - self._cut)
         self._before = _Rows(beginnings, -1, self._narrow)
         self._after = _Rows(ends, 0, self._narrow)
+        self._kept.clear()
+        self._keeps = self._word_count() <= _MOST_KEPT
         states: list[int] = np.unique(self._tables.language.graph.symbol).tolist()
         ways: tuple[Callable[[int], Worst], ...] = (self._with_last, self._with_next, self._around)
         with ThreadPoolExecutor(max_workers=THREADS) as pool:
@@ -98,6 +102,8 @@ class PlacesComparison:
         if not len(words) or not len(ends):
             return worst
         table = self._totals(vectors, after, worst)
+        if self._keeps:
+            self._kept[state] = table
         own, later = range(self._first, self._last), range(ends.shape[1])
         for places in combinations(own, 2):
             self._rows(worst, table, groups_of(words, places), words, ends)
@@ -112,11 +118,18 @@ class PlacesComparison:
     def _with_next(self, state: int) -> Worst:
         """Words that have this symbol after the cut in common, and another one before it."""
         worst = Worst()
-        words, vectors = self._before.of(np.flatnonzero(self._tables.follows[:, state]).tolist())
+        preceding = np.flatnonzero(self._tables.follows[:, state]).tolist()
+        words, vectors = self._before.of(preceding)
         ends, after = self._after.of([state])
         if not len(words) or not len(ends):
             return worst
-        table = self._totals(vectors, after, worst)
+        if self._keeps:
+            parts = [
+                self._kept[symbol][:, self._columns(symbol, state)] for symbol in preceding if symbol in self._kept
+            ]
+            table = np.concatenate(parts)
+        else:
+            table = self._totals(vectors, after, worst)
         for place in range(self._first, self._last):
             self._rows(worst, table, groups_of(words, (place, self._last)), words, ends)
         columns = [groups_of(ends, (place,)) for place in range(1, ends.shape[1])]
@@ -136,17 +149,27 @@ class PlacesComparison:
             if not here.any() or not len(ends):
                 continue
             shared = words[here, : self._last]  # the same beginnings, in the same order, for every symbol after them
-            parts.append(self._totals(after, vectors[here], worst))
+            parts.append(self._kept[symbol][here].T if self._keeps else self._totals(after, vectors[here], worst))
             strings.append(np.concatenate([np.full((len(ends), 1), symbol, dtype=np.int32), ends], axis=1))
         if shared is not None:
             together = np.concatenate(strings)
             self._rows(worst, np.concatenate(parts), groups_of(together, (0, 1)), together, shared, turned=True)
         return worst
 
+    def _columns(self, symbol: int, first: int) -> slice:
+        """Where the ends that begin with `first` stand among those that may follow a symbol."""
+        begin = sum(self._after.count(each) for each in self._following(symbol) if each < first)
+        return slice(begin, begin + self._after.count(first))
+
     def _following(self, state: int) -> list[int]:
         return [int(symbol) for symbol in np.flatnonzero(self._tables.follows[state])]
 
     # --- tables ----------------------------------------------------------------------------------
+
+    def _word_count(self) -> int:
+        count = range(len(self._tables.follows))
+        before, after = (np.array([rows.count(symbol) for symbol in count]) for rows in (self._before, self._after))
+        return int(before @ self._tables.follows @ after)
 
     def _totals(self, rows: Floats, columns: Floats, worst: Worst) -> Floats:
         """Z of every word, up to a factor that all have in common."""
@@ -215,10 +238,14 @@ class _Rows:
         table, self.log_scale = half.table, 0.0
         if narrow:
             exponent = math.frexp(float(table.max(initial=1e-300)))[1]
-            table, self.log_scale = np.ldexp(table, -exponent), exponent * math.log(2.0)  # none is above 1
+            table, self.log_scale = table * 2.0**-exponent, exponent * math.log(2.0)  # none is above 1
         self._words = half.words[order]
-        self._vectors: Floats = table[order].astype(np.float32 if narrow else np.float64)
+        self._vectors: Floats = (table.astype(np.float32) if narrow else table)[order]
         self._first = np.searchsorted(symbol[order], np.arange(int(symbol.max(initial=0)) + 2))
+
+    def count(self, symbol: int) -> int:
+        """How many have a symbol at the cut."""
+        return int(self._first[symbol + 1] - self._first[symbol]) if symbol + 1 < len(self._first) else 0
 
     def of(self, symbols: list[int]) -> tuple[Codes, Floats]:
         """The halves with one of these symbols at the cut."""

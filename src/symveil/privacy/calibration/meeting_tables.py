@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,9 +130,10 @@ class HalfTables:
             symbol = np.full(len(state), only, dtype=np.int32)
         weights, leads = self._factors(words.shape[1])
         vectors = np.zeros((len(parent), self._size, self._phases))
-        lane, states = np.arange(len(parent))[:, None], np.arange(self._size)[None, :]
-        for k in range(self._phases):
-            vectors[lane, states, leads[k][symbol]] += moved[k][parent] * weights[k][symbol]
+        for k, phase in product(range(self._phases), repeat=2):
+            entering = np.where(leads[k] == phase, weights[k], 0.0)  # what leads from one phase to the other
+            if entering.any():
+                vectors[:, :, phase] += moved[k][parent] * entering[symbol]
         return Half(np.concatenate([half.words[parent], symbol[:, None]], axis=1).astype(np.int32), vectors)
 
     def ends(self, length: int) -> Half:
