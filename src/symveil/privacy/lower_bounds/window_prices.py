@@ -19,7 +19,7 @@ from symveil.privacy.lower_bounds.windows import Windows, windows
 _MOST_WORDS = 200
 # In squares of numbers of words, times eighths of the number of outputs of the tile: all searches together; and the
 # share of one that serves a single position.
-_MOST_WORK, _QUICK_WORK = 6_000_000, 1_000_000
+_MOST_WORK, _QUICK_WORK = 10_000_000, 1_000_000
 # Words of all contexts of a window together; beyond it the window is not looked at.
 _MOST_ROWS, _QUICK_ROWS = 1_000_000, 200_000
 _SHARE_FOR_ONE = 0.1
