@@ -14,6 +14,7 @@ number of differences so far. Both may relate too many symbols, never too few.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -25,11 +26,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.costs import INFINITE, Cost, SymbolCosts, hamming, listed
+from symveil.languages.costs import INFINITE, Cost, SymbolCosts, hamming
 from symveil.languages.runs import RunLanguage
+from symveil.numerics.once import LastFew
 
 _MOST_PAIRS = 40_000_000  # entries of a relation or of a list of near symbols: half a GiB
 _MOST_EDGE_PAIRS = 16_000_000
+_MOST_KEPT_SYMBOLS = 3000  # metrics of larger alphabets take too much memory to be kept
 
 Booleans = NDArray[np.bool_]
 
@@ -60,51 +63,64 @@ def swap(language: RunLanguage, *, adjacency: int, cap: int | None = None) -> Co
         return hamming(language)
     relations = related(language, adjacency=adjacency)
     known: dict[int, int] = {}
-    metrics: list[list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = []
+    metrics: list[SymbolCosts] = []
     metric_of = []
     for relation in relations:
         if id(relation) not in known:
             known[id(relation)] = len(metrics)
-            metrics.append(list(_by_hops(relation, cap)))
+            metrics.append(_metric_of(relation, cap))
         metric_of.append(known[id(relation)])
-    longest = max((len(hops) for hops in metrics), default=1)
-    values = tuple(Fraction(hop) for hop in range(longest))
+    longest = max((int(metric.level.max(initial=0)) for metric in metrics), default=0)
+    values = tuple(Fraction(hop) for hop in range(longest + 1))
     if cap is not None:
         values = (*values[:cap], Fraction(cap))
     return Cost(
         name="swap" if cap is None else f"swap, at most {cap}",
         values=values,
         far=INFINITE if cap is None else len(values) - 1,
-        metrics=tuple(_listed(hops, len(language.alphabet)) for hops in metrics),
+        metrics=tuple(metrics),
         metric_of=tuple(metric_of),
         hop_reach=adjacency,
     )
 
 
-def _by_hops(relation: Any, cap: int | None) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """The pairs at 0, 1, 2 … hops, up to cap − 1."""
-    size = relation.shape[0]
-    frontier = sparse.identity(size, dtype=np.int32, format="csr")
-    reached = frontier.copy()
-    hops = 0
-    while frontier.nnz and (cap is None or hops < cap):
-        rows, columns = frontier.nonzero()
-        yield rows.astype(np.int64), columns.astype(np.int64)
+_metrics: LastFew[tuple[bytes, int | None], SymbolCosts] = LastFew(32)
+"""Words of other lengths have the same relation at most positions, and with it the same metric."""
+
+
+def _metric_of(relation: Any, cap: int | None) -> SymbolCosts:
+    if relation.shape[0] > _MOST_KEPT_SYMBOLS:
+        return _listed(_by_hops(relation, cap))
+    return _metrics.of((_name(relation), cap), lambda: _listed(_by_hops(relation, cap)))
+
+
+def _name(relation: Any) -> bytes:
+    """A name for a relation: equal ones have equal names."""
+    relation.sort_indices()
+    return hashlib.sha256(relation.indptr.tobytes() + relation.indices.tobytes()).digest()
+
+
+def _by_hops(relation: Any, cap: int | None) -> Any:
+    """One more than the number of hops between every two symbols with less than `cap` between them, as one matrix.
+
+    On large networks most pairs are many hops apart: they are kept once, by rows.
+    """
+    found = sparse.identity(relation.shape[0], dtype=np.int32, format="csr")
+    frontier, hops = found, 0
+    while frontier.nnz and (cap is None or hops + 1 < cap):
         following = _truth(frontier @ relation)
-        frontier = following - following.multiply(reached)
+        frontier = following - following.multiply(found > 0)
+        del following
         frontier.eliminate_zeros()
-        reached = _truth(reached + frontier)
-        _check_room(reached.nnz)
         hops += 1
+        _check_room(found.nnz + frontier.nnz)
+        found = found + frontier * np.int32(hops + 1)
+    return found
 
 
-def _listed(hops: list[tuple[NDArray[np.int64], NDArray[np.int64]]], size: int) -> SymbolCosts:
-    row = np.concatenate([rows for rows, _ in hops])
-    symbol = np.concatenate([columns for _, columns in hops])
-    level = np.repeat(np.arange(len(hops)), [len(rows) for rows, _ in hops])
-    order = np.argsort(row, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=size))])
-    return listed(first, symbol[order], level[order])
+def _listed(found: Any) -> SymbolCosts:
+    found.sort_indices()
+    return SymbolCosts(found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data - np.int32(1))
 
 
 def _check_room(entries: int) -> None:
@@ -143,9 +159,7 @@ def _merged(relations: list[Any]) -> list[Any]:
     seen: dict[bytes, Any] = {}
     merged = []
     for relation in relations:
-        relation.sort_indices()
-        name = relation.indptr.tobytes() + relation.indices.tobytes()
-        merged.append(seen.setdefault(name, relation))
+        merged.append(seen.setdefault(_name(relation), relation))
     return merged
 
 

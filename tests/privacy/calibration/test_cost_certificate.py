@@ -21,6 +21,7 @@ from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.certify import certified_rate
 from symveil.privacy.calibration.costs import loss as loss_module
 from symveil.privacy.calibration.costs import rates
+from symveil.privacy.calibration.costs.balls import balls_within
 from symveil.privacy.calibration.costs.boxes import left_boxes, right_boxes
 from symveil.privacy.calibration.costs.graph import cost_graph
 from symveil.privacy.calibration.costs.loss import ProvedLoss, searched_loss
@@ -123,6 +124,32 @@ def test_graphs_that_are_too_large_for_all_states_are_certified_over_balls(
     assert Fraction(3) / adjacency < near.rate <= everywhere.ruled_out
     assert near.rate >= Fraction(9, 10) * everywhere.rate
     assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+@pytest.mark.parametrize(("epsilon", "least"), [(2, Fraction(7, 5)), (8, Fraction(197, 100))])
+def test_over_balls_small_and_large_budgets_are_certified_near_what_a_pair_rules_out(
+    epsilon: int, least: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both from balls no larger than the rate needs; a search that ends at the first bad block guesses too high."""
+    monkeypatch.setenv("SYMVEIL_CACHE", "")
+    words = sv.runs(grid_roads(6, seed=2), 12, public_start=True)
+    weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=8), adjacency=2)
+    everywhere = searched_loss(weighting, Fraction(epsilon, 4) * least, epsilon=Fraction(epsilon))
+    monkeypatch.setattr(loss_module, "_MOST_WORK", 0)
+    found = certify_cost(weighting, epsilon=Fraction(epsilon))
+    assert everywhere.loss <= epsilon  # over all states too
+    assert found.how == "certified"
+    assert found.loss <= epsilon
+    assert Fraction(epsilon, 4) * least <= found.rate <= found.ruled_out
+    assert found.rate >= Fraction(4, 5) * Fraction(found.ruled_out)
+
+
+def test_large_rates_need_small_balls() -> None:
+    words = sv.runs(grid_roads(6, seed=2), 12, public_start=True)
+    weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=8), adjacency=2)
+    sizes = [len(balls_within(cost_graph(weighting.weights(Fraction(rate))), None).state) for rate in (8, 4, 2, 1)]
+    assert sizes == sorted(sizes)
+    assert 3 * sizes[0] < sizes[-1]
 
 
 @pytest.mark.soak

@@ -19,8 +19,9 @@ from symveil.privacy.calibration.costs.graph import CostGraph, Floats, Integers
 
 _LEAST_FAR = 2.0**-300
 _LARGEST_RADIUS = 6
-_MOST_ENTRIES = 24_000_000  # states and phases in all balls
+_MOST_ENTRIES = 8_000_000  # states and phases in all balls: some minutes for a rate
 _FEWEST_STATES = 40
+_LITTLE = 2.0**-7  # κ of what is outside a ball: with less there, larger balls prove hardly more and take much longer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,9 +108,10 @@ def balls(graph: CostGraph, radius: int, *, steps: int = 1, most: int | None = N
 
 
 def balls_within(graph: CostGraph, radius: int | None) -> Balls | None:
-    """Balls of a radius, or of the largest one whose boxes can be afforded; None where there are none.
+    """Balls of a radius, or of the smallest one with little outside, if that can be afforded; None: there are none.
 
-    Staircases need balls of their period: nearer states may change the phase without losing weight.
+    A large rate needs small balls, a small one larger ones, and staircases those of their period: nearer states may
+    change the phase without losing weight.
     """
     if not has_balls(graph):
         return None
@@ -122,7 +124,7 @@ def balls_within(graph: CostGraph, radius: int | None) -> Balls | None:
         if larger is None:
             break
         found = larger
-        if not larger.far.any():
+        if larger.far.max() <= _LITTLE:
             break
     return found
 

@@ -32,6 +32,7 @@ _BUDGET = 300  # nodes for one pair
 _FARTHEST = 6  # symbols on a side
 _ENOUGH_PAIRS = 64  # in a thread
 _WORTH_SPLITTING = 0.9
+_WORTH_KNOWING = 1.25  # a search goes on up to so far above its limit: how far says which rate to try next
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +162,7 @@ class LocalSearch:
                 elif len(groups.row):
                     states = self._state_of[groups.paths]
                     self._look_at(kind, groups, states, low, high, min(nodes, _BUDGET), outcome)
-                if outcome.high > stop_at:
+                if outcome.high > stop_at * _WORTH_KNOWING:
                     outcome.complete = False
                     return outcome
         return outcome
