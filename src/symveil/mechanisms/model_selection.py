@@ -47,8 +47,7 @@ _MUCH = Fraction(3, 4)  # of the budget is not much left
 _WORK_OF_ERRORS = 400_000
 _FEWEST_WORDS, _MOST_WORDS = 4, 24
 _SCREENED, _HOPELESS = 3, 1.5  # the law of the online mechanism takes long: a few words tell whether it is far behind
-_CLEARLY, _BY_FAR = 0.97, 0.75
-"""What is less plain must have less than the first share of the error; without a certificate, less than the second."""
+_CLEARLY = 0.97  # what is less plain must have less than this share of the error
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +56,12 @@ class _Candidate:
     error: float
 
     def beats(self, best: _Candidate | None) -> bool:
-        """Whether it is better than a plainer one by enough."""
-        if best is None:
-            return True
-        proved_before = best.mechanism.guarantee.how != "classic"
-        share = _BY_FAR if proved_before and self.mechanism.guarantee.how == "classic" else _CLEARLY
-        return self.error < share * best.error
+        """Whether it is better than a plainer one by enough.
+
+        A classic guarantee counts as much as a certified one: both are proved, and what the first wastes is in its
+        error already.
+        """
+        return best is None or self.error < _CLEARLY * best.error
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ _MOST_BYTES = 300 << 20  # for one side
 _MOST_BYTES_OF_WINDOWS = 1500 << 20  # the same where that is what one state beside the anchor takes
 _FEWEST_SLOTS = 5
 _MOST_WINDOW_WORK = (1e9, 6e7)  # for windows of one state and of two
+_MOST_PATIENT_WORK = (1e9, 1.2e9)  # the same where shorter windows proved nothing: half a minute for a rate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,13 +66,14 @@ def _bytes_of_slot(graph: CostGraph) -> int:
     return 8 * graph.size * graph.size * graph.phases
 
 
-def longest_window(graph: CostGraph) -> int:
+def longest_window(graph: CostGraph, *, patient: bool = False) -> int:
     """How many states a window may hold beside its anchor, for time and memory."""
     width, found = graph.size * graph.phases, 0
     entered = np.diff(graph.back) > 0  # not the hidden start, which all others may follow
     met = np.arange(graph.size) != graph.padding  # nor what fills words up, which may follow all others
     widest = int(max(np.diff(graph.first)[entered].max(initial=1), np.diff(graph.back)[met].max(initial=1)))
-    for longest, most_work in enumerate(_MOST_WINDOW_WORK[: graph.steps], start=1):
+    limits = _MOST_PATIENT_WORK if patient else _MOST_WINDOW_WORK
+    for longest, most_work in enumerate(limits[: graph.steps], start=1):
         rows = max(rows_needed(graph.back, graph.earlier, longest), rows_needed(graph.first, graph.other, longest))
         slots = min(_FEWEST_SLOTS, graph.steps + 1)
         if 8 * rows * width * slots > _MOST_BYTES_OF_WINDOWS or rows * width * graph.steps * widest > most_work:

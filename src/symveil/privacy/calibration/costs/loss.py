@@ -18,7 +18,7 @@ from symveil.numerics.progress import Progress, silent
 from symveil.privacy.calibration.calibrate import Weighting
 from symveil.privacy.calibration.costs.balls import balls_within, has_balls
 from symveil.privacy.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds, root_work
-from symveil.privacy.calibration.costs.boxes import is_affordable
+from symveil.privacy.calibration.costs.boxes import is_affordable, longest_window
 from symveil.privacy.calibration.costs.enumeration import MOST_WORDS, enumerated_loss
 from symveil.privacy.calibration.costs.graph import CostGraph, cost_graph
 from symveil.privacy.calibration.costs.local import LocalSearch
@@ -34,6 +34,7 @@ _MOST_WORK = 4e9  # multiplications for the boxes of one rate
 MOST_ROOT_WORK = 3e11  # the same for the blocks of one rate: some minutes
 _ALL_RATES_WORK = 2.4e11
 _NODES_OF_A_PAIR = 100
+_PATIENCE = 3  # times as many nodes where boxes took long
 _LARGEST_RATE = 100
 _MOST_LEVELS = 32_000  # different costs: the compiled loops number them in 16 bits
 MOST_EVALUATIONS = 12
@@ -60,6 +61,7 @@ def proved_loss(
     *,
     epsilon: Fraction | None = None,
     nodes: int | None = None,
+    patient: bool = False,
     progress: Progress | None = None,
 ) -> ProvedLoss:
     """A proved bound on the loss at a rate, and the loss of the worst pair of words found on the way.
@@ -75,6 +77,8 @@ def proved_loss(
     nodes
         How many nodes of the search may be split for each kind of block; None: as many as take some seconds. Any number
         is sound, 0 too.
+    patient
+        Whether boxes may take half a minute, to know more of the words around a block (`can_be_patient`).
     progress
         Is told how much is done and of how much; may raise an exception to end it.
 
@@ -95,7 +99,7 @@ def proved_loss(
         pairs = () if enumerated.pair is None else (enumerated.pair,)
         loss = min(enumerated.loss, 2 * weighting.drops * rate)
         return ProvedLoss(loss, enumerated.how, enumerated.found, pairs, farthest=enumerated.farthest)
-    return searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, progress=progress)
+    return searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, patient=patient, progress=progress)
 
 
 def searched_loss(
@@ -104,6 +108,7 @@ def searched_loss(
     *,
     epsilon: Fraction | None = None,
     nodes: int | None = None,
+    patient: bool = False,
     window: int | None = None,
     radius: int | None = None,
     progress: Progress | None = None,
@@ -123,8 +128,10 @@ def searched_loss(
     search: BlockSearch | LocalSearch
     step = float(weighting.largest_step)
     if radius is None and _is_small(graph, weighting.adjacency):
+        window = longest_window(graph, patient=patient) if window is None else window
         search = BlockSearch(graph, weighting.adjacency, largest_step=step, window=window)
         work = _NODE_WORK[weighting.farthest > 2] / (len(graph.other) * graph.phases + 1)
+        work *= _PATIENCE if patient else 1
         nodes = min(_MOST_NODES, max(200, int(work))) if nodes is None else nodes
     else:
         near = None if weighting.with_shorter else balls_within(graph, radius)
@@ -139,6 +146,12 @@ def _is_small(graph: CostGraph, adjacency: int) -> bool:
     """Whether vectors over all states can be afforded."""
     boxes = 4.0 * graph.size * len(graph.other) * graph.phases * graph.steps
     return is_affordable(graph) and boxes <= _MOST_WORK and root_work(graph, adjacency) <= MOST_ROOT_WORK
+
+
+def can_be_patient(weighting: Weighting) -> bool:
+    """Whether longer windows than at first can be afforded."""
+    graph = cost_graph(weighting.weights(Fraction(1)), with_shorter=weighting.with_shorter)
+    return _is_small(graph, weighting.adjacency) and longest_window(graph, patient=True) > longest_window(graph)
 
 
 def rates_that_can_be_tried(weighting: Weighting) -> int:

@@ -25,6 +25,7 @@ from symveil.privacy.calibration.costs.loss import (
     FEW_EVALUATIONS,
     MOST_EVALUATIONS,
     ProvedLoss,
+    can_be_patient,
     proved_loss,
     rates_that_can_be_tried,
 )
@@ -38,7 +39,7 @@ from symveil.privacy.calibration.costs.pairs import (
 )
 from symveil.privacy.calibration.search import rounded_down
 
-FORMAT = "symveil-cost-certificate-5"
+FORMAT = "symveil-cost-certificate-6"
 """Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
@@ -115,14 +116,8 @@ def _answered(
     if answer is None:
         answer = search.run(evaluations)
         if not quick:
-            kept.keep(key, _written(answer))
+            kept.keep(key, search.written(answer))
     return answer
-
-
-def _written(answer: CertifiedRate) -> kept.Entry:
-    pair = answer.worst_pair
-    words = "" if pair is None else "|".join(" ".join(map(str, word.tolist())) for word in pair)
-    return {"rate": str(answer.rate), "pair": words, "how": answer.how}
 
 
 class _RateSearch:
@@ -138,6 +133,7 @@ class _RateSearch:
         self._best: tuple[Fraction, ProvedLoss] | None = None
         self._failed: Fraction | None = None
         self._evaluated, self._evaluations = 0, 1
+        self._patient = False  # whether longer windows are used
         self._stalled = 0  # how many proofs failed with a bound that is the classic one
 
     # --- searching -------------------------------------------------------------------------------
@@ -175,6 +171,9 @@ class _RateSearch:
                 if self._failed is None:
                     away /= 8
             elif self._worst_at(rate) <= self._epsilon:  # not proved; a pair that was found lowers the limit instead
+                if found.stalled and self._can_be_patient():
+                    self._patient, guess = True, rate  # once more
+                    continue
                 self._failed = rate
                 failures += 1
                 self._stalled += found.stalled and self._nodes != 0
@@ -182,6 +181,10 @@ class _RateSearch:
                 if found.reached < 2 * self._epsilon:  # the bound nearly falls with the rate
                     guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - _CLOSE / 2)
         return self._result()
+
+    def _can_be_patient(self) -> bool:
+        """Whether longer windows are left to be tried; without nodes to split they tell no more."""
+        return not self._patient and self._nodes != 0 and can_be_patient(self._weighting)
 
     def _is_hopeless(self, failures: int = 0) -> bool:
         """Whether the classic rate is the answer: several rates failed, or nothing was learned from some of them.
@@ -237,7 +240,9 @@ class _RateSearch:
         nodes = self._nodes if refine or self._nodes is not None else _FEW_NODES
         begin = 1000 * self._evaluated
         heard = part(self._progress, begin, begin + 1000, of=1000 * self._evaluations)
-        found = proved_loss(self._weighting, rate, epsilon=self._epsilon, nodes=nodes, progress=heard)
+        found = proved_loss(
+            self._weighting, rate, epsilon=self._epsilon, nodes=nodes, patient=self._patient, progress=heard
+        )
         self._evaluated = min(self._evaluated + 1, self._evaluations - 1)
         if found.farthest is not None and 0 < found.farthest < self._weighting.farthest:
             period, largest = self._weighting.cost.period, found.farthest * self._weighting.largest_step
@@ -287,6 +292,13 @@ class _RateSearch:
             worst_pair=None if worst is None else self._pairs[worst],
         )
 
+    def written(self, answer: CertifiedRate) -> kept.Entry:
+        """What is kept of an answer: all that it takes to prove it once more."""
+        pair = answer.worst_pair
+        words = "" if pair is None else "|".join(" ".join(map(str, word.tolist())) for word in pair)
+        windows = "long" if self._patient else "short"
+        return {"rate": str(answer.rate), "pair": words, "how": answer.how, "windows": windows}
+
     def proved_anew(self, entry: kept.Entry | None) -> CertifiedRate | None:
         """A kept rate with the loss that is proved for it here and now; None where it is none, or loses too much.
 
@@ -302,6 +314,7 @@ class _RateSearch:
         if rate == self._classic and (self._possible < MOST_EVALUATIONS or entry.get("how") == "classic"):
             self._pairs += self._kept_pair(entry.get("pair", ""))
             return self._certificate(rate, self._epsilon, ProvedLoss(self._epsilon, "classic"))
+        self._patient = entry.get("windows") == "long" and can_be_patient(self._weighting)
         found = self._evaluate(rate)
         if found.loss > self._epsilon and rate == self._classic:
             found = ProvedLoss(self._epsilon, "classic", found.worst_found, found.pairs)

@@ -19,7 +19,7 @@ import numpy as np
 
 from symveil.privacy.calibration.costs.at_once import at_once
 from symveil.privacy.calibration.costs.blocks import Groups, Kind, block_groups, classes, tail_of
-from symveil.privacy.calibration.costs.boxes import left_boxes, longest_window, right_boxes
+from symveil.privacy.calibration.costs.boxes import left_boxes, right_boxes
 from symveil.privacy.calibration.costs.contexts import context_bounds
 from symveil.privacy.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.privacy.calibration.costs.halves import not_yet_proved, weights_of_paths
@@ -44,7 +44,7 @@ class BlockSearch:
     """The search over one graph at one rate; boxes are computed once."""
 
     def __init__(
-        self, graph: CostGraph, adjacency: int, *, largest_step: float, near_ends: int = 2, window: int | None = None
+        self, graph: CostGraph, adjacency: int, *, largest_step: float, window: int, near_ends: int = 2
     ) -> None:
         self.graph = graph
         self.adjacency = adjacency
@@ -55,9 +55,8 @@ class BlockSearch:
         self._period = costs.period
         self._value = np.array([float(value) for value in costs.values])
         kept = max(near_ends, adjacency + 2)
-        longest = longest_window(graph) if window is None else window
         sides = (left_boxes, right_boxes)
-        self.left, self.right = at_once(lambda side: side(graph, kept, longest), sides)
+        self.left, self.right = at_once(lambda side: side(graph, kept, window), sides)
         kappa, following, _ = graph.automaton
         self._arrays = (
             graph.back, graph.earlier, graph.earlier_weight, graph.first, graph.other, graph.weight, graph.symbol,
