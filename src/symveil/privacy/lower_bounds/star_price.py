@@ -75,7 +75,6 @@ def find_detours(
     count = len(states)
     found: dict[Kind, Floats] = {}
     charged: dict[Kind, Floats] = {}
-    toll_of = np.zeros(graph.state_count) if tolls is None else tolls
     # pieces of length 0: the state in which a detour begins; its only unfinished detour is the word itself
     begins = np.unique(states[:, prior.first : length])
     piece = np.searchsorted(begins, states[:, prior.first : length])
@@ -93,7 +92,7 @@ def find_detours(
         pieces, number = np.unique(piece * graph.edge_count + own, return_inverse=True)
         piece = number.reshape(own.shape)
         unfinished, closed = unfinished.extended(
-            prior, pieces // graph.edge_count, pieces % graph.edge_count, adjacency, toll_of
+            prior, pieces // graph.edge_count, pieces % graph.edge_count, adjacency, tolls
         )
         accepted = unfinished.taken(graph.accepting[unfinished.state])
         ended = _Closed(accepted.piece, accepted.changes, accepted.weight, accepted.toll)
@@ -162,7 +161,7 @@ class _Unfinished:
         return _Unfinished(self.piece[rows], self.state[rows], self.changes[rows], self.weight[rows], self.toll[rows])
 
     def extended(
-        self, prior: Prior, parent: Integers, own: Integers, adjacency: int, toll_of: Floats
+        self, prior: Prior, parent: Integers, own: Integers, adjacency: int, tolls: Floats | None
     ) -> tuple[_Unfinished, _Closed]:
         """One more symbol: for each longer piece (its parent, its last edge) what is still away, and what came back."""
         graph = prior.language.graph
@@ -176,32 +175,33 @@ class _Unfinished:
         changes = self.changes[place] + ~agrees
         weight = self.weight[place] * prior.edge_weights[edge]
         weight = np.divide(weight, prior.edge_weights[own_edge], out=np.zeros_like(weight), where=weight > 0)
-        before = self.toll[place] * prior.edge_weights[edge]
-        before = np.divide(before, prior.edge_weights[own_edge], out=np.zeros_like(before), where=before > 0)
-        toll = before + weight * toll_of[graph.target[edge]]
         # an edge that is the word's own at the first step has not left the path
         possible = (changes <= adjacency) & (changes > 0) & (weight > 0)
         back = graph.target[edge] == graph.target[own_edge]
         closed = possible & back
         away = possible & ~back
-        # where the last symbol agrees, its position is the word's own again, and so is its toll
-        toll = np.where(closed & agrees, before, toll)
+        toll = weight  # without tolls nobody asks
+        if tolls is not None:
+            before = self.toll[place] * prior.edge_weights[edge]
+            before = np.divide(before, prior.edge_weights[own_edge], out=np.zeros_like(before), where=before > 0)
+            # where the last symbol agrees, its position is the word's own again, and so is its toll
+            toll = np.where(closed & agrees, before, before + weight * tolls[graph.target[edge]])
         gone = _Unfinished(
             child[away], graph.target[edge[away]].astype(np.int64), changes[away], weight[away], toll[away]
         )
-        return gone.merged(adjacency), _Closed(
+        return gone.merged(adjacency, with_tolls=tolls is not None), _Closed(
             child[closed], changes[closed], weight[closed], toll[closed], agrees[closed]
         )
 
-    def merged(self, adjacency: int) -> _Unfinished:
+    def merged(self, adjacency: int, *, with_tolls: bool) -> _Unfinished:
         """Those that are in the same state with the same number of changes become one."""
         states = int(self.state.max(initial=0)) + 1
         key = (self.piece * states + self.state) * (adjacency + 1) + self.changes
         unique, number = np.unique(key, return_inverse=True)
-        weight, toll = (
-            np.bincount(number, weights=each, minlength=len(unique)).astype(np.float64)
-            for each in (self.weight, self.toll)
-        )
+        weight = np.bincount(number, weights=self.weight, minlength=len(unique)).astype(np.float64)
+        toll = weight
+        if with_tolls:
+            toll = np.bincount(number, weights=self.toll, minlength=len(unique)).astype(np.float64)
         return _Unfinished(
             piece=unique // (adjacency + 1) // states,
             state=unique // (adjacency + 1) % states,
