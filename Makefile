@@ -10,16 +10,21 @@ LOCK := requirements-dev.lock
 # Tests start hundreds of processes: what one of them has compiled, the others read
 export PYTHONDONTWRITEBYTECODE :=
 
+# The pip that comes with Python may be years old and take three times as long to find all versions; without a later one
+# in reach it will do
+NEW_VENV = $(PYTHON) -m venv $(VENV) && \
+	($(BIN)/pip install --quiet --disable-pip-version-check "pip>=25" || echo "pip stays as it is")
+
 # With the versions that were tested together; where those do not exist (a newer Python, another system), with others
 $(VENV)/.installed: pyproject.toml $(LOCK)
-	$(PYTHON) -m venv $(VENV)
+	$(NEW_VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e . -c $(LOCK) \
 	  || $(BIN)/pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
 # All in one go, and without compiling the thousands of modules that nothing here imports
 $(VENV)/.ready: pyproject.toml $(LOCK)
-	$(PYTHON) -m venv $(VENV)
+	$(NEW_VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -e ".[dev]" -c $(LOCK) \
 	  || $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -e ".[dev]"
 	touch $(VENV)/.installed $@
@@ -48,11 +53,14 @@ docs: $(VENV)/.ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Chromium, PostgreSQL and Java for the tests that use them: installed where that is allowed, else said
-services: $(VENV)/.ready
-	$(BIN)/python tests/services.py
+services:
+	$(PYTHON) tests/services.py
 
-# Types take one processor most of a minute: they are checked beside the tests, and either one's failure fails both
-test: style services
+# Services are installed beside the packages. Types take one processor most of a minute: they are checked beside the
+# tests, and either one's failure fails both
+test:
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.ready services
+	@$(MAKE) --no-print-directory style
 	@$(MAKE) --no-print-directory --jobs=2 types suite
 
 suite: $(VENV)/.ready
@@ -65,7 +73,7 @@ COMPILED_TESTS := tests/languages/test_run_draws.py tests/verification/distances
 	tests/verification/opacity/test_certified_floats.py \
 	$(addprefix tests/privacy/calibration/test_,enumerated_loss.py proved_bounds.py ratio_bounds.py)
 
-coverage: services
+coverage: $(VENV)/.ready services
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n 2 --dist loadgroup
 	NUMBA_DISABLE_JIT=1 SYMVEIL_CACHE= $(BIN)/coverage run -m pytest -n 2 -m "not soak and not compiled" \

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,6 +58,24 @@ def test_a_refused_record_stops_the_others() -> None:
         list(release_batches(batches(1000, asked, wrong=6), PLAN, workers=2))
     assert len(asked) < 12
     assert working() == []
+
+
+def test_a_refusal_closes_the_file_that_is_read(tmp_path: Path) -> None:
+    """Not when the error is forgotten, or collected as garbage: until then it could not be removed everywhere."""
+    file = tmp_path / "words.jsonl"
+    file.write_text("".join(f'{{"id": "{number}", "s": ["{"ab"[number % 2]}"]}}\n' for number in range(1000)))
+    held: list[IO[str]] = []
+
+    def read() -> Iterator[pa.RecordBatch]:
+        with file.open() as lines:
+            held.append(lines)
+            for line in lines:
+                record = json.loads(line)
+                yield pa.record_batch({"id": [record["id"]], "s": [["z"] if record["id"] == "6" else record["s"]]})
+
+    with pytest.raises(WordError) as kept:  # and with it its frames
+        list(release_batches(read(), PLAN, workers=2))
+    assert [lines.closed for lines in held] == [True], kept.value
 
 
 def test_what_is_read_before_a_fault_of_the_file_comes_first() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,9 @@ def release_batches(
     workers = workers or os.cpu_count() or 1
     waiting: deque[tuple[pa.RecordBatch, Future[pa.RecordBatch]]] = deque()
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="symveil") as pool:
+        pieces = (piece for batch in batches for piece in bounded(batch, plan))
         try:
             refused: SymveilError | None = None
-            pieces = (piece for batch in batches for piece in bounded(batch, plan))
             while refused is None:
                 try:
                     piece = next(pieces)
@@ -72,6 +72,10 @@ def release_batches(
         finally:
             for _, future in waiting:
                 future.cancel()
+            # the error of a future refers to this frame, and so to what is read: the file would stay open with it
+            pieces.close()
+            if isinstance(batches, Generator):
+                batches.close()
 
 
 def _privatized(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
@@ -212,16 +216,16 @@ class LocalJob(Job[ReleasePlan]):
         out stands between.
         """
         options = ColumnOptions.from_names(self._file.names())
-        made = self._outline(open_sequences(self._target, options, apostrophes=self._apostrophes))
-        awaited = next(made, None)
         records = 0
-        for record in self._outline(self._file):
-            records += 1
-            if record == awaited:
-                awaited = next(made, None)
+        with closing(self._outline(open_sequences(self._target, options, apostrophes=self._apostrophes))) as made:
+            awaited = next(made, None)
+            for record in self._outline(self._file):
+                records += 1
+                if record == awaited:
+                    awaited = next(made, None)
         return awaited is None and records == counts.get("sequences")
 
-    def _outline(self, file: SequenceFile) -> Iterator[tuple[str | None, int | None]]:
+    def _outline(self, file: SequenceFile) -> Generator[tuple[str | None, int | None]]:
         """What is public of each record: its id, and its length where that is public."""
         for batch in file.records():
             ids = as_text(batch.column(ID)).to_pylist() if self.has_ids else [None] * len(batch)

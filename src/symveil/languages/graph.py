@@ -35,6 +35,31 @@ AnyModel = Model | PartiallyObserved | LabelledChain
 """Whatever a model file may hold."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrivals:
+    """Where edges arrive: a state with a symbol that leads there. In a chain that is a state.
+
+    Edge e arrives at number `of_edge[e]`; `by_arrival` lists edges in the order of their arrivals.
+    """
+
+    target: NDArray[np.int64] = field(repr=False)
+    symbol: NDArray[np.int64] = field(repr=False)
+    of_edge: NDArray[np.int64] = field(repr=False)
+    by_arrival: NDArray[np.int64] = field(repr=False)
+    begin: NDArray[np.int64] = field(repr=False)
+
+    @property
+    def one_for_each_state(self) -> bool:
+        """Whether no state is entered by two symbols."""
+        return len(np.unique(self.target)) == len(self.target)
+
+    def sum_over_edges(self, values: NDArray[Any]) -> NDArray[Any]:
+        """For each arrival the sum of `values` (one, or one row, per edge) over the edges that arrive there."""
+        if not len(self.begin):
+            return np.zeros((0, *values.shape[1:]), dtype=values.dtype)
+        return np.asarray(np.add.reduceat(values[self.by_arrival], self.begin, axis=0))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WordGraph:
     """States 0 … S−1 and, for each, its edges: `symbol[e]` leads to `target[e]` for e in first[s] … first[s+1].
@@ -76,6 +101,14 @@ class WordGraph:
         """(first, edge): symbol σ is read by edge[first[σ]] … edge[first[σ+1] − 1], at most one from each state."""
         counts = np.bincount(self.symbol, minlength=len(self.alphabet))
         return np.concatenate([[0], np.cumsum(counts)]), np.argsort(self.symbol, kind="stable")
+
+    def arrivals(self) -> Arrivals:
+        """Where edges arrive, in the order of states and symbols."""
+        letters = max(len(self.alphabet), 1)
+        known, of_edge = np.unique(self.target.astype(np.int64) * letters + self.symbol, return_inverse=True)
+        by_arrival = np.argsort(of_edge, kind="stable")
+        begin = np.searchsorted(of_edge[by_arrival], np.arange(len(known)))
+        return Arrivals(known // letters, known % letters, of_edge, by_arrival, begin)
 
     def edges(self, state: int) -> range:
         """The numbers of a state's edges."""

@@ -1,10 +1,11 @@
 """Drawing private versions of many words at once: the compiled loop.
 
 Words are taken sixteen at a time: the backward pass then adds short vectors, one lane a word,
-which the processor does in a few instructions, as if every symbol were a far one. Symbols that are near the word's
-(with the Hamming distance: its own) are put right lane by lane afterwards. With one phase their excess is added,
-V(i,·) = κ_far·(A V(i+1,·)) + Σ (κ − κ_far)·(the edges that read them); with several the phases differ too, and
-a difference of two weights would cancel, so that the states which such an edge leaves are summed anew.
+which the processor does in a few instructions. With one phase and few symbols near the word's (with the Hamming
+distance: its own) all are summed as if they were far ones, and the excess of the near ones is added lane by lane
+afterwards: V(i,·) = κ_far·(A V(i+1,·)) + Σ (κ − κ_far)·(the edges that read them). With several phases a difference of
+two weights would cancel, and where many symbols are near, it is no gain: then it is worked out for every *arrival*, a
+state with the symbol that leads there, what it is worth to each lane, and that is summed over edges.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.compiling import compiled
+from symveil.languages.costs import INFINITE
 from symveil.languages.run_draws_exact import draw_undecided
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
@@ -26,6 +28,7 @@ _LANES = 16
 # what a thread takes at once: enough to be worth handing over, and little enough that long words are shared out too
 _WORDS_AT_ONCE = 4096
 _SYMBOLS_AT_ONCE = 1 << 16
+_FEW_NEAR = 8  # symbols near another: up to so many their excess is quicker than all arrivals
 
 
 def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
@@ -42,8 +45,9 @@ def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
 
 
 def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]) -> tuple[Codes, NDArray[np.bool_]]:
-    language, graph, costs = weights.language, weights.graph, weights.costs
+    language, graph, costs, arrivals = weights.language, weights.graph, weights.costs, weights.arrivals
     released = codes.copy()
+    few_near = max((metric.widest for metric in costs.metrics), default=1) <= _FEW_NEAR
     decided = np.zeros(len(codes), dtype=np.bool_)
     by_symbol = weights.edges_by_symbol
     offsets = np.cumsum([0, *(len(metric.symbol) for metric in costs.metrics)])
@@ -69,6 +73,10 @@ def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]
         weights.step_weights,
         costs.next_phase,
         weights.excess,
+        costs.phases == 1 and costs.far != INFINITE and few_near,
+        arrivals.target,
+        arrivals.symbol,
+        arrivals.of_edge,
         costs.start_phase,
         weights.margin,
         weights.smallest_total,
@@ -93,8 +101,8 @@ def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]
 
 
 @compiled
-def _far_layer(first, reached, edge_weight, is_weighted, weight, after, layer, phases, phase):
-    """V of every state and lane in one phase if all symbols were far ones; `reached` is where each edge leads."""
+def _summed_over_edges(first, reached, edge_weight, is_weighted, weight, after, layer, phases, phase):
+    """For every state and lane in one phase `weight` times the sum over edges; `reached` is the row of each edge."""
     total_of = np.empty(_LANES)
     row = phase
     for state in range(len(first) - 1):
@@ -115,50 +123,58 @@ def _far_layer(first, reached, edge_weight, is_weighted, weight, after, layer, p
 
 
 @compiled
-def _near_states(
-    lane, begin, end, near_symbol, first, symbol, target, edge_weight, symbol_first, symbol_edge, source,
-    step_weight, next_phase, level_of, stamp, done, after, layer,
-):  # fmt: skip
-    """Several phases: sum the states anew that an edge with a listed symbol leaves; `level_of` is set for them."""
+def _worth_of_arrivals(arrival_target, arrival_symbol, level_of, step_weight, next_phase, after, worth):
+    """What arriving in a state by a symbol is worth to each lane: κ times what follows, 0 where it is impossible."""
     phases = step_weight.shape[1]
-    for near in range(begin, end):
-        for place in range(symbol_first[near_symbol[near]], symbol_first[near_symbol[near] + 1]):
-            state = source[symbol_edge[place]]
-            if done[state] == stamp:
-                continue
-            done[state] = stamp
+    for arrival in range(len(arrival_target)):
+        row, to, read = arrival * phases, arrival_target[arrival] * phases, arrival_symbol[arrival]
+        for lane in range(_LANES):
+            level = level_of[read, lane]
             for phase in range(phases):
-                total = 0.0
-                for edge in range(first[state], first[state + 1]):
-                    level = level_of[symbol[edge]]
-                    if level >= 0:
-                        reached = after[target[edge] * phases + next_phase[level, phase], lane]
-                        total += edge_weight[edge] * step_weight[level, phase] * reached
-                layer[state * phases + phase, lane] = total
+                if level >= 0:
+                    worth[row + phase, lane] = step_weight[level, phase] * after[to + next_phase[level, phase], lane]
+                else:
+                    worth[row + phase, lane] = 0.0
+
+
+@compiled
+def _level(near_symbol, near_level, begin, end, wanted, far):
+    """The level of a symbol: that of the list begin … end − 1, whose symbols rise, or `far`."""
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) // 2
+        if near_symbol[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    level = far
+    if low < end and near_symbol[low] == wanted:
+        level = near_level[low]
+    return level
 
 
 @compiled
 def _draw_part(
     codes, words, released, decided, first, symbol, target, edge_weight, is_weighted, symbol_first, symbol_edge,
     source, final_weight, start, public_start, first_state, metric_of, near_first, near_symbol, near_level, far,
-    step_weight, next_phase, excess, start_phase, margin, smallest,
+    step_weight, next_phase, excess, by_excess, arrival_target, arrival_symbol, arrival_of, start_phase, margin,
+    smallest,
 ):  # fmt: skip
     """Private versions of some words; `decided` says which of them floats could decide."""
     count, length = codes.shape
     size, phases = len(final_weight), step_weight.shape[1]
     value = np.zeros((length + 1, size * phases, _LANES))
-    level_of = np.full(len(symbol_first) - 1, far)
-    done = np.full(size, -1)
+    level_of = np.full((len(symbol_first) - 1, _LANES), far)
+    worth = np.zeros((len(arrival_target) * phases, _LANES))
     widest = 1
     for state in range(size):
         widest = max(widest, first[state + 1] - first[state])
     share_of = np.empty(widest)
-    far_target = np.empty((phases, len(target)), dtype=target.dtype)
+    level_at = np.empty(widest, dtype=np.int64)
+    row_of = np.empty((phases, len(target)), dtype=np.int64)
     for phase in range(phases):
-        reached = next_phase[far, phase] if far >= 0 else 0
         for edge in range(len(target)):
-            far_target[phase, edge] = target[edge] * phases + reached
-    stamp = 0
+            row_of[phase, edge] = arrival_of[edge] * phases + phase
     for state in range(size):
         for phase in range(phases):
             value[length, state * phases + phase, :] = final_weight[state]
@@ -167,35 +183,30 @@ def _draw_part(
         for position in range(length - 1, -1, -1):
             after, layer = value[position + 1], value[position]
             metric = metric_of[position]
-            if far < 0:
-                layer[:, :] = 0.0
-            else:
-                for phase in range(phases):
-                    _far_layer(
-                        first, far_target[phase], edge_weight, is_weighted, step_weight[far, phase], after, layer,
-                        phases, phase,
-                    )  # fmt: skip
-            for lane in range(used):
-                own = codes[begin + lane, position]
-                near_begin, near_end = near_first[metric, own], near_first[metric, own + 1]
-                if phases == 1:
-                    for near in range(near_begin, near_end):
+            if by_excess:
+                _summed_over_edges(
+                    first, target, edge_weight, is_weighted, step_weight[far, 0], after, layer, phases, 0
+                )
+                for lane in range(used):
+                    own = codes[begin + lane, position]
+                    for near in range(near_first[metric, own], near_first[metric, own + 1]):
                         gain = excess[near_level[near]]
                         read = near_symbol[near]
                         for place in range(symbol_first[read], symbol_first[read + 1]):
                             edge = symbol_edge[place]
                             layer[source[edge], lane] += gain * edge_weight[edge] * after[target[edge], lane]
-                else:
-                    for near in range(near_begin, near_end):
-                        level_of[near_symbol[near]] = near_level[near]
-                    stamp += 1
-                    _near_states(
-                        lane, near_begin, near_end, near_symbol, first, symbol, target, edge_weight,
-                        symbol_first, symbol_edge, source, step_weight, next_phase, level_of, stamp, done, after,
-                        layer,
-                    )  # fmt: skip
-                    for near in range(near_begin, near_end):
-                        level_of[near_symbol[near]] = far
+                continue
+            for lane in range(used):
+                own = codes[begin + lane, position]
+                for near in range(near_first[metric, own], near_first[metric, own + 1]):
+                    level_of[near_symbol[near], lane] = near_level[near]
+            _worth_of_arrivals(arrival_target, arrival_symbol, level_of, step_weight, next_phase, after, worth)
+            for phase in range(phases):
+                _summed_over_edges(first, row_of[phase], edge_weight, is_weighted, 1.0, worth, layer, phases, phase)
+            for lane in range(used):
+                own = codes[begin + lane, position]
+                for near in range(near_first[metric, own], near_first[metric, own + 1]):
+                    level_of[near_symbol[near], lane] = far
         for lane in range(used):
             word = begin + lane
             state, phase = start, start_phase
@@ -207,12 +218,11 @@ def _draw_part(
             while position < length:
                 own, metric = codes[word, position], metric_of[position]
                 near_begin, near_end = near_first[metric, own], near_first[metric, own + 1]
-                for near in range(near_begin, near_end):
-                    level_of[near_symbol[near]] = near_level[near]
                 edges, degree = first[state], first[state + 1] - first[state]
                 total = 0.0
                 for place in range(degree):
-                    level = level_of[symbol[edges + place]]
+                    level = _level(near_symbol, near_level, near_begin, near_end, symbol[edges + place], far)
+                    level_at[place] = level
                     share = 0.0
                     if level >= 0:
                         to = target[edges + place] * phases + next_phase[level, phase]
@@ -232,14 +242,11 @@ def _draw_part(
                     if point < running:
                         chosen = edges + place
                         break
-                level = level_of[symbol[chosen]]
-                for near in range(near_begin, near_end):
-                    level_of[near_symbol[near]] = far
                 if not sure:
                     break
                 released[word, position] = symbol[chosen]
                 state = target[chosen]
-                phase = next_phase[level, phase]
+                phase = next_phase[level_at[chosen - edges], phase]
                 position += 1
             decided[word] = sure
 

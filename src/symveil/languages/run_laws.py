@@ -1,7 +1,8 @@
 """The law of a released word of a model, from its weights: log-probabilities, expected errors, the law of the distance.
 
 Sums run over edges × phases, forwards and backwards, in floats scaled layer by layer: sums of positive numbers, so
-that twelve digits are right; Z(w) inside a log-probability is a ball.
+that twelve digits are right; Z(w) inside a log-probability is a ball. What a symbol costs depends on where an edge
+arrives, not on where it begins: it is looked up once for each *arrival*, a state with the symbol that led there.
 """
 
 from __future__ import annotations
@@ -78,9 +79,10 @@ def expected_errors(weights: RunWeights, codes: Codes) -> Errors:
 
 
 def _expected(weights: RunWeights, codes: Codes) -> Errors:
-    graph, costs, language = weights.graph, weights.costs, weights.language
+    graph, costs, language, arrivals = weights.graph, weights.costs, weights.language, weights.arrivals
     count, length = codes.shape
     begin = 1 if language.public_start and length else 0
+    lane = np.arange(count)[None, :]
     after = np.broadcast_to(weights.final_weights[:, None, None], (graph.state_count, costs.phases, count)).copy()
     behind = [after]
     for position in reversed(range(begin, length)):
@@ -94,39 +96,48 @@ def _expected(weights: RunWeights, codes: Codes) -> Errors:
     wrong, dear = np.zeros(count), np.zeros(count)
     for position in range(begin, length):
         own = codes[:, position]
-        levels = costs.levels(position, own[None, :], graph.symbol[:, None])
-        flow, following = np.zeros((graph.edge_count, count)), np.zeros_like(now)
+        levels = costs.levels(position, own[None, :], arrivals.symbol[:, None])
+        arriving = arrivals.sum_over_edges(now[weights.edge_sources] * weights.edge_weights[:, None, None])
+        flow, following = np.zeros((len(arrivals.target), count)), np.zeros_like(now)
         for phase in range(costs.phases):
             to = costs.next_phase[levels, phase]
-            share = now[weights.edge_sources, phase, :] * _shares(weights, levels, phase)
-            flow += share * behind[position - begin + 1][graph.target[:, None], to, np.arange(count)[None, :]]
-            np.add.at(following, (graph.target[:, None], to, np.arange(count)[None, :]), share)
+            share = arriving[:, phase, :] * _worth(weights, levels, phase)
+            flow += share * behind[position - begin + 1][arrivals.target[:, None], to, lane]
+            if arrivals.one_for_each_state:  # two phases never become one: each entry is met once
+                following[arrivals.target[:, None], to, lane] = share
+            else:
+                np.add.at(following, (arrivals.target[:, None], to, lane), share)
         flow /= flow.sum(axis=0)
-        wrong += (flow * (graph.symbol[:, None] != own)).sum(axis=0)
+        wrong += (flow * (arrivals.symbol[:, None] != own)).sum(axis=0)
         dear += (flow * np.where(levels == INFINITE, 0.0, value[levels])).sum(axis=0)
         now = following / following.max(axis=(0, 1))
     return Errors(wrong, dear)
 
 
+def _worth(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> Floats:
+    """κ of every level in one phase; 0 where it is infinite."""
+    return np.where(levels == INFINITE, 0.0, weights.step_weights[levels, phase])
+
+
 def _shares(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> Floats:
     """T·κ of every edge for every word in one phase."""
-    factor = np.where(levels == INFINITE, 0.0, weights.step_weights[levels, phase])
-    return np.asarray(factor * weights.edge_weights[:, None])
+    return _worth(weights, levels, phase) * weights.edge_weights[:, None]
 
 
 def _moved_back(weights: RunWeights, own: Codes, position: int, after: Floats) -> Floats:
-    graph, costs = weights.graph, weights.costs
+    """What follows each state one symbol earlier: what each arrival is worth, summed over the edges that lead there."""
+    graph, costs, arrivals = weights.graph, weights.costs, weights.arrivals
     known, which = np.unique(own, return_inverse=True)  # many words have few symbols: each is looked up once
-    levels = costs.levels(position, known[None, :], graph.symbol[:, None])
+    levels = costs.levels(position, known[None, :], arrivals.symbol[:, None])
     lane = np.arange(len(own))[None, :]
-    layer = np.empty_like(after)
+    worth = np.empty((len(arrivals.target), *after.shape[1:]))
     for phase in range(costs.phases):
         if costs.phases == 1:
-            reached = after[graph.target, 0]
+            reached = after[arrivals.target, 0]
         else:
-            reached = after[graph.target[:, None], costs.next_phase[levels, phase][:, which], lane]
-        layer[:, phase, :] = graph.sum_over_edges(reached * _shares(weights, levels, phase)[:, which])
-    return layer
+            reached = after[arrivals.target[:, None], costs.next_phase[levels, phase][:, which], lane]
+        worth[:, phase, :] = reached * _worth(weights, levels, phase)[:, which]
+    return graph.sum_over_edges(worth[arrivals.of_edge] * weights.edge_weights[:, None, None])
 
 
 def log_totals(weights: RunWeights, codes: Codes) -> Floats:

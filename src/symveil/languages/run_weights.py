@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from symveil.languages.balance import PairGraph, balance_weight, pair_graph
 from symveil.languages.costs import INFINITE, Cost, hamming
-from symveil.languages.graph import WordGraph
+from symveil.languages.graph import Arrivals, WordGraph
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
@@ -157,6 +157,11 @@ class RunWeights:
         with precision(STANDARD_PRECISION):
             different, number = np.unique(ways, return_inverse=True)
             return np.array([nearest_float(each) for each in self._balance_balls(different)])[number.reshape(-1)]
+
+    @computed_once
+    def arrivals(self) -> Arrivals:
+        """Where edges arrive (see `WordGraph.arrivals`)."""
+        return self.graph.arrivals()
 
     @computed_once
     def edge_sources(self) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ number of differences so far. Both may relate too many symbols, never too few.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -27,9 +28,11 @@ from scipy import sparse
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts, hamming
 from symveil.languages.runs import RunLanguage
+from symveil.numerics.once import LastFew
 
 _MOST_PAIRS = 40_000_000  # entries of a relation or of a list of near symbols: half a GiB
 _MOST_EDGE_PAIRS = 16_000_000
+_MOST_KEPT_SYMBOLS = 3000  # metrics of larger alphabets take too much memory to be kept
 
 Booleans = NDArray[np.bool_]
 
@@ -65,7 +68,7 @@ def swap(language: RunLanguage, *, adjacency: int, cap: int | None = None) -> Co
     for relation in relations:
         if id(relation) not in known:
             known[id(relation)] = len(metrics)
-            metrics.append(_listed(_by_hops(relation, cap)))
+            metrics.append(_metric_of(relation, cap))
         metric_of.append(known[id(relation)])
     longest = max((int(metric.level.max(initial=0)) for metric in metrics), default=0)
     values = tuple(Fraction(hop) for hop in range(longest + 1))
@@ -79,6 +82,22 @@ def swap(language: RunLanguage, *, adjacency: int, cap: int | None = None) -> Co
         metric_of=tuple(metric_of),
         hop_reach=adjacency,
     )
+
+
+_metrics: LastFew[tuple[bytes, int | None], SymbolCosts] = LastFew(32)
+"""Words of other lengths have the same relation at most positions, and with it the same metric."""
+
+
+def _metric_of(relation: Any, cap: int | None) -> SymbolCosts:
+    if relation.shape[0] > _MOST_KEPT_SYMBOLS:
+        return _listed(_by_hops(relation, cap))
+    return _metrics.of((_name(relation), cap), lambda: _listed(_by_hops(relation, cap)))
+
+
+def _name(relation: Any) -> bytes:
+    """A name for a relation: equal ones have equal names."""
+    relation.sort_indices()
+    return hashlib.sha256(relation.indptr.tobytes() + relation.indices.tobytes()).digest()
 
 
 def _by_hops(relation: Any, cap: int | None) -> Any:
@@ -140,9 +159,7 @@ def _merged(relations: list[Any]) -> list[Any]:
     seen: dict[bytes, Any] = {}
     merged = []
     for relation in relations:
-        relation.sort_indices()
-        name = relation.indptr.tobytes() + relation.indices.tobytes()
-        merged.append(seen.setdefault(name, relation))
+        merged.append(seen.setdefault(_name(relation), relation))
     return merged
 
 

@@ -306,7 +306,7 @@ def test_the_demo_network_to_three_percent_and_never_below_the_older_certificate
 
 
 def test_pairs_get_worse_and_stay_pairs() -> None:
-    words = sv.runs(town(), 6)
+    words = sv.runs(town(), 5)
     weighting = Weighting(language=words, cost=hamming(words), adjacency=2)
     found = searched_loss(weighting, Fraction(3, 2), nodes=20)
     worst, (one, two) = worse_pair(weighting, Fraction(3, 2), found.pairs[-1])
@@ -320,7 +320,7 @@ def test_pairs_get_worse_and_stay_pairs() -> None:
 
 
 def _kept_setting() -> Weighting:
-    words = sv.runs(town(), 5)
+    words = sv.runs(town(), 4)
     return Weighting(language=words, cost=swap(words, adjacency=1), adjacency=1)
 
 

@@ -7,8 +7,10 @@ import math
 import random
 from dataclasses import replace
 from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cost_oracle import random_case
 
@@ -17,11 +19,14 @@ from symveil.examples.road_network import town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 from symveil.numerics.progress import heard_by
-from symveil.privacy.calibration import certify, meeting, meeting_rates
+from symveil.privacy.calibration import certify, meeting, meeting_blocks, meeting_places, meeting_rates
 from symveil.privacy.calibration.calibrate import Weighting, calibrated_rate
 from symveil.privacy.calibration.costs.pairs import is_feasible, pair_losses
 from symveil.privacy.calibration.meeting import meeting_work, met_loss
+from symveil.privacy.calibration.meeting_groups import Worst
+from symveil.privacy.calibration.meeting_places import PlacesComparison, _narrow_rounding, _product
 from symveil.privacy.calibration.meeting_rates import met_rate
+from symveil.privacy.calibration.meeting_tables import Half, HalfTables
 
 
 def test_no_pair_exceeds_the_bound_and_one_hidden_symbol_is_exact() -> None:
@@ -55,7 +60,7 @@ def test_a_search_that_a_block_ends_rules_the_rate_out_and_no_other_is_ended(mon
         whole = met_loss(case.weighting, case.rate)
         assert whole is not None
         with monkeypatch.context() as patch:  # ends made anew for each state, where they would take much memory
-            patch.setattr(meeting, "_MOST_BYTES", 0)
+            patch.setattr(meeting_blocks, "MOST_BYTES", 0)
             anew = met_loss(case.weighting, case.rate)
         assert anew is not None
         assert float(anew.loss) == pytest.approx(float(whole.loss), abs=1e-12)
@@ -77,6 +82,85 @@ def test_a_search_that_a_block_ends_rules_the_rate_out_and_no_other_is_ended(mon
     assert proved > 10
 
 
+def test_two_hidden_symbols_are_compared_wherever_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    dice, compared, tight = random.Random(7), 0, 0
+    for _ in range(400):
+        case = random_case(dice, longest=7, chains=True)
+        if case is None or case.weighting.adjacency != 2 or meeting_work(case.weighting) == math.inf:
+            continue
+        found = met_loss(case.weighting, case.rate)
+        with monkeypatch.context() as patch:  # in 64 bits
+            patch.setattr(meeting_places, "_LIGHTEST", math.inf)
+            wide = met_loss(case.weighting, case.rate)
+        with monkeypatch.context() as patch:  # added up over blocks, as for more symbols
+            patch.setattr(meeting, "_TWO_PLACES", -1)
+            summed = met_loss(case.weighting, case.rate)
+        compared += 1
+        assert case.exact <= min(float(found.loss), float(wide.loss)) * (1 + 1e-13)
+        assert found.loss <= summed.loss + Fraction(1, 10**4)
+        assert float(found.loss) == pytest.approx(float(wide.loss), abs=1e-4)
+        assert found.worst_found <= case.exact + 1e-9
+        tight += float(found.loss) <= case.exact + 1e-4
+    assert compared > 20
+    assert tight > 0.7 * compared  # the others have given costs, or steps that are wider than two symbols
+
+
+class _Planted(HalfTables):
+    """Z of every word as it is told to be: 1 but for two words."""
+
+    heavy: tuple[int, ...]
+    light: tuple[int, ...]
+
+    def beginnings(self, length: int) -> Half:
+        """Each with a state of its own."""
+        words = super().beginnings(length).words
+        return Half(words, np.eye(len(words)))
+
+    def ends(self, length: int) -> Half:
+        """What the word is worth, for every beginning."""
+        ends, before = super().ends(length).words, super().beginnings(self.language.length - length).words
+        worth = {self.heavy: 20.0, self.light: 1 / 20}
+        words = [[(*one.tolist(), *two.tolist()) for one in before] for two in ends]
+        return Half(ends, np.array([[worth.get(word, 1.0) for word in row] for row in words]))
+
+
+@pytest.mark.parametrize("public_start", [False, True])
+@pytest.mark.parametrize("length", [5, 6])
+@pytest.mark.parametrize("narrow", [False, True])
+def test_every_pair_of_words_is_compared_whichever_places_differ(length: int, public_start: bool, narrow: bool) -> None:
+    dice = random.Random(8)
+    edges = [(a, b) for a in "abc" for b in "abc" if a + b not in ("ba", "cc")]
+    chain = sv.MarkovChain.from_transitions([(a, b, Fraction(1, 2 if a != "a" else 3)) for a, b in edges])
+    language = sv.runs(chain, length, public_start=public_start)
+    words = [tuple(word.tolist()) for word in language.enumerate_codes(at_most=1000)]
+    weighting = Weighting(language=language, cost=hamming(language), adjacency=2)
+    by_places: dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
+    for one, two in permutations(words, 2):
+        by_places.setdefault(tuple(k for k in range(length) if one[k] != two[k]), []).append((one, two))
+    asked = {places: pairs for places, pairs in by_places.items() if len(places) <= 2}
+    for places, pairs in asked.items():
+        tables, worst = _Planted(weighting, weighting.weights(Fraction(1))), Worst()
+        tables.heavy, tables.light = dice.choice(pairs)
+        for _ in PlacesComparison(tables, narrow=narrow).compare(worst):
+            pass
+        if public_start and 0 in places:  # no adjacent words
+            assert worst.value < math.log(400)
+            continue
+        assert worst.value >= math.log(400) + len(places) - 1e-5
+        assert tuple(tuple(word.tolist()) for word in worst.pairs[0]) == (tables.heavy, tables.light)
+    assert len(asked) >= length * (length - 1) / 2
+
+
+def test_products_in_tiles_are_products() -> None:
+    dice = np.random.default_rng(3)  # no noise: numbers to multiply
+    for rows, columns, width in ((1, 1, 1), (300, 7, 90), (54, 108, 90), (55, 1, 90), (3, 130, 5000)):
+        one, two = dice.random((rows, width)), dice.random((columns, width))
+        assert np.allclose(_product(one, two), one @ two.T, rtol=1e-13)
+        narrow = _product(one.astype(np.float32), two.astype(np.float32))
+        assert narrow.dtype == np.float32
+        assert np.abs(np.log(narrow / (one @ two.T))).max() <= _narrow_rounding(width) / 2
+
+
 def _town(length: int, *, balanced: bool) -> Weighting:
     words = sv.runs(town(), length)
     return Weighting(language=words, cost=swap(words, adjacency=1, cap=9), adjacency=1, balanced=balanced)
@@ -91,6 +175,17 @@ def test_balance_uses_nearly_all_of_the_budget() -> None:
         assert found.rate <= found.ruled_out < 1.006 * float(found.rate)
         assert found.worst_found == pytest.approx(float(found.loss), abs=1e-9)
     assert balanced.rate > Fraction(27, 10) > plain.rate
+
+
+@pytest.mark.parametrize(("period", "balanced"), [(1, True), (2, False)])
+def test_two_hidden_symbols_use_nearly_all_of_the_budget(period: int, balanced: bool) -> None:
+    words = sv.runs(town(), 5)
+    cost = hamming(words) if period == 1 else hamming(words).staircase(period=2, first_step=1)
+    weighting = Weighting(language=words, cost=cost, adjacency=2, balanced=balanced)
+    found = met_rate(weighting, epsilon=Fraction(4))
+    assert found.how == "certified"
+    assert found.loss <= 4
+    assert found.rate <= found.ruled_out < 1.006 * float(found.rate)
 
 
 def test_the_plain_mechanism_gets_more_where_its_cost_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,10 @@ import pytest
 import symveil as sv
 from symveil.errors import ParameterError
 from symveil.examples.road_network import town
+from symveil.privacy.lower_bounds.prior import Prior
 from symveil.privacy.lower_bounds.sampled_prices import lower_limit
+from symveil.privacy.lower_bounds.tiled_bound import decays
+from symveil.privacy.lower_bounds.window_prices import WindowPrices
 
 NEVER_BB = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "shanghai_adjacency.csv.gz"
@@ -37,6 +40,20 @@ def test_one_position_of_a_model_has_a_closed_form():
     for epsilon in (0.5, 2, 9):
         bound = sv.lower_bound(sv.runs(star, 1), epsilon=epsilon)
         assert bound.value == pytest.approx(3 / (math.exp(epsilon) + 3), rel=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [1, 4])
+def test_words_that_are_all_adjacent_have_their_constant_price_however_many_they_are(epsilon):
+    """625 words, too many for a search, and a price above 1: all words of four symbols, told as an automaton."""
+    free = sv.Automaton.from_transitions([("0", symbol, "0") for symbol in "abcde"], initial="0", accepting=["0"])
+    prices = WindowPrices(Prior(sv.runs(free, 4), "uniform"), decays(Fraction(epsilon)), 4)
+    prices._offer_cliques()  # what is tried first; all searches would take seconds, and find no more
+    best = sv.lower_bound(sv.words("abcde", 4), epsilon=epsilon, adjacency=4)
+    whole = prices.offers[0, 3]
+    assert best.value > 1
+    assert whole.value <= best.value
+    assert whole.value == pytest.approx(best.value, rel=1e-9)
+    assert whole.price == "constant"
 
 
 @pytest.mark.parametrize("epsilon", [8, 20, 40, 300, 700, 10**6])

@@ -32,9 +32,9 @@ from symveil.privacy.calibration.meeting import met_loss
 from symveil.privacy.calibration.search import rounded_down
 
 _TOLERANCE, _EVALUATIONS = Fraction(1, 250), 5
-_MOST_STOPS = (6, 1)  # rates that a pair rules out before all are compared; where blocks are added up it says less
+_MOST_STOPS = {1: 6, 2: 2}  # rates that a pair rules out before all are compared, by b; 1 where blocks are added up
 
-FORMAT = "symveil-meeting-2"
+FORMAT = "symveil-meeting-3"
 """Changes with every change of the proof or of the search."""
 
 _answers: LastFew[str, CertifiedRate] = LastFew(64)
@@ -75,7 +75,7 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
     classic, limit = epsilon / (2 * weighting.drops), epsilon / weighting.drops
 
     told, stops = 0, 0
-    most_stops = _MOST_STOPS[weighting.adjacency > 1 or weighting.cost.period > 1]
+    most_stops = _MOST_STOPS.get(weighting.adjacency, 1)
 
     def proved(rate: Fraction) -> ProvedLoss:
         done = min(len(known), _EVALUATIONS - 1)
@@ -132,7 +132,10 @@ def _wanted(known: dict[Fraction, ProvedLoss], rate: Fraction, ruled_out: Fracti
     found = known[rate]
     if found.reached < math.inf:
         return ruled_out if ruled_out < rate else rate * epsilon / Fraction(found.reached)
-    if found.how == "exact" or found.loss == 0:
+    near = float(found.loss) - found.worst_found <= float(_TOLERANCE / 4) * float(
+        epsilon
+    )  # what is proved, a pair loses
+    if found.how == "exact" or found.loss == 0 or near:
         return ruled_out
     line = _on_a_line([(each, of.loss) for each, of in known.items() if of.how == "certified"], epsilon)
     return rate * epsilon / found.loss if line is None else line

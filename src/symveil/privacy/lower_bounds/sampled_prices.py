@@ -1,4 +1,4 @@
-"""Star prices averaged over sampled words: a small sample chooses the tiles and their Λ, a fresh one evaluates them.
+"""Star prices averaged over sampled words: a small sample chooses tiles, Λ and tolls, a fresh one evaluates them.
 
 Prices of a word lie between 0 and ΣΛ, so the empirical-Bernstein inequality of Maurer and Pontil (2009, Theorem 4)
 gives a limit that the true mean is below with probability at most δ: with N prices of mean m and sample variance V,
@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from symveil.privacy.lower_bounds.prior import Floats, Prior
-from symveil.privacy.lower_bounds.star_price import Detours, find_detours, star_sums
+from symveil.privacy.lower_bounds.star_price import Detours, StarSums, find_detours, star_sums
+from symveil.privacy.lower_bounds.state_tolls import fitted_tolls
 from symveil.privacy.lower_bounds.tiling import Tile
 from symveil.randomness import NotPrivateSeededBits
 
@@ -33,6 +35,21 @@ _LONGEST_TILE, _SHORTEST_LIMIT = 64, 4
 _MOST_TILES = 12_800
 # Numbers that a pass over all pilot tiles may touch; beyond it fewer words are looked at.
 _PILOT_WORK = 4e8
+# Tolls are fitted to words of the pilot's seed with so many symbols together, and tried at these shares of the fit.
+_TOLL_SYMBOLS, _FEWEST_TOLL_WORDS = 120_000, 200
+_SHARES = np.linspace(0.0, 1.6, 17)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """How a tile is priced: H = `base` + `scale`·(tolls of the tile's states), and no price above `level`."""
+
+    level: float
+    base: float
+    scale: float = 0.0
+
+    def prices(self, sums: StarSums) -> Floats:
+        return sums.prices_with_tolls(self.base, self.scale, self.level) if self.scale else sums.prices(self.level)
 
 
 class StarPrices:
@@ -43,7 +60,8 @@ class StarPrices:
         length = prior.language.length
         self._share = _QUICK_SHARE if quick else 1.0
         self.sample_size = int(min(_MOST_WORDS, max(_FEWEST_WORDS, self._share * _SYMBOLS // max(length, 1))))
-        self._levels: dict[tuple[int, int], float] = {}
+        self._quick = quick
+        self._rules: dict[tuple[int, int], _Rule] = {}
         self.offers: dict[tuple[int, int], Tile] = {}
         bits = NotPrivateSeededBits(_PILOT_SEED)
         longest = int(max(_SHORTEST_LIMIT, min(_LONGEST_TILE, self._share * _MOST_TILES / max(length, 1))))
@@ -63,12 +81,52 @@ class StarPrices:
 
     def _offer(self, detours: Detours, begin: int, ends: range) -> None:
         for end, sums in zip(ends, star_sums(detours, begin, ends, self._decay, self._adjacency), strict=True):
-            cost = 7 / 3 * math.log(2 / 0.01) / (self.sample_size - 1)
-            level = sums.best_level(cost)
-            value = float(sums.prices(level).mean()) - cost * level
+            level = sums.best_level(self._cost)
+            value = float(sums.prices(level).mean()) - self._cost * level
             if value > 0:
-                self._levels[begin, end] = level
+                self._rules[begin, end] = _Rule(level, level)
                 self.offers[begin, end] = Tile(begin, end, "star", value, (begin, end))
+
+    @property
+    def _cost(self) -> float:
+        """What a price that may be as large as 1 takes off the limit, whatever its values are."""
+        return 7 / 3 * math.log(2 / 0.01) / (self.sample_size - 1)
+
+    def _rules_with_tolls(self, tiles: Sequence[Tile]) -> tuple[Floats | None, dict[tuple[int, int], _Rule]]:
+        """Tolls of states that tell words with a large price from those with a small one; the best rule for each tile.
+
+        Tolls follow the price that a word would have if its neighbours had the same, G₀/(1+G₁), summed over the tiles.
+        """
+        rules = {(tile.first, tile.last): self._rules[tile.first, tile.last] for tile in tiles}
+        if self._quick:
+            return None, rules
+        words = max(_FEWEST_TOLL_WORDS, _TOLL_SYMBOLS // max(self._prior.language.length, 1))
+        states, edges = self._prior.draw(min(words, self.sample_size), NotPrivateSeededBits(_PILOT_SEED))
+        wanted, inside = np.zeros(len(states)), np.zeros(states.shape[1] - 1, dtype=np.bool_)
+        detours = find_detours(self._prior, states, edges, self._adjacency, longest=self._longest_detour)
+        for tile in tiles:
+            sums = self._sums(detours, tile)
+            with np.errstate(invalid="ignore"):
+                wanted += np.nan_to_num(np.minimum(sums.loss / (1 + sums.weight), 1.0))
+            inside[tile.first : tile.last + 1] = True
+        tolls = fitted_tolls(states[:, 1:][:, inside], wanted, self._prior.language.graph.state_count)
+        detours = find_detours(self._prior, states, edges, self._adjacency, longest=self._longest_detour, tolls=tolls)
+        for tile in tiles:
+            sums, plain = self._sums(detours, tile), rules[tile.first, tile.last]
+            most = float(sums.own_toll.max()) if sums.own_toll is not None else 0.0
+            tried = [plain] + [
+                _Rule(min(1.0, plain.level * share + scale * most), plain.level * share, float(scale))
+                for share in _SHARES
+                for scale in _SHARES[1:]
+            ]
+            rules[tile.first, tile.last] = max(
+                tried, key=lambda rule: float(rule.prices(sums).mean()) - self._cost * rule.level
+            )
+        return (tolls if any(rule.scale for rule in rules.values()) else None), rules
+
+    def _sums(self, detours: Detours, tile: Tile) -> StarSums:
+        (sums,) = star_sums(detours, tile.first, range(tile.last, tile.last + 1), self._decay, self._adjacency)
+        return sums
 
     def evaluated(self, tiles: Sequence[Tile], confidence: float) -> tuple[float, tuple[Tile, ...]]:
         """The sum of the tiles' prices, those of star tiles limited from below with that confidence, and the tiles.
@@ -79,9 +137,10 @@ class StarPrices:
         sure = math.fsum(tile.value for tile in tiles if tile.price != "star")
         if not stars:
             return sure, tuple(tiles)
-        prices = self._fresh_prices(stars)
+        tolls, rules = self._rules_with_tolls(stars)
+        prices = self._fresh_prices(stars, tolls, rules)
         total = prices.sum(axis=0)
-        span = math.fsum(self._levels[tile.first, tile.last] for tile in stars)
+        span = math.fsum(rule.level for rule in rules.values())
         limit = lower_limit(total, span, 1 - confidence) - self._prior.drawing_error * span
         mean = float(total.mean())
         share = limit / mean if mean > 0 else 0.0
@@ -90,7 +149,7 @@ class StarPrices:
             Tile(tile.first, tile.last, tile.price, values.get(tile, tile.value), tile.window) for tile in tiles
         )
 
-    def _fresh_prices(self, tiles: Sequence[Tile]) -> Floats:
+    def _fresh_prices(self, tiles: Sequence[Tile], tolls: Floats | None, rules: dict[tuple[int, int], _Rule]) -> Floats:
         """A row of prices for each tile, a column for each word of a sample that chose nothing."""
         bits = NotPrivateSeededBits(_SEED)
         states, edges = self._prior.draw(self.sample_size, bits)
@@ -98,13 +157,14 @@ class StarPrices:
         for begin in range(0, self.sample_size, _AT_ONCE):
             part = slice(begin, begin + _AT_ONCE)
             detours = find_detours(
-                self._prior, states[part], edges[part], self._adjacency, longest=self._longest_detour
+                self._prior,
+                states[part],
+                edges[part],
+                self._adjacency,
+                longest=self._longest_detour,
+                tolls=tolls,
             )
-            rows = []
-            for tile in tiles:
-                (sums,) = star_sums(detours, tile.first, range(tile.last, tile.last + 1), self._decay, self._adjacency)
-                rows.append(sums.prices(self._levels[tile.first, tile.last]))
-            parts.append(np.stack(rows))
+            parts.append(np.stack([rules[tile.first, tile.last].prices(self._sums(detours, tile)) for tile in tiles]))
         return np.concatenate(parts, axis=1)
 
 

@@ -24,7 +24,7 @@ from symveil.privacy.lower_bounds.prior import Floats
 
 # The search: lengths of its epochs, its step, how sharply flows prefer, and how carefully p moves for it.
 _EPOCHS = (16, 16, 32, 32)
-_STEP, _SHARPNESS, _CAUTION = 0.45, 8.0, 0.5
+_STEP, _SHARPNESS, _CAUTION = 0.45, 4.0, 0.5
 _LEAST_CHANCE = 1e-4
 # Sums below this are not trusted to keep their relative precision: nothing flows there.
 _LEAST_SUM = 1e-280

@@ -19,7 +19,7 @@ from symveil.privacy.lower_bounds.windows import Windows, windows
 _MOST_WORDS = 200
 # In squares of numbers of words, times eighths of the number of outputs of the tile: all searches together; and the
 # share of one that serves a single position.
-_MOST_WORK, _QUICK_WORK = 6_000_000, 1_000_000
+_MOST_WORK, _QUICK_WORK = 10_000_000, 1_000_000
 # Words of all contexts of a window together; beyond it the window is not looked at.
 _MOST_ROWS, _QUICK_ROWS = 1_000_000, 200_000
 _SHARE_FOR_ONE = 0.1
@@ -71,7 +71,7 @@ class WindowPrices:
     def __init__(
         self, prior: Prior, decay: Floats, adjacency: int, *, quick: bool = False, progress: Progress | None = None
     ) -> None:
-        self._prior, self._decay, self._adjacency = prior, decay, adjacency
+        self._prior, self._decay, self._adjacency, self._quick = prior, decay, adjacency, quick
         self._known: dict[tuple[int, bool], _Contexts | None] = {}
         self._work = float(_QUICK_WORK if quick else _MOST_WORK)
         self._work_left = self._work
@@ -82,6 +82,8 @@ class WindowPrices:
 
     def grow(self, others: Offers) -> None:
         """Price tiles in longer and longer windows; `others` are offers that need not be beaten."""
+        if not self._quick:
+            self._offer_cliques()
         useful = set(range(1, self.length + 1))
         window = 1
         while useful and window <= self.length - self.first and self._work_left > 0:
@@ -100,6 +102,31 @@ class WindowPrices:
                 if self._total(others) < before * (1 + _LEAST_GAIN):
                     break
             window += 1
+
+    def _offer_cliques(self) -> None:
+        """Constant prices of windows whose words are all adjacent: they cost little, and may exceed 1."""
+        for window in range(2, min(self._adjacency, self.length - self.first) + 1):
+            for to_end in (True, False):
+                contexts = self._contexts(window, to_end)
+                if contexts is None:
+                    return
+                if not len(contexts.patterns):
+                    continue
+                prices = constant_prices(contexts.patterns, float(self._decay[1]))
+                last = self.length - window
+                for begin in [last] if to_end else range(self.first, last):
+                    self._offer(contexts, begin, (begin, begin + window - 1), prices, "constant")
+
+    def _offer(self, contexts: _Contexts, begin: int, tile: tuple[int, int], prices: Floats, method: str) -> bool:
+        """Average the prices over the contexts of a window that begins at a position; whether the tile got better."""
+        chances = contexts.windows.probabilities(self._prior, begin)
+        # sums of positive numbers: of the contexts, and of what the probabilities were made of
+        error = self._prior.relative_error + (2 * len(contexts.pattern_of) + 8) * 2.0**-53
+        value = float(chances @ prices[contexts.pattern_of]) * (1 - error)
+        if value <= 0 or (tile in self.offers and value <= self.offers[tile].value):
+            return False
+        self.offers[tile] = Tile(*tile, method, value, (begin, begin + contexts.windows.length - 1))
+        return True
 
     def _total(self, others: Offers) -> float:
         return sum(tile.value for tile in best_tiling(better(self.offers, others), self.first, self.length))
@@ -121,20 +148,14 @@ class WindowPrices:
             contexts = self._contexts(window, to_end)
             if contexts is None or not len(contexts.patterns):
                 continue
-            chances = {begin: contexts.windows.probabilities(self._prior, begin) for _, begin in tiles}
-            seen = np.unique(contexts.pattern_of[np.sum(list(chances.values()), axis=0) > 0])
+            chances = [contexts.windows.probabilities(self._prior, begin) for _, begin in tiles]
+            seen = np.unique(contexts.pattern_of[np.sum(chances, axis=0) > 0])
             part = slice(offset, offset + tile_length)
             if not self._affordable(contexts, part, seen, alone=len(tiles) == 1):
                 continue
             prices, method = self._prices(contexts, part, seen)
             for tile, begin in tiles:
-                # sums of positive numbers: of the contexts, and of what the probabilities were made of
-                error = self._prior.relative_error + (2 * len(contexts.pattern_of) + 8) * 2.0**-53
-                value = float(chances[begin] @ prices[contexts.pattern_of]) * (1 - error)
-                key = (tile, tile + tile_length - 1)
-                if value > 0 and (key not in self.offers or value > self.offers[key].value):
-                    self.offers[key] = Tile(*key, method, value, (begin, begin + window - 1))
-                    better_ones += 1
+                better_ones += self._offer(contexts, begin, (tile, tile + tile_length - 1), prices, method)
         return better_ones
 
     def _contexts(self, window: int, to_end: bool) -> _Contexts | None:

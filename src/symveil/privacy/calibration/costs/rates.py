@@ -174,7 +174,7 @@ class _RateSearch:
                 if self._failed is None:
                     away /= 8
             elif self._worst_at(rate) <= self._epsilon:  # not proved; a pair that was found lowers the limit instead
-                if found.stalled and not self._patient and can_be_patient(self._weighting):
+                if found.stalled and self._can_be_patient():
                     self._patient, guess = True, rate  # once more
                     continue
                 self._failed = rate
@@ -186,6 +186,10 @@ class _RateSearch:
                     below = _CLOSE / 2 * (2 ** (failures - 1) if self._possible <= SOME_EVALUATIONS else 1)
                     guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - below)
         return self._result()
+
+    def _can_be_patient(self) -> bool:
+        """Whether longer windows are left to be tried; without nodes to split they tell no more."""
+        return not self._patient and self._nodes != 0 and can_be_patient(self._weighting)
 
     def _is_hopeless(self, failures: int = 0) -> bool:
         """Whether the classic rate is the answer: several rates failed, or nothing was learned from some of them.
