@@ -12,7 +12,7 @@ import pytest
 from symveil.cli import output
 from symveil.cli.main import main
 from symveil.cli.output import progress_bar
-from symveil.numerics.progress import named
+from symveil.numerics.progress import heard_by, named
 from symveil.workflows.privatize_file import privatize_file
 
 
@@ -125,7 +125,11 @@ def test_long_work_says_what_it_does_and_how_far_it_is(files, arguments, what: s
 
     @contextmanager
     def bar(label: str):
-        yield lambda done, total, what=label, records=None: told.append((what, done, total))
+        def tell(done: int, total: int | None, what: str = label, records: int | None = None) -> None:
+            told.append((what, done, total))
+
+        with heard_by(tell):  # as the bar itself is
+            yield tell
 
     monkeypatch.setattr(output, "progress_bar", bar)
     with pytest.raises(SystemExit) as ended:

@@ -25,9 +25,8 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run it; a long search behind a mechanism (a certificate) and a long file show how far they are."""
         from symveil.cli.output import progress_bar
-        from symveil.numerics.progress import heard_by
 
-        with progress_bar("working") as progress, heard_by(progress):
+        with progress_bar("working"):
             return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -10,13 +10,14 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from symveil.cli.interrupts import stop_if_interrupted
 from symveil.errors import ParameterError, either
-from symveil.numerics.progress import Progress
+from symveil.numerics.progress import Progress, heard_by
 
 if TYPE_CHECKING:
     from symveil.estimation.named_table import NamedTable
@@ -142,15 +143,21 @@ def progress_bar(label: str) -> Iterator[Progress]:
     """One bar for all progress, on standard error where somebody is looking; yields what tells it.
 
     It is drawn from the first report on. Work of unknown length shows its count, a file its records and their rate.
+    Searches behind a mechanism (certificates) tell it too, also those of threads that draw.
     """
     looking = sys.stderr.isatty()
+    one_at_a_time = Lock()
     began = last = 0.0
     shown, text = "", ""
     bar = click.progressbar(range(_WHOLE), label=label, file=sys.stderr, item_show_func=lambda _: text)
 
     def tell(done: int, total: int | None, what: str = "", records: int | None = None) -> None:
-        nonlocal began, last, shown, text
         stop_if_interrupted()
+        with one_at_a_time:
+            show(done, total, what, records)
+
+    def show(done: int, total: int | None, what: str, records: int | None) -> None:
+        nonlocal began, last, shown, text
         now = time.monotonic()
         if not looking or (what == shown and done != total and now - last < _SECONDS_BETWEEN_REPORTS):
             return
@@ -166,7 +173,8 @@ def progress_bar(label: str) -> Iterator[Progress]:
         bar.render_progress()  # `update` would not where it moved back, or only the text is new
 
     try:
-        yield tell
+        with heard_by(tell):
+            yield tell
     finally:
         if last and bar.length is None:
             click.echo("\r\033[K\033[?25h", nl=False, err=True)  # a count that was on its way says nothing any more

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def release_batches(
                 except SymveilError as error:  # what was read before it comes first
                     refused = error
                     continue
-                waiting.append((piece, pool.submit(_privatized, piece, plan)))
+                waiting.append((piece, pool.submit(copy_context().run, _privatized, piece, plan)))
                 if len(waiting) > workers:
                     source, future = waiting.popleft()
                     yield source, future.result()
