@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from symveil.cli import output
+from symveil.cli import explain_setting, output
 from symveil.cli.main import main
 from symveil.cli.output import progress_bar
 from symveil.numerics.progress import heard_by, named
@@ -132,6 +132,7 @@ def test_long_work_says_what_it_does_and_how_far_it_is(files, arguments, what: s
             yield tell
 
     monkeypatch.setattr(output, "progress_bar", bar)
+    monkeypatch.setattr(explain_setting, "progress_bar", bar)
     with pytest.raises(SystemExit) as ended:
         main(list(arguments))
     assert not ended.value.code
