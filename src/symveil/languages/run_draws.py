@@ -65,7 +65,7 @@ def _backward(weights: RunWeights, words: Codes) -> NDArray[np.float64]:
     layers[length] = weights.final_weights[:, None, None]
     by_excess = costs.phases == 1 and costs.far != INFINITE
     for position in reversed(range(length)):
-        step_back = _by_excess if by_excess else _by_edges
+        step_back = _by_excess if by_excess else moved_back
         layers[position] = step_back(weights, words[:, position], position, layers[position + 1])
     return layers
 
@@ -99,20 +99,29 @@ def _spread(values: Rows, begin: Rows, end: Rows) -> tuple[Rows, Rows]:
     return np.repeat(values, counts), np.repeat(begin, counts) + within
 
 
-def _by_edges(weights: RunWeights, own: Codes, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Any costs: the sum over all edges, each with the weight and the next phase of its level."""
-    graph, costs = weights.graph, weights.costs
-    levels = costs.levels(position, own[None, :], graph.symbol[:, None])
-    possible = levels != INFINITE
+def moved_back(weights: RunWeights, own: Codes, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Any costs: V(i, ·) from V(i+1, ·), what each arrival is worth, summed over the edges that lead there.
+
+    What a symbol costs depends on where an edge arrives, not on where it begins: it is looked up once for each
+    *arrival*, a state with the symbol that led there.
+    """
+    graph, costs, arrivals = weights.graph, weights.costs, weights.arrivals
+    known, which = np.unique(own, return_inverse=True)  # many words have few symbols: each is looked up once
+    levels = costs.levels(position, known[None, :], arrivals.symbol[:, None])
     lane = np.arange(len(own))[None, :]
-    layer = np.empty((graph.state_count, costs.phases, len(own)))
+    worths = np.empty((len(arrivals.target), *after.shape[1:]))
     for phase in range(costs.phases):
-        values = after[graph.target[:, None], costs.next_phase[levels, phase], lane]
-        values *= np.where(possible, weights.step_weights[levels, phase], 0.0)
-        if weights.is_weighted:
-            values *= weights.edge_weights[:, None]
-        layer[:, phase, :] = graph.sum_over_edges(values)
-    return layer
+        if costs.phases == 1:
+            reached = after[arrivals.target, 0]
+        else:
+            reached = after[arrivals.target[:, None], costs.next_phase[levels, phase][:, which], lane]
+        worths[:, phase, :] = reached * worth(weights, levels, phase)[:, which]
+    return graph.sum_over_edges(worths[arrivals.of_edge] * weights.edge_weights[:, None, None])
+
+
+def worth(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> NDArray[np.float64]:
+    """κ of every level in one phase; 0 where it is infinite."""
+    return np.where(levels == INFINITE, 0.0, weights.step_weights[levels, phase])
 
 
 def _forward(

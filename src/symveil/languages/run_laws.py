@@ -1,8 +1,7 @@
 """The law of a released word of a model, from its weights: log-probabilities, expected errors, the law of the distance.
 
 Sums run over edges × phases, forwards and backwards, in floats scaled layer by layer: sums of positive numbers, so
-that twelve digits are right; Z(w) inside a log-probability is a ball. What a symbol costs depends on where an edge
-arrives, not on where it begins: it is looked up once for each *arrival*, a state with the symbol that led there.
+that twelve digits are right; Z(w) inside a log-probability is a ball.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.costs import INFINITE
+from symveil.languages.run_draws import moved_back, worth
 from symveil.languages.run_draws_exact import total_weight
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
@@ -86,7 +86,7 @@ def _expected(weights: RunWeights, codes: Codes) -> Errors:
     after = np.broadcast_to(weights.final_weights[:, None, None], (graph.state_count, costs.phases, count)).copy()
     behind = [after]
     for position in reversed(range(begin, length)):
-        after = _moved_back(weights, codes[:, position], position, behind[-1])
+        after = moved_back(weights, codes[:, position], position, behind[-1])
         behind.append(after / after.max(axis=(0, 1)))
     behind.reverse()
     value = np.array([float(cost) for cost in costs.values])
@@ -101,7 +101,7 @@ def _expected(weights: RunWeights, codes: Codes) -> Errors:
         flow, following = np.zeros((len(arrivals.target), count)), np.zeros_like(now)
         for phase in range(costs.phases):
             to = costs.next_phase[levels, phase]
-            share = arriving[:, phase, :] * _worth(weights, levels, phase)
+            share = arriving[:, phase, :] * worth(weights, levels, phase)
             flow += share * behind[position - begin + 1][arrivals.target[:, None], to, lane]
             if arrivals.one_for_each_state:  # two phases never become one: each entry is met once
                 following[arrivals.target[:, None], to, lane] = share
@@ -114,30 +114,9 @@ def _expected(weights: RunWeights, codes: Codes) -> Errors:
     return Errors(wrong, dear)
 
 
-def _worth(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> Floats:
-    """κ of every level in one phase; 0 where it is infinite."""
-    return np.where(levels == INFINITE, 0.0, weights.step_weights[levels, phase])
-
-
 def _shares(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> Floats:
     """T·κ of every edge for every word in one phase."""
-    return _worth(weights, levels, phase) * weights.edge_weights[:, None]
-
-
-def _moved_back(weights: RunWeights, own: Codes, position: int, after: Floats) -> Floats:
-    """What follows each state one symbol earlier: what each arrival is worth, summed over the edges that lead there."""
-    graph, costs, arrivals = weights.graph, weights.costs, weights.arrivals
-    known, which = np.unique(own, return_inverse=True)  # many words have few symbols: each is looked up once
-    levels = costs.levels(position, known[None, :], arrivals.symbol[:, None])
-    lane = np.arange(len(own))[None, :]
-    worth = np.empty((len(arrivals.target), *after.shape[1:]))
-    for phase in range(costs.phases):
-        if costs.phases == 1:
-            reached = after[arrivals.target, 0]
-        else:
-            reached = after[arrivals.target[:, None], costs.next_phase[levels, phase][:, which], lane]
-        worth[:, phase, :] = reached * _worth(weights, levels, phase)[:, which]
-    return graph.sum_over_edges(worth[arrivals.of_edge] * weights.edge_weights[:, None, None])
+    return worth(weights, levels, phase) * weights.edge_weights[:, None]
 
 
 def log_totals(weights: RunWeights, codes: Codes) -> Floats:
@@ -158,7 +137,7 @@ def log_totals(weights: RunWeights, codes: Codes) -> Floats:
     now = np.broadcast_to(weights.final_weights[:, None, None], (graph.state_count, costs.phases, count)).copy()
     logs = np.zeros(count)
     for position in reversed(range(begin, length)):
-        now = _moved_back(weights, codes[:, position], position, now)
+        now = moved_back(weights, codes[:, position], position, now)
         top = now.max(axis=(0, 1))
         logs += np.log(top)
         now /= top
