@@ -89,7 +89,24 @@ def test_an_impossible_word_is_refused_at_its_first_impossible_position(model, l
     else:
         with pytest.raises(WordError) as caught:
             language.encode(word)
-        assert caught.value.position == impossible
+        if _ends_where_nothing_is_accepted(model, word):  # no symbol is at fault, but that there is no other after it
+            assert "not accepting" in str(caught.value)
+            assert caught.value.position is None
+        else:
+            assert caught.value.position == impossible
+
+
+def _ends_where_nothing_is_accepted(model, word: tuple[str, ...]) -> bool:
+    """Whether an automaton reads a word to its end, in a state that it does not accept."""
+    if not isinstance(model, sv.Automaton):
+        return False
+    following = {(source, symbol): target for source, symbol, target in model.transitions}
+    state = model.initial
+    for symbol in word:
+        state = following.get((state, symbol))
+        if state is None:
+            return False
+    return state not in model.accepting
 
 
 @relaxed
