@@ -51,7 +51,7 @@ class Arrivals:
     @property
     def one_for_each_state(self) -> bool:
         """Whether no state is entered by two symbols."""
-        return len(np.unique(self.target)) == len(self.target)
+        return bool((np.diff(self.target) > 0).all())  # they are in the order of states
 
     def sum_over_edges(self, values: NDArray[Any]) -> NDArray[Any]:
         """For each arrival the sum of `values` (one, or one row, per edge) over the edges that arrive there."""

@@ -63,9 +63,8 @@ def _backward(weights: RunWeights, words: Codes) -> NDArray[np.float64]:
     count, length = words.shape
     layers = np.empty((length + 1, graph.state_count, costs.phases, count))
     layers[length] = weights.final_weights[:, None, None]
-    by_excess = costs.phases == 1 and costs.far != INFINITE
+    step_back = _by_excess if weights.by_excess else moved_back
     for position in reversed(range(length)):
-        step_back = _by_excess if by_excess else moved_back
         layers[position] = step_back(weights, words[:, position], position, layers[position + 1])
     return layers
 

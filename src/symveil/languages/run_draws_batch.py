@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.compiling import compiled
-from symveil.languages.costs import INFINITE
 from symveil.languages.run_draws_exact import draw_undecided
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
@@ -28,7 +27,6 @@ _LANES = 16
 # what a thread takes at once: enough to be worth handing over, and little enough that long words are shared out too
 _WORDS_AT_ONCE = 4096
 _SYMBOLS_AT_ONCE = 1 << 16
-_FEW_NEAR = 8  # symbols near another: up to so many their excess is quicker than all arrivals
 
 
 def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
@@ -47,7 +45,6 @@ def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
 def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]) -> tuple[Codes, NDArray[np.bool_]]:
     language, graph, costs, arrivals = weights.language, weights.graph, weights.costs, weights.arrivals
     released = codes.copy()
-    few_near = max((metric.widest for metric in costs.metrics), default=1) <= _FEW_NEAR
     decided = np.zeros(len(codes), dtype=np.bool_)
     by_symbol = weights.edges_by_symbol
     offsets = np.cumsum([0, *(len(metric.symbol) for metric in costs.metrics)])
@@ -73,7 +70,7 @@ def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]
         weights.step_weights,
         costs.next_phase,
         weights.excess,
-        costs.phases == 1 and costs.far != INFINITE and few_near,
+        weights.by_excess,
         arrivals.target,
         arrivals.symbol,
         arrivals.of_edge,

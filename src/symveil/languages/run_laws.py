@@ -94,6 +94,7 @@ def _expected(weights: RunWeights, codes: Codes) -> Errors:
     start = weights.first_states[codes[:, 0]] if begin else np.full(count, graph.start)
     now[start, costs.start_phase, np.arange(count)] = 1.0
     wrong, dear = np.zeros(count), np.zeros(count)
+    met_once = arrivals.one_for_each_state  # two phases never become one
     for position in range(begin, length):
         own = codes[:, position]
         levels = costs.levels(position, own[None, :], arrivals.symbol[:, None])
@@ -103,7 +104,7 @@ def _expected(weights: RunWeights, codes: Codes) -> Errors:
             to = costs.next_phase[levels, phase]
             share = arriving[:, phase, :] * worth(weights, levels, phase)
             flow += share * behind[position - begin + 1][arrivals.target[:, None], to, lane]
-            if arrivals.one_for_each_state:  # two phases never become one: each entry is met once
+            if met_once:
                 following[arrivals.target[:, None], to, lane] = share
             else:
                 np.add.at(following, (arrivals.target[:, None], to, lane), share)

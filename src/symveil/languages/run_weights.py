@@ -27,6 +27,7 @@ from symveil.numerics.once import computed_once
 
 # Doubles reach from 2^−1074 to 2^1023; both ends are kept well away from.
 _SAFE_EXPONENT = 900.0
+_FEW_NEAR = 8  # symbols near another
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -106,6 +107,15 @@ class RunWeights:
                     for value in self.costs.values
                 ]
             )
+
+    @computed_once
+    def by_excess(self) -> bool:
+        """Whether to sum all symbols as if they were far ones and add the excess of the near ones, which are few.
+
+        With several phases a difference of two weights would cancel; where many symbols are near it is no gain.
+        """
+        near = max((metric.widest for metric in self.costs.metrics), default=1)
+        return self.costs.phases == 1 and self.costs.far != INFINITE and near <= _FEW_NEAR
 
     def mismatch_ball(self) -> arb:
         """z at the working precision."""

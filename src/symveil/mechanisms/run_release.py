@@ -17,7 +17,7 @@ from symveil.randomness import BitSource
 _LANES = 16  # the loop always does so many words
 _VECTORISED_CALLS = 90_000.0  # the calls into numpy for one symbol
 _VECTORISED_EDGE = 6.0  # an edge, for each different word
-_VECTORISED_PHASE, _PHASE = 30.0, 2.0  # the same in each of several phases, and what that takes the loop
+_VECTORISED_PHASE, _PHASE = 30.0, 2.0  # the same in each phase where costs are looked up; and what it takes the loop
 _VECTORISED_ROW = 200.0  # the choice of one symbol
 _PRICE_OF_COMPILER = 700e6  # loading LLVM and a kept loop, or compiling it: at most half a second
 
@@ -55,7 +55,9 @@ def is_loop_quicker(weights: RunWeights, codes: Codes) -> bool:
     length, edges, rows = weights.language.length, weights.language.graph.edge_count, len(codes)
     different = 1 if (codes == codes[0]).all() else rows
     phases = weights.costs.phases
-    each, compiled_each = (_VECTORISED_EDGE, 1.0) if phases == 1 else (_VECTORISED_PHASE * phases, _PHASE * phases)
+    each, compiled_each = (
+        (_VECTORISED_EDGE, 1.0) if weights.by_excess else (_VECTORISED_PHASE * phases, _PHASE * phases)
+    )
     vectorised = length * (_VECTORISED_CALLS + each * edges * different + _VECTORISED_ROW * rows)
     compiled = compiled_each * length * edges * _LANES * -(-rows // _LANES)
     if compiled >= vectorised:
