@@ -100,13 +100,19 @@ def _ends_where_nothing_is_accepted(model, word: tuple[str, ...]) -> bool:
     """Whether an automaton reads a word to its end, in a state that it does not accept."""
     if not isinstance(model, sv.Automaton):
         return False
-    following = {(source, symbol): target for source, symbol, target in model.transitions}
-    state = model.initial
+    states = _with_silent_moves(model, {model.initial})
     for symbol in word:
-        state = following.get((state, symbol))
-        if state is None:
-            return False
-    return state not in model.accepting
+        read = {target for source, label, target in model.transitions if source in states and label == symbol}
+        states = _with_silent_moves(model, read)
+    return bool(states) and not states & set(model.accepting)
+
+
+def _with_silent_moves(model: sv.Automaton, states: set[str]) -> set[str]:
+    while True:
+        more = {target for source, label, target in model.transitions if source in states and label is None}
+        if more <= states:
+            return states
+        states = states | more
 
 
 @relaxed
