@@ -142,7 +142,7 @@ def test_a_loss_of_a_hair_more_than_epsilon_does_not_hold(epsilon, parts) -> Non
 
     class Leaks(Exponential):
         @property
-        def guarantee(self) -> Guarantee:
+        def proved_loss(self) -> Guarantee:
             return Guarantee.of_loss(self.epsilon * (1 + Fraction(1, parts)), "exact")
 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

@@ -59,9 +59,19 @@ class CorrectedRelease(Mechanism):
         self.correction_rate: Final = min(_CORRECTION_RATE, _LARGEST_EXPONENT / max(possible.length, 1))
 
     @property
-    def guarantee(self) -> Guarantee:
+    def proved_loss(self) -> Guarantee:
         """That of the mechanism: what happens to its outcomes depends on nothing else."""
         return self.through.guarantee
+
+    def loss_beyond(self, distance: int) -> float:
+        """That of the mechanism, likewise.
+
+        Parameters
+        ----------
+        distance
+            In how many places observations differ.
+        """
+        return self.through.loss_at(distance)
 
     @property
     def certified(self) -> CertifiedRate | None:

@@ -29,7 +29,7 @@ from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
 from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import Number, spelled
+from symveil.numerics.rationals import Number, at_least, spelled
 from symveil.privacy.calibration.search import largest_rate
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
@@ -88,9 +88,19 @@ class SafeRelease(DistanceWeighted):
         return best.rate if best else classic
 
     @property
-    def guarantee(self) -> Guarantee:
+    def proved_loss(self) -> Guarantee:
         """Over all pairs of adjacent observations, safe or not."""
         return self._guarantee
+
+    def loss_beyond(self, distance: int) -> float:
+        """2η for every place, as for the exponential mechanism.
+
+        Parameters
+        ----------
+        distance
+            In how many places observations differ.
+        """
+        return at_least(2 * self.rate * distance)
 
     def parameters_document(self) -> dict[str, object]:
         """The rate."""

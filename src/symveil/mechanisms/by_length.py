@@ -158,7 +158,7 @@ class ByLength(Mechanism):
     # --- the law -------------------------------------------------------------------------------
 
     @property
-    def guarantee(self) -> Guarantee:
+    def proved_loss(self) -> Guarantee:
         """What holds for every length: the mechanism of each is ε-private; `classes` has the loss of each."""
         return Guarantee.of_loss(self.epsilon, "certified" if self._words.graph is None else "classic")
 

@@ -168,6 +168,11 @@ class CostWeighted(DistanceWeighted):
         return f"{beyond}: a symbol counts what it costs, up to {float(largest):g}"
 
     @property
+    def _largest_symbol_cost(self) -> Fraction | None:
+        """By how much the cost of a word can change with one of its symbols; None where no cap bounds it."""
+        return Fraction(1) if self.plain_cost is None else self.plain_cost.largest
+
+    @property
     def tells_apart(self) -> bool:
         """Whether no cap bounds what a symbol costs: some words never become what others become."""
         return self.plain_cost is not None and self.plain_cost.largest is None

@@ -161,7 +161,7 @@ class EditChannel(Mechanism):
         return self.parameters.tells_nothing
 
     @property
-    def guarantee(self) -> Guarantee:
+    def proved_loss(self) -> Guarantee:
         """Exact for one edit; b times that is a bound for b edits."""
         bound = self.language.max_length
         exact = self.reach == 1 and self.loss.attained and (bound is None or bound >= 1)

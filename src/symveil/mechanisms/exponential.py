@@ -14,6 +14,7 @@ make (docs/theory/near-optimal.md).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, Final
@@ -158,16 +159,19 @@ class Exponential(CostWeighted):
         return spent / self._log_ratio_per_rate(max(self.reach, 1))
 
     def loss_beyond(self, distance: int) -> float:
-        """On a model 2η for every place: η for the weights, and as much for their sums, which differ by no more.
+        """On a model twice what the weights of one released word can differ by: their sums differ by no more.
 
         Parameters
         ----------
         distance
             In how many places words differ.
         """
-        if self.language.graph is None or self.utility != "distance" or self.cost != "hamming":
+        if self.language.graph is None:
             return super().loss_beyond(distance)
-        return at_least(2 * self.rate * distance)
+        if self.utility != "distance":
+            return at_least(2 * self.rate * self._log_ratio_per_rate(distance))
+        largest = self._largest_symbol_cost
+        return math.inf if largest is None else at_least(2 * self.rate * largest * distance)
 
     def _log_ratio_per_rate(self, distance: int) -> Fraction:
         """ln(r(0)/r(distance)) for rate 1: the sensitivity of the utility (J19 Lemma 1)."""
@@ -176,7 +180,7 @@ class Exponential(CostWeighted):
         return distance / (self.offset * (distance + self.offset))
 
     @property
-    def guarantee(self) -> Guarantee:
+    def proved_loss(self) -> Guarantee:
         """On Σⁿ ln r(0)/r(b), attained where the released word is one of the two words."""
         if self.language.homogeneous:
             return Guarantee.of_loss(self.rate * self._log_ratio_per_rate(self.reach), "exact")

@@ -18,8 +18,16 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, SymveilError
 from symveil.models.word import Word
+from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import at_least, exact
-from symveil.privacy.losses import PairLosses, by_distances, enumerated, worst_by_distances, worst_deltas
+from symveil.privacy.losses import (
+    PairLosses,
+    by_distances,
+    enumerated,
+    largest_losses,
+    worst_by_distances,
+    worst_deltas,
+)
 
 if TYPE_CHECKING:
     from symveil.mechanisms.mechanism import Mechanism
@@ -46,12 +54,28 @@ def loss_at(mechanism: Mechanism, distance: int) -> float:
     apart = int(distance) if farthest is None else min(int(distance), farthest)
     if apart == 0:
         return 0.0
-    known = mechanism.guarantee.epsilon if apart <= mechanism.reach else mechanism.loss_beyond(apart)
+    known = mechanism.loss_beyond(apart)
+    if apart <= mechanism.reach:
+        known = min(known, mechanism.proved_loss.epsilon)
     weights = mechanism.log_weights_by_distance()
     if weights is not None:
         return min(known, worst_by_distances(weights, apart))
-    pairs = _few_pairs(mechanism, apart)
-    return known if pairs is None else min(known, max((pair.largest for pair in pairs), default=0.0))
+    every = mechanism.losses_of_every_pair
+    return known if every is None else min(known, float(every[: apart + 1].max()))
+
+
+def excess(mechanism: Mechanism) -> float:
+    """K: the largest loss_at(d)·b/(dε), rounded upwards; at most 1 is the graceful promise.
+
+    Where words lie between any two, on an alphabet, the loss of one change decides: every other loss is at most the
+    sum of such (docs/theory/beyond-b.md).
+    """
+    b, farthest = max(mechanism.adjacency, 1), mechanism.language.largest_distance
+    last = 1 if mechanism.language.graph is None else farthest or 0
+    ratios = [exact(loss) / apart for apart in range(1, last + 1) if (loss := loss_at(mechanism, apart)) < math.inf]
+    if len(ratios) < last:
+        return math.inf
+    return at_least(max(ratios, default=Fraction(0)) * b / mechanism.epsilon)
 
 
 def pairs_of_laws(mechanism: Mechanism) -> list[PairLosses] | None:
@@ -134,11 +158,12 @@ class Interoperable:
     """What other libraries ask of a mechanism; every mechanism has it."""
 
     def loss_at(self, distance: int) -> float:
-        """Group privacy: the most that is lost between words so far apart, rounded upwards.
+        """Group privacy: the most that is lost between words at most so far apart, rounded upwards.
 
         Exact where the law is known (on Σⁿ by distances, on small languages by looking at every pair); within the
-        adjacency at most the guarantee; beyond it ⌈distance/b⌉ times that on Σⁿ, where words lie between any two.
-        Infinite where nothing is promised: on a model there may be no words between two others.
+        adjacency at most the guarantee. On a model it is what the mechanism's theorem says of any two feasible words
+        of one length, with a public start of those that begin alike (docs/theory/beyond-b.md); infinite where there is
+        none.
 
         Parameters
         ----------
@@ -179,17 +204,28 @@ class Interoperable:
         return to_opendp(cast("Mechanism", self))
 
     def loss_beyond(self, distance: int) -> float:
-        """A bound on the loss between words that are farther apart than adjacency reaches; infinite: none is known.
+        """A bound on the loss between words at any distance, by the mechanism's own theorem; infinite: none is known.
 
         Parameters
         ----------
         distance
-            How far apart, more than `reach`.
+            How far apart.
         """
         own = cast("Mechanism", self)
-        if own.language.graph is not None:
+        if own.language.graph is not None or own.proved_loss.loss is None:
             return math.inf
-        return at_least(Fraction(-(-distance // max(own.reach, 1))) * exact(own.guarantee.epsilon))
+        return at_least(Fraction(-(-distance // max(own.reach, 1))) * exact(own.proved_loss.epsilon))
+
+    @computed_once
+    def losses_of_every_pair(self) -> NDArray[np.float64] | None:
+        """The largest loss at each distance, over all pairs of words, where there are few; None elsewhere."""
+        own = cast("Mechanism", self)
+        if own.largest_output is None:
+            return None
+        try:
+            return largest_losses(own)
+        except SymveilError:  # too many words, or none that can be listed
+            return None
 
     def log_weights_by_distance(self) -> NDArray[np.float64] | None:
         """ln P of one released word at distance 0, 1 … n, where that is all that the law depends on; None elsewhere."""

@@ -51,7 +51,7 @@ class Jones2019Printed(DistanceWeighted):
         self.offset: Final = read_offset(offset)
 
     @property
-    def guarantee(self) -> Guarantee:
+    def proved_loss(self) -> Guarantee:
         """The largest |ln r(d)/r(d')| over |d−d'| ≤ b: what the printed law really gives away."""
         with precision(STANDARD_PRECISION):
             weights = self.weight_balls(self._around_any.count_balls())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
@@ -23,7 +23,7 @@ from symveil.numerics.once import computed_once
 from symveil.numerics.progress import listener, silent
 from symveil.numerics.rationals import Number, spelled
 from symveil.privacy.calibration.certificate import CertifiedRate
-from symveil.privacy.guarantee import Guarantee
+from symveil.privacy.guarantee import Guarantee, LossCurve
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
 from symveil.privacy.release_chain import Moves, ReleaseChain, State, release_chain
@@ -47,7 +47,7 @@ class LengthClass:
 class Mechanism(Interoperable, ABC):
     """A mechanism that takes a word of a language and releases a word.
 
-    A subclass says its `guarantee`, its `log_probabilities`, the law of the distance (`_law`) and how it draws
+    A subclass says its `proved_loss`, its `log_probabilities`, the law of the distance (`_law`) and how it draws
     (`_draw`); where it releases symbol by symbol, also `_moves`. What differs between languages, it asks the language.
     """
 
@@ -119,8 +119,8 @@ class Mechanism(Interoperable, ABC):
 
     @property
     @abstractmethod
-    def guarantee(self) -> Guarantee:
-        """The loss that the mechanism really has, rounded upwards, and how it is known."""
+    def proved_loss(self) -> Guarantee:
+        """The loss of adjacent words, rounded upwards, and how it is known; `guarantee` adds that of all others."""
 
     @abstractmethod
     def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
@@ -144,6 +144,12 @@ class Mechanism(Interoperable, ABC):
         """
         del codes, shown
         raise ParameterError("mechanism", expected="one that releases symbol by symbol, as a chain", found=self.name)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The loss that the mechanism really has, at every distance, rounded upwards, and how it is known."""
+        curve = LossCurve(max(self.adjacency, 1), self.language.largest_distance, self.loss_at)
+        return replace(self.proved_loss, curve=curve)
 
     # --- what the language says ----------------------------------------------------------------
 

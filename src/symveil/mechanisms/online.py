@@ -101,7 +101,7 @@ class Online(Mechanism):
         return self.epsilon / self.adjacency
 
     @property
-    def guarantee(self) -> Guarantee:
+    def proved_loss(self) -> Guarantee:
         """At most η for each of the b positions where two adjacent words differ."""
         return Guarantee.of_loss(self.rate * self.adjacency, "certified")
 

@@ -258,7 +258,7 @@ class Optimal(Mechanism):
         return super().__getstate__() | {"_given_law": self.solved}
 
     @computed_once
-    def guarantee(self) -> Guarantee:
+    def proved_loss(self) -> Guarantee:
         """The logarithm of the largest ratio in the table, which is at most ε."""
         return Guarantee.of_loss(min(log_upper_bound(self.law.ratio), self.epsilon), "exact")
 

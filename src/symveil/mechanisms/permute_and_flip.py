@@ -36,7 +36,7 @@ from symveil.numerics.conversions import (
     upper_bound,
 )
 from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import spelled
+from symveil.numerics.rationals import at_least, spelled
 from symveil.numerics.turns import searched_once
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import ErrorBounds
@@ -90,7 +90,7 @@ class PermuteAndFlip(DistanceWeighted):
         return FreeLanguage(self.alphabet, self._length)
 
     @computed_once
-    def guarantee(self) -> Guarantee:
+    def proved_loss(self) -> Guarantee:
         """On Σⁿ bη + ln Φ(0)/Φ(b), attained by a word and a neighbour at distance b."""
         if self.reach == 0:
             return Guarantee.of_loss(Fraction(0), "exact")
@@ -98,6 +98,16 @@ class PermuteAndFlip(DistanceWeighted):
             return Guarantee.of_loss(self.epsilon, "classic")
         with precision(enough_precision(self.epsilon)):
             return Guarantee.of_loss(loss(self._free, self.reach, self.rate), "exact")
+
+    def loss_beyond(self, distance: int) -> float:
+        """2η for every place: scores of one released word differ by no more than the distance (B26, its proof).
+
+        Parameters
+        ----------
+        distance
+            In how many places words differ.
+        """
+        return min(super().loss_beyond(distance), at_least(2 * self.rate * distance))
 
     def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
         """P(w'|w) = p_ℓ Φ(ℓ) itself: its total over the language is 1."""

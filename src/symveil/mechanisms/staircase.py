@@ -30,7 +30,7 @@ from symveil.mechanisms.cost_choice import Cap, read_step
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import Number, spelled
+from symveil.numerics.rationals import Number, at_least, spelled
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.parameters import Adjacency
 from symveil.privacy.public_words import public_words
@@ -145,13 +145,26 @@ class Staircase(CostWeighted):
         return self.step_height
 
     @property
-    def guarantee(self) -> Guarantee:
+    def proved_loss(self) -> Guarantee:
         """One step: attained by two words on either side of the first step."""
         if self.certified is not None:
             return Guarantee.of_loss(self.certified.loss, self.certified.how)
         if not self.language.homogeneous:
             return Guarantee.of_loss(self.epsilon, "classic")
         return Guarantee.of_loss(self.step_height if self.reach else Fraction(0), "exact")
+
+    def loss_beyond(self, distance: int) -> float:
+        """On a model 2h⌈Cd/F⌉: costs of one released word differ by Cd at most, and F share a step of height h.
+
+        Parameters
+        ----------
+        distance
+            In how many places words differ.
+        """
+        largest = self._largest_symbol_cost
+        if self.language.graph is None or largest is None:
+            return super().loss_beyond(distance)
+        return at_least(2 * self.step_height * math.ceil(largest * distance / self.period))
 
     @property
     def described(self) -> str:

@@ -29,7 +29,7 @@ from symveil.mechanisms.truncated_limits import default_cutoff, read_cutoff
 from symveil.models.word import Codes, Lengths, Word, split_words
 from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numerics.once import LastFew, computed_once
-from symveil.numerics.rationals import Number, spelled
+from symveil.numerics.rationals import Number, at_least, spelled
 from symveil.numerics.turns import searched_once
 from symveil.privacy.calibration.certificate import CertifiedRate
 from symveil.privacy.calibration.truncated_loss import truncated_rate
@@ -115,11 +115,22 @@ class TruncatedLevenshtein(Mechanism):
         return self.certified.rate if self.certified else self.epsilon / (2 * self.sensitivity)
 
     @property
-    def guarantee(self) -> Guarantee:
+    def proved_loss(self) -> Guarantee:
         """Exact on a small language, certified on others; classic where nothing better is known."""
         if self.certified:
             return Guarantee.of_loss(self.certified.loss, self.certified.how)
         return Guarantee.of_loss(self.epsilon, "classic")
+
+    def loss_beyond(self, distance: int) -> float:
+        """2η·min(d, k + 1): scores of one released word differ by no more, and beyond the cutoff by nothing.
+
+        Parameters
+        ----------
+        distance
+            How many edits lie between the words.
+        """
+        scored = at_least(2 * self.rate * min(distance, self.cutoff + 1))
+        return min(super().loss_beyond(distance), scored)
 
     # --- drawing -------------------------------------------------------------------------------
 

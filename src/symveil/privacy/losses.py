@@ -152,6 +152,32 @@ def enumerated(law: Law, apart: int | None = None) -> Iterator[PairLosses]:
                 yield pair_losses(laws[one], laws[other], nothing)
 
 
+def largest_losses(law: Law) -> NDArray[np.float64]:
+    """The largest loss of two words at each distance 0, 1 …, rounded upwards, for a language of few words."""
+    groups = [rows for rows in law.inputs(at_most=MOST_WORDS) if len(rows)]
+    released = law.outputs(at_most=MOST_WORDS * 64)
+    laws = [
+        np.array([np.concatenate([law.log_probabilities(word, rows) for rows in released]) for word in group])
+        for group in groups
+    ]
+    largest = np.zeros(1)
+    for group, own in zip(groups, laws, strict=True):
+        for word, log_one in zip(group, own, strict=True):
+            for others, log_others in zip(groups, laws, strict=True):
+                if law.metric == "hamming" and others.shape[1] != group.shape[1]:
+                    continue
+                with np.errstate(invalid="ignore"):  # −∞ − (−∞) where neither can be released
+                    loss = np.where(np.isneginf(log_one), -np.inf, log_one - log_others).max(axis=1)
+                loss = np.maximum(loss, 0.0) + ROUNDING * np.maximum(np.abs(loss), 1.0)
+                distance = law.distance(word, others)
+                near = (distance != FAR) & (distance > 0)
+                if near.any():
+                    size = int(distance[near].max()) + 1
+                    largest = np.pad(largest, (0, max(0, size - len(largest))))
+                    np.maximum.at(largest, distance[near], loss[near])
+    return largest
+
+
 def worst_deltas(pairs: Sequence[PairLosses], epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
     """The largest δ(ε) of several pairs for each ε."""
     largest: NDArray[np.float64] = np.max([pair.delta(epsilon) for pair in pairs], axis=0)

@@ -1,0 +1,137 @@
+"""The loss at every distance: no pair of words loses more than `loss_at` says, on every mechanism and language."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import symveil as sv
+from mechanisms.every_mechanism import EVERY_MECHANISM
+from symveil.errors import ParameterError
+from symveil.mechanisms.interoperability import excess
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.privacy.guarantee import Guarantee
+
+ROUNDING = 1e-9
+"""The enumeration below subtracts logarithms in floats."""
+
+
+def worst_by_distance(mechanism: Mechanism, *, at_most: int = 2000) -> dict[int, float]:
+    """The largest loss of two words at each distance, from the definition: every pair, every released word."""
+    words = [row for rows in mechanism.inputs(at_most=at_most) for row in rows]
+    outputs = mechanism.outputs(at_most=50 * at_most)
+    laws = [np.concatenate([mechanism.log_probabilities(word, rows) for rows in outputs]) for word in words]
+    worst: dict[int, float] = {}
+    for (one, first), (other, second) in itertools.permutations(zip(laws, words, strict=True), 2):
+        if mechanism.metric == "hamming" and len(first) != len(second):
+            continue
+        apart = int(mechanism.distance(first, second[None, :])[0])
+        possible = np.isfinite(one)
+        if apart <= 50:
+            worst[apart] = max(worst.get(apart, 0.0), float((one[possible] - other[possible]).max()))
+    return worst
+
+
+def assert_sound(mechanism: Mechanism) -> None:
+    worst = worst_by_distance(mechanism)
+    for apart in worst:
+        truth = max(loss for distance, loss in worst.items() if distance <= apart)
+        for claimed in (mechanism.loss_at(apart), mechanism.loss_beyond(apart), mechanism.guarantee.loss_at(apart)):
+            assert truth <= claimed + ROUNDING, (mechanism, apart)
+        if apart <= mechanism.reach:
+            assert mechanism.loss_at(apart) <= mechanism.guarantee.epsilon
+
+
+@pytest.mark.parametrize("case", [each for each in EVERY_MECHANISM if each.name != "edit"], ids=lambda each: each.name)
+@pytest.mark.parametrize("epsilon", ["0.5", "3"])
+def test_every_mechanism_loses_no_more_than_it_says(case, epsilon: str) -> None:
+    mechanism = case.make(epsilon)
+    if mechanism.largest_output is None or (mechanism.language.length is None and mechanism.metric == "hamming"):
+        pytest.skip("words of any length cannot all be written out")
+    assert_sound(mechanism)
+
+
+def random_chain(rng: np.random.Generator, states: int) -> sv.MarkovChain:
+    """A chain in which every state has a way on, and about half of all ways exist."""
+    rows = []
+    for state in range(states):
+        ways = np.flatnonzero(rng.random(states) < 0.5)
+        ways = ways if len(ways) else np.array([rng.integers(states)])
+        rows += [(f"s{state}", f"s{way}", Fraction(1, len(ways))) for way in ways.tolist()]
+    return sv.MarkovChain.from_transitions(rows)
+
+
+def random_mechanism(seed: int) -> Mechanism | None:
+    """A mechanism on the words of a random chain; None where the chain has too many of them."""
+    rng = np.random.default_rng(seed)
+    chain, length = random_chain(rng, int(rng.integers(3, 6))), int(rng.integers(2, 6))
+    words = sv.runs(chain, length=length, public_start=bool(rng.integers(2)))
+    if not 2 <= words.size <= 80:
+        return None
+    epsilon, b = Fraction(int(rng.integers(1, 60)), 10), int(rng.integers(1, length + 1))
+    more = {"epsilon": epsilon, "adjacency": b}
+    calibration = "tight" if rng.integers(2) else "classic"
+    made = (
+        lambda: sv.Exponential(words, **more, calibration=calibration),
+        lambda: sv.Exponential(words, **more, cost="swap", cap=int(rng.integers(1, 5))),
+        lambda: sv.Exponential(words, **more, balanced=True, calibration=calibration),
+        lambda: sv.Staircase(words, **more, calibration=calibration),
+        lambda: sv.Staircase(words, **more, cost="swap", cap=3, calibration="classic"),
+        lambda: sv.PermuteAndFlip(words, **more),
+        lambda: sv.Online(words, **more),
+    )
+    return made[int(rng.integers(len(made)))]()
+
+
+def assert_seeds_are_sound(seeds: range) -> int:
+    tried = 0
+    for seed in seeds:
+        mechanism = random_mechanism(seed)
+        if mechanism is not None:
+            assert_sound(mechanism)
+            tried += 1
+    return tried
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_random_models_lose_no_more_than_they_say(part: int) -> None:
+    """Both the bound of the theorem alone and what is printed, against every pair of words."""
+    assert assert_seeds_are_sound(range(40 * part, 40 * part + 40)) >= 8
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(100))
+def test_ten_thousand_models_lose_no_more_than_they_say(part: int) -> None:
+    assert assert_seeds_are_sound(range(1000 + 180 * part, 1000 + 180 * part + 180)) >= 80
+
+
+def test_a_bound_that_is_too_small_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison is no formality: with η in place of 2η a place, some model is caught."""
+    monkeypatch.setattr(sv.Exponential, "loss_beyond", lambda self, distance: float(self.rate * distance))
+    with pytest.raises(AssertionError):
+        assert_seeds_are_sound(range(200))
+
+
+def test_the_excess_is_one_for_classic_rates_and_for_the_online_mechanism() -> None:
+    words = sv.runs(random_chain(np.random.default_rng(5), 5), length=8)
+    assert words.size > 256  # not every pair is looked at
+    assert excess(sv.Exponential(words, epsilon=3, adjacency=2, calibration="classic")) == 1
+    assert excess(sv.PermuteAndFlip(words, epsilon=3, adjacency=2)) == 1
+    assert excess(sv.Online(words, epsilon=3, adjacency=2)) == 1
+    assert excess(sv.Staircase(words, epsilon=3, adjacency=2, calibration="classic")) == 2
+    swaps = sv.Exponential(words, epsilon=3, adjacency=2, cost="swap", cap="none")
+    assert swaps.tells_apart == math.isinf(excess(swaps))
+
+
+def test_the_document_lists_every_distance_of_short_words_and_landmarks_of_long_ones() -> None:
+    short = sv.Exponential(sv.words("abc", 4), epsilon=2, adjacency=2).guarantee.document()
+    assert [row["distance"] for row in short["loss_at"]] == [1, 2, 3, 4]
+    assert [round(row["epsilon"], 6) for row in short["loss_at"]] == [1, 2, 3, 4]
+    long = sv.Exponential(sv.words("abc", 1000), epsilon=2, adjacency=2).guarantee.document()
+    assert [row["distance"] for row in long["loss_at"]] == [1, 2, 3, 4, 1000]
+    with pytest.raises(ParameterError, match="the guarantee of a mechanism"):
+        Guarantee(epsilon=1.0, how="exact").loss_at(1)
