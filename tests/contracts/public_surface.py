@@ -71,6 +71,7 @@ JSON_COMMANDS = {
     "explain": ["explain", "abc", "--alphabet", "abc", "--epsilon", "2"],
     "explain on a model": [
         *("explain", "quay|market st", "--model", str(EXAMPLES / "roads.json"), "--separator", "|", "--epsilon", "3"),
+        *("--beyond", "nothing"),
     ],
     "audit": ["audit", "--alphabet", "ab", "--length", "2", "--epsilon", "1"],
     "opacity": ["opacity", str(EXAMPLES / "medical.json"), "--k", "2"],

@@ -37,7 +37,7 @@ def mean_error(mechanism: CostWeighted, words: np.ndarray) -> float:
 )
 @pytest.mark.parametrize("epsilon", [1, 4])
 def test_auto_has_no_more_error_than_the_candidates(language, b: int, calibration: str, epsilon: int) -> None:
-    chosen = sv.select_mechanism(language, epsilon=epsilon, adjacency=b)
+    chosen = sv.select_mechanism(language, epsilon=epsilon, adjacency=b, beyond="nothing")
     assert chosen.guarantee.epsilon <= epsilon
     assert str(chosen.chosen_because).startswith("expected error ")
     words = public_words(language, 24)
@@ -72,7 +72,7 @@ def test_what_is_asked_for_is_kept_to() -> None:
 
 
 def test_the_choice_reads_public_things_only_and_is_always_the_same() -> None:
-    first, again = (sv.select_mechanism(SMALL, epsilon=3, adjacency=2) for _ in range(2))
+    first, again = (sv.select_mechanism(SMALL, epsilon=3, adjacency=2, beyond="nothing") for _ in range(2))
     assert (first.name, first.chosen_because) == (again.name, again.chosen_because)
     assert first.parameters_document() == again.parameters_document()
 
@@ -99,7 +99,7 @@ def test_the_choice_is_the_least_certified_error(seed: int) -> None:
     # words that are written out, and more of them, which are certified as two halves
     language = sv.runs(sv.MarkovChain.from_transitions(rows), dice.choice([4, 10]), public_start=dice.random() < 0.5)
     epsilon, adjacency = dice.choice([1, 2, 4]), dice.choice([1, 2])
-    chosen = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency)
+    chosen = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency, beyond="nothing")
     assert chosen.guarantee.epsilon <= epsilon
     words = public_words(language, 24)
     symbols = language.alphabet.symbols
@@ -110,7 +110,7 @@ def test_the_choice_is_the_least_certified_error(seed: int) -> None:
     assert str(chosen.chosen_because).startswith(
         f"expected error {own:.3g} over uniform words of the model (24 of them, "
     )
-    again = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency)
+    again = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency, beyond="nothing")
     assert (again.chosen_because, again.parameters_document()) == (chosen.chosen_because, chosen.parameters_document())
 
 
@@ -126,7 +126,7 @@ def test_only_what_can_be_better_is_certified(monkeypatch: pytest.MonkeyPatch) -
     # one symbol, the last, can be swapped: swaps are certified at all of ε, and nothing can be better
     rows = [("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("d", "a", "1/2"), ("d", "e", "1/2"), ("e", "a", 1)]
     language = sv.runs(sv.MarkovChain.from_transitions(rows), 60, public_start=True)
-    chosen = sv.select_mechanism(language, epsilon=2)
+    chosen = sv.select_mechanism(language, epsilon=2, beyond="nothing")
     assert (chosen.name, chosen.cost, chosen.guarantee.how) == ("exponential", "swap", "exact")
     assert [(each.cost.is_hamming, each.balanced) for each in tried] == [(True, False), (False, False)]
     assert "at least" in str(chosen.chosen_because)
@@ -142,7 +142,7 @@ def test_steps_are_not_searched_where_nothing_is_proved_without_them(monkeypatch
     monkeypatch.setattr(cost_weighted, "calibrated_rate", nothing_proved)
     monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)  # as where words are too many to be compared
     monkeypatch.setattr(model_selection, "can_count", lambda _: False)
-    chosen = sv.select_mechanism(LARGE, epsilon=2, adjacency=2)
+    chosen = sv.select_mechanism(LARGE, epsilon=2, adjacency=2, beyond="nothing")
     assert (False, 1) in asked
     assert (False, 2) not in asked
     assert "staircase (swap" in f"{chosen.described} {chosen.chosen_because}"  # it is compared at its classic rate
@@ -164,7 +164,7 @@ def test_a_pair_that_loses_much_by_one_candidate_is_asked_of_the_others(monkeypa
     monkeypatch.setattr(cost_weighted, "calibrated_rate", proved)
     monkeypatch.setattr(model_selection, "_ruled_out", ruled_out)
     monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)
-    sv.select_mechanism(LARGE, epsilon=2, adjacency=2)
+    sv.select_mechanism(LARGE, epsilon=2, adjacency=2, beyond="nothing")
     assert [pair] in asked
     by_swaps = [each for each in tried if not each.cost.is_hamming]
     assert len(by_swaps) == 1  # no other could be better than the first, at the rate that the pair leaves
@@ -173,7 +173,9 @@ def test_a_pair_that_loses_much_by_one_candidate_is_asked_of_the_others(monkeypa
 def test_a_file_of_many_lengths_waits_for_no_long_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     language = sv.runs(town(), 7)
     assert sv.MechanismChoice(epsilon=2).language(model=town()).of_length(7).size == language.size
-    family = sv.choose_mechanism(sv.MechanismChoice(epsilon=2), sv.MechanismChoice(epsilon=2).language(model=town()))
+    family = sv.choose_mechanism(
+        sv.MechanismChoice(epsilon=2, beyond="nothing"), sv.MechanismChoice(epsilon=2).language(model=town())
+    )
 
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a long certificate")
@@ -219,7 +221,7 @@ def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypa
     language = sv.runs(grid_roads(4, seed=3), 12, public_start=True)
     monkeypatch.setattr(model_selection, "_MOST_SPARSE_SYMBOLS", len(language.alphabet) - 1)  # as with 10,000 links
     monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)
-    chosen = sv.select_mechanism(language, epsilon=2)
+    chosen = sv.select_mechanism(language, epsilon=2, beyond="nothing")
     assert (chosen.name, chosen.cost) == ("exponential", "swap")
     assert chosen.guarantee.how != "classic"
     assert Fraction(19, 10) < chosen.rate <= 2
@@ -228,9 +230,9 @@ def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypa
         assert model_selection._is_quick(other.weighting, False) == (adjacency == 1)
     # as with 100,000 links: for words of one length, and without the balanced candidates
     monkeypatch.setattr(model_selection, "_MOST_WORK", 0)
-    again = sv.select_mechanism(language, epsilon=2)
+    again = sv.select_mechanism(language, epsilon=2, beyond="nothing")
     assert (again.cost, again.rate) == ("swap", chosen.rate)
     assert "balanced" not in again.chosen_because
-    assert sv.select_mechanism(language, epsilon=2, adjacency=2).cost == "hamming"
-    choice = sv.MechanismChoice(epsilon=2, public_start=True)
+    assert sv.select_mechanism(language, epsilon=2, adjacency=2, beyond="nothing").cost == "hamming"
+    choice = sv.MechanismChoice(epsilon=2, public_start=True, beyond="nothing")
     assert model_selection.least_error_on_model(choice, language, of_many_lengths=True).cost == "hamming"

@@ -147,6 +147,7 @@ def _promise(explanation: Explanation) -> list[tuple[str, str]]:
     """What is promised, about which words."""
     from symveil.numerics.integers import shortened
     from symveil.numerics.rationals import shown_at_least, spelled
+    from symveil.workflows.doubts import promise_in_words
 
     mechanism = explanation.mechanism
     guarantee, language = mechanism.guarantee, mechanism.language
@@ -154,6 +155,7 @@ def _promise(explanation: Explanation) -> list[tuple[str, str]]:
     facts = [
         ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
         ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {asked} asked for"),
+        ("loss by distance", f"two words that differ in {promise_in_words(mechanism)}"),
     ]
     if language.length is not None:
         protects = f"words that differ in up to {mechanism.adjacency} of {language.length} positions"

@@ -120,6 +120,7 @@ def read_epsilons(text: str) -> list[str]:
 def _print_one(averages: PublicAverages) -> None:
     from symveil.numerics.integers import shortened
     from symveil.numerics.rationals import shown_at_least, spelled
+    from symveil.workflows.doubts import promise_in_words
 
     mechanism = averages.mechanism
     guarantee, language = mechanism.guarantee, mechanism.language
@@ -127,6 +128,7 @@ def _print_one(averages: PublicAverages) -> None:
     facts = [
         ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
         ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {spelled(mechanism.epsilon)} asked for"),
+        ("loss by distance", f"two words that differ in {promise_in_words(mechanism)}"),
         ("protects", f"words that differ in up to {mechanism.adjacency} of {mechanism.length} positions"),
         ("words", "without end" if language.size is None else shortened(language.size)),
         ("on average", averages.sentence()),

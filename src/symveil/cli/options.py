@@ -71,6 +71,12 @@ _MECHANISM_OPTIONS: list[Option] = [
     file_option("--places", text="The same from a map: CSV of symbol, x, y."),
     click.option("--metres-per-unit", metavar="M", help="With --places: how far a cost of 1 reaches; 100 by default."),
     click.option("--cap", metavar="C|none", help="The most that a symbol costs; by default a large number."),
+    click.option(
+        "--beyond",
+        metavar="graceful|K|nothing",
+        help="What auto keeps for words that differ in d places, more than B: a loss of at most d/B times epsilon "
+        "(graceful, the default), K times that, or nothing.",
+    ),
     click.option("--balanced", is_flag=True, help="On a chain: a prior that makes all words equally easy to hide."),
     click.option("--step", metavar="T", type=STEP, help="With staircase: how wide its first step is."),
     click.option("--not-private", is_flag=True, help="Needed by mechanisms kept only to reproduce a paper."),
@@ -111,6 +117,7 @@ class MechanismOptions:
     metres_per_unit: str | None
     cap: str | None
     balanced: bool
+    beyond: str | None
     step: int | str | None
     not_private: bool
 

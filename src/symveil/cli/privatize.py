@@ -149,7 +149,7 @@ def _no_better(manifest: dict[str, Any]) -> list[str]:
 
 def _print(release: FileRelease, report: Path | None) -> None:
     from symveil.numerics.rationals import shown_at_least
-    from symveil.workflows.release_report import in_numbers, mechanism_in_words
+    from symveil.workflows.release_report import in_numbers, mechanism_in_words, passes_unprotected
 
     manifest, counts = release.manifest, release.manifest["counts"]
     loss = shown_at_least(manifest["guarantee"]["epsilon"])
@@ -174,6 +174,7 @@ def _print(release: FileRelease, report: Path | None) -> None:
     if release.persons is not None:
         facts.append(("persons", f"{release.persons}, of whom none is charged more than {release.largest_charge}"))
     facts += in_numbers(manifest)
+    facts.append(("passes unprotected", ", ".join(passes_unprotected(manifest))))
     facts.append(("report", "--report FILE.html writes a page for those who decide" if report is None else str(report)))
     if release.true_error is not None:
         facts.append(

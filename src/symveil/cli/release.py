@@ -19,7 +19,7 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
     """Release private versions of one WORD, one a line."""
     from symveil.io.symbols import check_separable, join_word
     from symveil.numerics.rationals import shown_at_least, spelled
-    from symveil.workflows.doubts import doubts, given_up_notes, no_better_than_classic
+    from symveil.workflows.doubts import doubts, given_up_notes, no_better_than_classic, promise_in_words
     from symveil.workflows.release import release_word
 
     notes: list[str] = []
@@ -34,6 +34,7 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
             click.echo(join_word(private, source.separator))
         loss, asked = shown_at_least(result.guarantee.epsilon), spelled(built.epsilon)
         notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {asked} asked for")
+        notes.append(f"two words that differ in: {promise_in_words(built)}")
         if count > 1:
             notes.append(f"{count} releases of one word are charged {shown_at_least(result.total_epsilon)} in all")
     notes += no_better_than_classic(built.guarantee.how, built.calibration)

@@ -161,7 +161,11 @@ def promised(release: Release, lengths: NDArray[np.int64], *, charged: bool) -> 
         "eta": spelled(min(rate for rate in rates if rate is not None)) if rates - {None} else None,
         "b": release.choice.adjacency,
         "how": how,
-        "guarantee": {"epsilon": max((each.guarantee.epsilon for each in classes), default=0.0), "how": how},
+        "guarantee": {
+            "epsilon": max((each.guarantee.epsilon for each in classes), default=0.0),
+            "how": how,
+            "loss_at": release.mechanism.curve(lengths).rows(),
+        },
         "classes": [_class_document(each) for each in classes],
         "law": laws(release.mechanism, lengths),
         "protection": None if near is None else near.document(),
@@ -174,7 +178,7 @@ def _class_document(each: LengthClass) -> dict[str, object]:
         "lengths": list(each.lengths),
         "mechanism": each.mechanism,
         "eta": None if each.rate is None else spelled(each.rate),
-        "guarantee": each.guarantee.document(),
+        "guarantee": {"epsilon": each.guarantee.epsilon, "how": each.guarantee.how},
     }
 
 

@@ -22,7 +22,8 @@ from symveil.mechanisms.mechanism import LengthClass, Mechanism
 from symveil.mechanisms.registry import AUTO, BY_NAME
 from symveil.models.word import Codes, Lengths
 from symveil.numerics.once import Memo, computed_once
-from symveil.privacy.guarantee import Guarantee
+from symveil.numerics.rationals import at_least
+from symveil.privacy.guarantee import Guarantee, LossCurve
 from symveil.privacy.law import DistanceLaw
 from symveil.privacy.release_chain import ReleaseChain
 from symveil.randomness import BitSource
@@ -161,6 +162,41 @@ class ByLength(Mechanism):
     def proved_loss(self) -> Guarantee:
         """What holds for every length: the mechanism of each is ε-private; `classes` has the loss of each."""
         return Guarantee.of_loss(self.epsilon, "certified" if self._words.graph is None else "classic")
+
+    def loss_beyond(self, distance: int) -> float:
+        """What the choice keeps for words of every length: K·(d/b)·ε, where it keeps anything on a model.
+
+        Parameters
+        ----------
+        distance
+            In how many places words differ.
+        """
+        if self._words.graph is None or self.choice.grace is None or self.choice.adjacency == "all":
+            return super().loss_beyond(distance)
+        return at_least(self.choice.grace * self.epsilon * distance / self.adjacency)
+
+    def curve(self, lengths: Lengths) -> LossCurve:
+        """The loss at every distance of words of these public lengths: that of the length which loses most.
+
+        Parameters
+        ----------
+        lengths
+            The lengths that occur.
+        """
+        rates: list[tuple[int, Fraction]] = []
+        parts: list[Mechanism] = []
+        for length in np.unique(lengths[lengths > 0]).tolist():
+            if (shared := self._shared_at(length)) is not None:
+                rates.append((length, shared.rate))
+            elif (own := self.of_length(length)) is not None:
+                parts.append(own)
+
+        def bound(distance: int) -> float:
+            alike = [at_least(rate * min(distance, length)) for length, rate in rates]
+            return max([*alike, *(part.loss_at(distance) for part in parts)], default=0.0)
+
+        farthest = [length for length, _ in rates] + [part.language.largest_distance or 0 for part in parts]
+        return LossCurve(max(self.adjacency, 1), max(farthest, default=0), bound)
 
     def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word): a word of another length cannot be released."""

@@ -30,6 +30,7 @@ from symveil.privacy.parameters import (
     Calibration,
     Utility,
     read_adjacency,
+    read_beyond,
     read_calibration,
     read_epsilon,
     read_metric,
@@ -80,12 +81,17 @@ class MechanismChoice:
         How wide the first step of the staircase is. None: chosen.
     costs
         What each pair of symbols costs (`CostTable`).
+    beyond
+        What "auto" keeps for words farther apart than the adjacency b: "graceful" (the default), a loss of at most
+        (d/b)·ε for any two words of one length that differ in d places; a number K, at most K times that; "nothing",
+        the least error for words within b. What a mechanism of a name loses says its `loss_at`, and so does that of
+        costs that are named.
     not_private
         Has to be said by those who ask for a mechanism that only reproduces a paper.
 
     >>> choice = MechanismChoice(epsilon="1/2", adjacency=3)
-    >>> choice.epsilon, choice.mechanism
-    (Fraction(1, 2), 'auto')
+    >>> choice.epsilon, choice.mechanism, choice.beyond
+    (Fraction(1, 2), 'auto', 'graceful')
     >>> MechanismChoice.from_document(choice.document()) == choice
     True
     """
@@ -106,6 +112,7 @@ class MechanismChoice:
     balanced: bool = False
     step: int | None = None
     costs: CostTable | None = None
+    beyond: str | None = None
     not_private: bool = False
 
     def __post_init__(self) -> None:
@@ -141,6 +148,29 @@ class MechanismChoice:
             )
         self._check_parameters()
         self._check_costs()
+        object.__setattr__(self, "beyond", self._read_beyond())
+
+    def _read_beyond(self) -> str:
+        """What is kept beyond b; only where "auto" may choose for it."""
+        named = self.cost or self.costs or self.balanced or self.step or self.cap
+        chooses = self.mechanism == AUTO and self.metric == "hamming" and not named
+        if self.beyond is None:
+            return "graceful" if chooses else "nothing"
+        beyond = read_beyond(self.beyond)
+        if beyond != "nothing" and not chooses:
+            raise ParameterError(
+                "beyond",
+                expected="nothing, unless mechanism auto chooses by Hamming distance; loss_at says what others keep",
+                found=self.beyond,
+            )
+        return beyond
+
+    @property
+    def grace(self) -> Fraction | None:
+        """K: any two words that differ in d places lose at most K·(d/b)·ε; None where nothing is kept beyond b."""
+        if self.beyond == "nothing":
+            return None
+        return Fraction(1) if self.beyond in (None, "graceful") else Fraction(self.beyond)
 
     def _check_costs(self) -> None:
         """Refuse costs that contradict each other, or another parameter."""
@@ -192,8 +222,11 @@ class MechanismChoice:
             each.name: getattr(self, each.name)
             for each in fields(self)
             # what came later is there only where it was used: finished releases in ledgers are known by this text
-            if each.name != "not_private" and (each.name not in _SINCE_0_3 or getattr(self, each.name) != each.default)
+            if each.name not in ("not_private", "beyond")
+            and (each.name not in _SINCE_0_3 or getattr(self, each.name) != each.default)
         }
+        if self.beyond != "nothing":  # earlier versions kept nothing, and did not say so
+            document["beyond"] = self.beyond
         if self.costs is not None:
             document["costs"] = self.costs.document()
         # the offset is spelled as 0.2 did: finished releases in ledgers are known by this text
@@ -205,7 +238,7 @@ class MechanismChoice:
         known = {each.name for each in fields(cls)} - {"not_private"}
         if "epsilon" not in document:
             raise ParameterError("epsilon", expected="a number above 0 such as 0.5 or 1/2", found="none")
-        return cls(**{name: value for name, value in document.items() if name in known})
+        return cls(**{"beyond": "nothing", **{name: value for name, value in document.items() if name in known}})
 
     # --- the language it is for ----------------------------------------------------------------
 

@@ -139,9 +139,13 @@ class CostWeighted(DistanceWeighted):
         """The proof behind the rate on a model; None where none is needed or none exists."""
         if self.weighting is None or self.calibration != "tight":
             return None
+        return self._proof(self.weighting)
+
+    def _proof(self, weighting: Weighting) -> CertifiedRate | None:
+        """The largest rate that is proved."""
         # the plain mechanism is asked for everywhere: its quick certificate is enough unless its cost is asked for
         return calibrated_rate(
-            self.weighting,
+            weighting,
             epsilon=self.epsilon,
             thorough=self._named,
             of_many_lengths=self.of_many_lengths,

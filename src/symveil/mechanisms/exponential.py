@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from flint import arb
 
@@ -34,11 +35,17 @@ from symveil.models.word import Codes
 from symveil.numerics.conversions import ball, precision
 from symveil.numerics.once import computed_once
 from symveil.numerics.rationals import Number, at_least, spelled
+from symveil.privacy.calibration.calibrate import Weighting
+from symveil.privacy.calibration.certificate import CertifiedRate
+from symveil.privacy.calibration.certify import graceful_rate
 from symveil.privacy.guarantee import Guarantee
 from symveil.privacy.law import DistanceLaw
-from symveil.privacy.parameters import Adjacency, read_offset, read_utility
+from symveil.privacy.parameters import Adjacency, read_beyond, read_offset, read_utility
 from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.randomness import BitSource, Boundaries
+
+if TYPE_CHECKING:
+    from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
 
 
 class Exponential(CostWeighted):
@@ -66,6 +73,9 @@ class Exponential(CostWeighted):
         Of the inverse utility, above 0.
     cost, cap, balanced, costs
         As in `MechanismChoice`.
+    beyond
+        "graceful": any two words that differ in d places lose at most (d/b)·ε, at the largest rate that is proved for
+        that. "nothing": the largest rate that is proved for words within b.
 
     >>> import symveil as sv
     >>> mechanism = sv.Exponential(sv.words("abc", 5), epsilon=2)
@@ -96,6 +106,7 @@ class Exponential(CostWeighted):
         cap: Cap | None = None,
         balanced: bool = False,
         costs: CostTable | None = None,
+        beyond: str | Number = "nothing",
     ) -> None:
         super().__init__(
             language,
@@ -121,7 +132,29 @@ class Exponential(CostWeighted):
         if prior == "chain" and balanced:
             raise ParameterError("balanced", expected="false with prior chain, which is another prior", found=balanced)
 
+        self.beyond: Final = read_beyond(beyond)
+        if self.beyond not in ("nothing", "graceful") or (self._graceful and (self.cost != "hamming" or balanced)):
+            raise ParameterError("beyond", expected="nothing, or graceful by Hamming distance", found=beyond)
+
+    @classmethod
+    def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
+        """The mechanism with the parameters of a choice; graceful where the choice keeps anything beyond b."""
+        taken = {name: getattr(choice, name) for name in cls.takes}
+        beyond = "nothing" if choice.grace is None else "graceful"
+        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, beyond=beyond, **taken)
+
     # --- calibration ---------------------------------------------------------------------------
+
+    @property
+    def _graceful(self) -> bool:
+        return self.beyond == "graceful"
+
+    def _proof(self, weighting: Weighting) -> CertifiedRate | None:
+        if not self._graceful:
+            return super()._proof(weighting)
+        per_place = self.epsilon / self.adjacency
+        found = graceful_rate(weighting.language, per_place=per_place, with_prior=self._with_prior)
+        return None if found is None else replace(found, loss=found.loss * self.reach)
 
     @property
     def rate(self) -> Fraction:
@@ -153,9 +186,11 @@ class Exponential(CostWeighted):
     def _plain_rate(self) -> Fraction:
         if self.weighting is not None and not self.weighting.cost.is_hamming:
             return self.weighting.classic(self.epsilon).rate
-        if self.calibration == "classic":
+        if self.calibration == "classic" and not self._graceful:
             return self.epsilon / 2 / self._log_ratio_per_rate(self.adjacency)
-        spent = self.epsilon if self.language.homogeneous else self.epsilon / 2
+        spent = self.epsilon if self.language.homogeneous and self.calibration == "tight" else self.epsilon / 2
+        if self._graceful:  # one change loses ε/b, whatever the length, and d changes at most d times that
+            return spent / (self.adjacency * self._log_ratio_per_rate(1))
         return spent / self._log_ratio_per_rate(max(self.reach, 1))
 
     def loss_beyond(self, distance: int) -> float:
@@ -166,8 +201,10 @@ class Exponential(CostWeighted):
         distance
             In how many places words differ.
         """
-        if self.language.graph is None:
-            return super().loss_beyond(distance)
+        if self.language.homogeneous:
+            return at_least(self.rate * self._log_ratio_per_rate(distance))
+        if self._graceful and self.certified is not None:
+            return at_least(self.certified.loss / max(self.reach, 1) * distance)
         if self.utility != "distance":
             return at_least(2 * self.rate * self._log_ratio_per_rate(distance))
         largest = self._largest_symbol_cost
@@ -186,6 +223,8 @@ class Exponential(CostWeighted):
             return Guarantee.of_loss(self.rate * self._log_ratio_per_rate(self.reach), "exact")
         if self.certified:
             return Guarantee.of_loss(self.certified.loss, self.certified.how)
+        if self._graceful:
+            return Guarantee.of_loss(2 * self.rate * self._log_ratio_per_rate(self.reach), "classic")
         return Guarantee.of_loss(self.epsilon, "classic")
 
     def weight_balls(self, counts: Sequence[arb]) -> list[arb]:

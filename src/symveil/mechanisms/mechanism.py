@@ -286,6 +286,17 @@ class Mechanism(Interoperable, ABC):
         del lengths
         return [LengthClass((0, self.largest_output), self.name, None, self.guarantee)]
 
+    def curve(self, lengths: Lengths) -> LossCurve:
+        """The loss at every distance of words of these public lengths.
+
+        Parameters
+        ----------
+        lengths
+            The lengths that occur; looked at where each length has a mechanism of its own.
+        """
+        del lengths
+        return LossCurve(max(self.adjacency, 1), self.language.largest_distance, self.loss_at)
+
     # --- releasing -----------------------------------------------------------------------------
 
     def release(self, word: Word, *, bits: BitSource | None = None) -> Word:

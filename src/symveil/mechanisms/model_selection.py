@@ -27,6 +27,7 @@ from symveil.languages.run_laws import expected_errors
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import Exponential
+from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
@@ -48,21 +49,21 @@ _MUCH = Fraction(3, 4)  # of the budget is not much left
 _WORK_OF_ERRORS = 400_000
 _FEWEST_WORDS, _MOST_WORDS = 4, 24
 _SCREENED, _HOPELESS = 3, 1.5  # the law of the online mechanism takes long: a few words tell whether it is far behind
-_CLEARLY = 0.97  # what is less plain must have less than this share of the error
+_CLEARLY = 0.99  # what is less plain must have less than this share of the error
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
+    """A mechanism with its error.
+
+    A classic guarantee counts as much as a certified one: both are proved, and what the first wastes is in its error
+    already.
+    """
+
     mechanism: Mechanism
     error: float
-
-    def beats(self, best: _Candidate | None) -> bool:
-        """Whether it is better than a plainer one by enough.
-
-        A classic guarantee counts as much as a certified one: both are proved, and what the first wastes is in its
-        error already.
-        """
-        return best is None or self.error < _CLEARLY * best.error
+    rank: int
+    """How plain it is: 0 is the plainest, whatever the order in which candidates are certified."""
 
 
 @dataclass(slots=True)
@@ -72,6 +73,7 @@ class _Hope:
     mechanism: Exponential | Staircase
     weighting: Weighting
     choice: MechanismChoice
+    rank: int = 0
     least: float = 0.0
     looked_for_pairs: bool = False
     compared_pairs: int = 0
@@ -107,21 +109,26 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     >>> found.name, found.chosen_because.partition(" (")[0]
     ('exponential', 'expected error 2.57 over uniform words of the model')
     """
+    settled = _is_settled(choice, language, of_many_lengths)
     plain = _plain(choice, language)
-    others = (
-        []
-        if _is_settled(choice, language, of_many_lengths)
-        else list(_others(choice, language, plain, of_many_lengths))
-    )
+    others: list[Mechanism | _Hope] = []
+    if choice.grace is not None and not settled:
+        others += _graceful(choice, language, of_many_lengths)
+    # of few words every pair is compared, so that what is certified for b may well keep more
+    if not settled and (choice.grace != 1 or language.has_at_most(_FEW_WORDS)):
+        free = replace(choice, beyond="nothing")
+        others += _others(free, language, _plain(free, language), of_many_lengths)
     if not others:
         return plain if plain is not None else Exponential.from_choice(language, choice)
     words = public_words(language, _word_count(language))
     comparison = _Comparison(words, choice)
     if plain is not None:
-        comparison.add(plain)
-    for other in others:
-        if not isinstance(other, _Hope):
-            comparison.add(other)
+        comparison.add(plain, 0)
+    for rank, other in enumerate(others, start=1):
+        if isinstance(other, _Hope):
+            other.rank = rank
+        else:
+            comparison.add(other, rank)
     comparison.certify([other for other in others if isinstance(other, _Hope)])
     return comparison.chosen()
 
@@ -131,27 +138,36 @@ class _Comparison:
 
     def __init__(self, words: Codes, choice: MechanismChoice) -> None:
         self._words, self._choice = words, choice
-        self._best: _Candidate | None = None
+        self._candidates: list[_Candidate] = []
         self._compared: list[tuple[float, str]] = []
         self._pairs: list[tuple[Codes, Codes]] = []  # of public words that lose much by what was certified
 
-    def add(self, mechanism: Mechanism) -> None:
-        """Compare a candidate at the rate that it has."""
+    @property
+    def _best(self) -> _Candidate | None:
+        """The plainest of those whose error is hardly above the least."""
+        least = min((each.error for each in self._candidates), default=0.0)
+        near = [each for each in self._candidates if _CLEARLY * each.error <= least]
+        return min(near, key=lambda each: each.rank, default=None)
+
+    def add(self, mechanism: Mechanism, rank: int) -> None:
+        """Compare a candidate at the rate that it has, if it keeps what is to be kept beyond b."""
+        grace = self._choice.grace
+        if grace is not None and self._candidates and excess(mechanism) > grace:
+            return
         if mechanism.name == Online.name and self._best is not None and len(self._words) > _SCREENED:
             about = _expected(mechanism, self._words[:_SCREENED], self._choice)
             if about > _HOPELESS * self._best.error:
                 self._compared.append((about, f"{mechanism.name} about"))
                 return
-        candidate = _Candidate(mechanism, _expected(mechanism, self._words, self._choice))
+        candidate = _Candidate(mechanism, _expected(mechanism, self._words, self._choice), rank)
         self._compared.append((candidate.error, mechanism.described))
-        if candidate.beats(self._best):
-            self._best = candidate
+        self._candidates.append(candidate)
 
     def certify(self, hopes: list[_Hope]) -> None:
         """Certify the most promising, and the next, until none of the others could clearly be better."""
         if hopes and hopes[0].weighting.language.has_at_most(_FEW_WORDS):  # certified at once: all, the simplest first
             for hope in hopes:
-                self.add(hope.mechanism)
+                self.add(hope.mechanism, hope.rank)
             return
         for hope in hopes:
             if hope.weighting.drops == 0:  # adjacent words are equal: nothing to look for
@@ -177,7 +193,7 @@ class _Comparison:
 
     def _certified(self, hope: _Hope, others: list[_Hope]) -> list[_Hope]:
         """Compare a candidate at the rate that is proved for it; the others that are still worth a search."""
-        self.add(hope.mechanism)
+        self.add(hope.mechanism, hope.rank)
         if hope.mechanism.certified is not None and hope.mechanism.certified.worst_pair is not None:
             self._pairs.append(hope.mechanism.certified.worst_pair)
         if not hope.certainly_classic:
@@ -193,7 +209,7 @@ class _Comparison:
         """Compare what is not worth a search for a proof."""
         for hope in hopes:
             classic = replace(hope.choice, calibration="classic")
-            self.add(type(hope.mechanism).from_choice(hope.weighting.language, classic))
+            self.add(type(hope.mechanism).from_choice(hope.weighting.language, classic), hope.rank)
 
     def _error_at(self, hope: _Hope, rate: Fraction) -> float:
         found = expected_errors(hope.weighting.weights(rate), self._words)
@@ -201,11 +217,12 @@ class _Comparison:
 
     def chosen(self) -> Mechanism:
         """The best, which is told why."""
-        assert self._best is not None  # noqa: S101 - there was a candidate
-        best = self._best.mechanism
-        beaten = sorted((error, name) for error, name in self._compared if name != best.described)
+        chosen = self._best
+        assert chosen is not None  # noqa: S101 - there was a candidate
+        best = chosen.mechanism
+        beaten = sorted({(error, name) for error, name in self._compared if name != best.described})
         reason = (
-            f"expected error {self._best.error:.3g} over uniform words of the model ({len(self._words)} of them, "
+            f"expected error {chosen.error:.3g} over uniform words of the model ({len(self._words)} of them, "
             f"{best.guarantee.how})"
         )
         if beaten:
@@ -245,8 +262,17 @@ def _plain(choice: MechanismChoice, language: RunLanguage) -> Mechanism | None:
     if named or choice.balanced or choice.step is not None or choice.cap is not None:
         return None
     exponential = Exponential.from_choice(language, choice)
-    counts = exponential.guarantee.how == "classic" and can_count(language)
-    return PermuteAndFlip.from_choice(language, choice) if counts else exponential
+    counts = exponential.proved_loss.how == "classic" and can_count(language)
+    # at ε/2b, with b as it was asked for, also in words that are shorter: that is graceful
+    rated = choice if choice.grace is None else replace(choice, calibration="classic")
+    return PermuteAndFlip.from_choice(language, rated) if counts else exponential
+
+
+def _graceful(choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool) -> Iterator[Mechanism]:
+    """What keeps (d/b)·ε beside the plain mechanism, without a certificate: the online mechanism."""
+    few = language.has_at_most(_FEW_WORDS)
+    if choice.calibration == "tight" and (few or (not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
+        yield Online.from_choice(language, replace(choice, mechanism=Online.name, beyond="nothing"))
 
 
 def _others(
@@ -271,7 +297,9 @@ def _others(
                     continue
                 cap = choice.cap if cost != "hamming" else None
                 step = choice.step if kind is Staircase else None
-                wanted = replace(choice, mechanism=kind.name, cost=cost, balanced=balanced, step=step, cap=cap)
+                wanted = replace(
+                    choice, mechanism=kind.name, beyond="nothing", cost=cost, balanced=balanced, step=step, cap=cap
+                )
                 made = _made(kind, language, wanted, choice)
                 if made is None:
                     continue
@@ -285,7 +313,7 @@ def _others(
                     if rated is not None:
                         yield rated
     if not _names(choice) and (few or (tight and not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
-        yield Online.from_choice(language, replace(choice, mechanism=Online.name))
+        yield Online.from_choice(language, replace(choice, mechanism=Online.name, beyond="nothing"))
 
 
 def _wastes(plain: Mechanism | None, weighting: Weighting) -> bool:

@@ -20,6 +20,7 @@ from symveil.mechanisms.cost_choice import Cap
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
+from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.model_selection import least_error_on_model
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
@@ -52,9 +53,10 @@ def select_mechanism(
     balanced: bool = False,
     step: int | None = None,
     costs: CostTable | None = None,
+    beyond: str | Number | None = None,
     not_private: bool = False,
 ) -> Mechanism:
-    """The mechanism of that name; "auto" is the one with the least expected error at this ε.
+    """The mechanism of that name; "auto" is the one with the least expected error of those that keep the promise.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def select_mechanism(
         too, the Levenshtein distance.
     epsilon, mechanism, adjacency, calibration, prior, utility, offset, cutoff, not_private
         As in `MechanismChoice`.
-    cost, cap, balanced, step, costs
+    cost, cap, balanced, step, costs, beyond
         As in `MechanismChoice`.
 
     >>> import symveil as sv
@@ -72,6 +74,8 @@ def select_mechanism(
     >>> sv.select_mechanism(words, epsilon=2).name
     'exponential'
     >>> sv.select_mechanism(words, epsilon=2, adjacency=3).name
+    'exponential'
+    >>> sv.select_mechanism(words, epsilon=2, adjacency=3, beyond="nothing").name
     'staircase'
     >>> sv.select_mechanism(sv.words_up_to("abc", 6), epsilon=6).name
     'truncated-levenshtein'
@@ -93,6 +97,7 @@ def select_mechanism(
         balanced=balanced,
         step=step,
         costs=costs,
+        beyond=beyond,  # type: ignore[arg-type]
         not_private=not_private,
     )
     return choose_mechanism(choice, language)
@@ -164,15 +169,21 @@ def _least_error(choice: MechanismChoice, language: Language, *, of_many_lengths
     exponential = Exponential.from_choice(language, choice)
     if choice.utility != "distance" or choice.prior != "uniform":
         return exponential  # the only mechanism that has another utility, or a prior
-    if exponential.reach <= 1 and choice.calibration == "tight":
+    tight = choice.calibration == "tight"
+    if exponential.reach <= 1 and tight:
         return exponential  # the staircase with steps of width 1, which no mechanism beats
     staircase = Staircase.from_choice(language, choice)
-    if choice.calibration == "tight":
-        # Optimal among all laws that depend on the distance only, permute-and-flip's among them.
-        return staircase
-    flip = PermuteAndFlip.from_choice(language, choice)
+    kept = choice.grace is None or excess(staircase) <= choice.grace
+    if tight:
+        # The staircase is optimal among all laws that depend on the distance only, permute-and-flip's among them; the
+        # exponential mechanism at ε/b among all that lose at most (d/b)·ε.
+        return staircase if kept else exponential
     # B26 Theorem 2: permute-and-flip is never worse than the exponential mechanism.
-    return min(flip, staircase, key=lambda candidate: candidate.distances().expected_error)
+    return min(PermuteAndFlip.from_choice(language, choice), staircase if kept else exponential, key=_error)
+
+
+def _error(mechanism: Mechanism) -> float:
+    return mechanism.distances().expected_error
 
 
 # --- "auto" where lengths are a secret ---------------------------------------------------------

@@ -92,6 +92,21 @@ def read_utility(value: str) -> Utility:
     return value  # type: ignore[return-value]  # just checked
 
 
+def read_beyond(value: str | Number) -> str:
+    """What is kept for words farther apart than b: "graceful", "nothing", or a factor K of 1 or more.
+
+    >>> read_beyond("graceful"), read_beyond(" 2.5 "), read_beyond(1)
+    ('graceful', '5/2', 'graceful')
+    """
+    if value in ("graceful", "nothing"):
+        return str(value)
+    expected = "graceful, nothing, or a number K, 1 or more: K times the graceful loss"
+    factor = exact(value, name="beyond", expected=expected)
+    if factor < 1:
+        raise ParameterError("beyond", expected=expected, found=value)
+    return "graceful" if factor == 1 else str(require_spellable(factor, "beyond"))
+
+
 def read_metric(value: str, *, max_length: int | None = None) -> Metric:
     """What adjacency counts: "hamming" substitutions only, "levenshtein" insertions and deletions too."""
     if value not in get_args(Metric):

@@ -324,6 +324,8 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
     promise = json.loads(json.dumps(promised(release, known, charged=document["charged"] is not None)))
     if "unit" in document:  # older manifests do not say it
         promise["unit"] = str(price(release).unit)
+    if "loss_at" not in document["guarantee"]:  # likewise
+        del promise["guarantee"]["loss_at"]
     if lengths is None:
         del promise["protection"]  # it is that of a middle length
     if document["format"] == FORMAT_WITHOUT_LAW:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numerics.rationals import Number, exact, shown_at_least
@@ -117,6 +119,54 @@ def guarantee_in_words(how: str, calibration: object) -> str:
     'certified, no better than classic here: no proof gave a larger rate than the published bound'
     """
     return next(iter(no_better_than_classic(how, calibration)), _HOW_KNOWN[how])
+
+
+def losses_in_words(rows: Sequence[Mapping[str, Any]], b: int | str, *, edits: bool = False) -> str:
+    """The loss at one symbol, b, b + 1, 2b and whole words, as one line; losses are rounded upwards.
+
+    Parameters
+    ----------
+    rows
+        `loss_at` of a guarantee's document.
+    b
+        The adjacency; "all": any two words.
+    edits
+        Whether distances count insertions and deletions too, so that there may be no largest one.
+
+    >>> losses_in_words([{"distance": d, "epsilon": 0.5 * d} for d in range(1, 7)], 2)
+    'one symbol 0.5 · 2 symbols 1 · 3 symbols 1.5 · 4 symbols 2 · a whole word of 6 symbols 3'
+    >>> losses_in_words([{"distance": 1, "epsilon": 3.0}, {"distance": 2, "epsilon": "infinity"}], 1)
+    'one symbol 3 · a whole word of 2 symbols not bounded'
+    """
+    last = rows[-1]["distance"] if rows else 0
+    wanted = {1, last} if b == "all" else {1, int(b), int(b) + 1, 2 * int(b), last}
+    unit = "edit" if edits else "symbol"
+    parts = []
+    for row in rows:
+        distance, loss = row["distance"], row["epsilon"]
+        if distance not in wanted:
+            continue
+        shown = "not bounded" if loss == "infinity" else shown_at_least(loss)
+        if distance == 1:
+            name = f"one {unit}"
+        elif distance == last and not edits:
+            name = f"a whole word of {distance} symbols"
+        else:
+            name = f"{distance} {unit}s"
+        parts.append(f"{name} {shown}")
+    return " · ".join(parts) or "nothing can differ"
+
+
+def promise_in_words(mechanism: Mechanism) -> str:
+    """What two words lose that are any distance apart, for a mechanism that was just made.
+
+    >>> import symveil as sv
+    >>> promise_in_words(sv.Exponential(sv.words("abc", 4), epsilon=1))
+    'one symbol 1 · 2 symbols 2 · a whole word of 4 symbols 4'
+    """
+    curve = mechanism.guarantee.curve
+    rows = [] if curve is None else curve.rows()
+    return losses_in_words(rows, mechanism.adjacency, edits=mechanism.metric == "levenshtein")
 
 
 def given_up_notes(mechanism: Mechanism) -> list[str]:

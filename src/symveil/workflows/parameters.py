@@ -134,6 +134,7 @@ class ChoiceParameters(TypedDict, total=False):
     cost: str | None
     cap: Cap | None
     balanced: bool
+    beyond: str | Number | None
     step: int | None
     costs: CostTable | None
 

@@ -105,7 +105,7 @@ def privatize(
         One of them: the symbols, or the model whose words are released.
     choice
         Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
-        utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs.
+        utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs, beyond.
     columns
         How a table is read; or by name: sequence, separator, identifier, case, order, symbol, date_format, keep.
     bits

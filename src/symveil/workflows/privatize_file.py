@@ -103,7 +103,7 @@ def privatize_file(
         One of them: the symbols, or the model (or its file) whose words are released.
     choice
         Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
-        utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs.
+        utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs, beyond.
     columns
         How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
         delimiter, date_format, keep.

@@ -13,7 +13,7 @@ from typing import Any
 from symveil.io.page import page, table
 from symveil.numerics.rationals import shown_at_least
 from symveil.privacy.protection import Protection
-from symveil.workflows.doubts import large_loss, no_better_than_classic, thin_protection
+from symveil.workflows.doubts import large_loss, losses_in_words, no_better_than_classic, thin_protection
 
 
 def factor(epsilon: float) -> str:
@@ -75,6 +75,9 @@ def in_numbers(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     apart = _apart(manifest)
     shift = factor(manifest["guarantee"]["epsilon"])
     facts.append(("odds", f"between sequences that {apart} shift by a factor of at most {shift}"))
+    losses = losses_at_distances(manifest)
+    if losses is not None:
+        facts.append(("loss by distance", losses))
     near = _protection(manifest)
     if near is not None:
         others = f"{near.neighbours_within_adjacency:.3g} feasible sequences around a typical one, on average"
@@ -82,6 +85,21 @@ def in_numbers(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     else:
         facts.append(("protected", f"which of all sequences it is that {apart}"))
     return facts
+
+
+def losses_at_distances(manifest: Mapping[str, Any]) -> str | None:
+    """What two sequences lose that differ in any number of places; None where an older manifest does not say it.
+
+    Parameters
+    ----------
+    manifest
+        Of a private file.
+    """
+    rows = manifest["guarantee"].get("loss_at")
+    if not rows:
+        return None
+    edits = manifest["parameters"]["metric"] == "levenshtein"
+    return "two sequences that differ in " + losses_in_words(rows, manifest["b"], edits=edits)
 
 
 def passes_unprotected(manifest: Mapping[str, Any]) -> list[str]:
@@ -116,12 +134,15 @@ def release_page(manifest: Mapping[str, Any]) -> str:
     """
     loss, b = shown_at_least(manifest["guarantee"]["epsilon"]), manifest["b"]
     counts, output = manifest["counts"], manifest["output"]
+    shift = factor(manifest["guarantee"]["epsilon"])
     doubts = [
         *large_loss(manifest["epsilon"]),
         *thin_protection(_protection(manifest)),
         *no_better_than_classic(manifest["how"], manifest["parameters"].get("calibration")),
     ]
-    less = "<li>Sequences that differ in more than that are protected less: odds may shift more.</li>"
+    losses = losses_at_distances(manifest)
+    more = "odds may shift more" if losses is None else f"ε is at most, for {losses}"
+    less = f"<li>Sequences that differ in more places than {b} are protected less: {_plain(more)}.</li>"
     beyond = "" if b == "all" else less
     facts = [
         ("private file", output["file"]),
@@ -144,7 +165,8 @@ def release_page(manifest: Mapping[str, Any]) -> str:
         (
             "What is promised",
             "<p>Each sequence in the private file was drawn at random near the true one. Whatever somebody knows "
-            "already, the file lets them prefer one sequence to another only by a bounded factor.</p>"
+            "already, the file lets them prefer one of two sequences that "
+            f"{_plain(_apart(manifest))} by a factor of at most {shift}.</p>"
             f"<ul>{told}</ul>",
         ),
         (

@@ -30,7 +30,7 @@ from symveil.numerics.rationals import exact
 from symveil.privacy.calibration import kept
 from symveil.privacy.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
 from symveil.privacy.calibration.certificate import CertifiedRate
-from symveil.privacy.calibration.enumeration import MOST_WORDS, WrittenOut, exact_loss, written_out
+from symveil.privacy.calibration.enumeration import MOST_WORDS, WrittenOut, exact_loss, exact_losses, written_out
 from symveil.privacy.calibration.search import Found, largest_rate, rounded_down
 from symveil.privacy.calibration.spread import spread_bound
 from symveil.privacy.calibration.windows import WindowSearch, window_loss, window_search
@@ -69,6 +69,43 @@ def certified_loss(
 ) -> tuple[Fraction, How]:
     """A proved bound on the loss at a given rate, and how it is known."""
     return _proved(_asked(language, adjacency, with_prior), rate)
+
+
+def graceful_rate(language: RunLanguage, *, per_place: Fraction, with_prior: bool = False) -> CertifiedRate | None:
+    """A rate at which any two words lose at most `per_place` for every place in which they differ.
+
+    None where the language has too many words to compare them all, or no rate above the classic one is proved. The loss
+    may fall where the rate rises, so that each rate is proved itself (docs/theory/beyond-b.md).
+
+    Parameters
+    ----------
+    language
+        The feasible words, of one length.
+    per_place
+        ρ = ε/b.
+    with_prior
+        Whether words are weighted by the model's probabilities.
+    """
+    farthest = language.largest_distance
+    question = _asked(language, max(farthest, 1), with_prior)
+    words = question.words
+    if words is None or farthest == 0:
+        return None
+
+    def per_place_at(rate: Fraction) -> Fraction:
+        losses = exact_losses(words, rate=rate, farthest=farthest)
+        return max((loss / distance for distance, loss in losses.items()), default=Fraction(0))
+
+    found = largest_rate(
+        per_place_at,
+        epsilon=per_place,
+        safe=per_place / 2,
+        slope=1,
+        limit=per_place,
+        tolerance=_EXACT_TOLERANCE,
+        evaluations=_EXACT_EVALUATIONS,
+    )
+    return None if found is None else CertifiedRate(found.rate, found.loss, "certified", float(found.loss - found.rate))
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,12 @@ def written_out(language: RunLanguage, *, with_prior: bool = False) -> WrittenOu
 
 
 def exact_loss(words: WrittenOut, *, rate: Fraction, adjacency: int) -> Fraction:
-    """The loss at a rate, rounded up by less than 10⁻¹⁰ where rates times lengths are below 10³."""
+    """The loss of adjacent words at a rate, rounded up by less than 10⁻¹⁰ where rates times lengths are below 10³."""
+    return max(exact_losses(words, rate=rate, farthest=adjacency).values(), default=Fraction(0))
+
+
+def exact_losses(words: WrittenOut, *, rate: Fraction, farthest: int) -> dict[int, Fraction]:
+    """The largest loss of two words at each distance that occurs, up to `farthest`; rounded up as above."""
     length = words.codes.shape[1]
     present = words.weight_at > 0
     with np.errstate(divide="ignore"):
@@ -60,12 +65,12 @@ def exact_loss(words: WrittenOut, *, rate: Fraction, adjacency: int) -> Fraction
     # last place of the largest; twice, as two words are compared; times two, to be on the safe side.
     scale = 2.0 + float(np.abs(terms[present]).max(initial=0.0))
     widening = Fraction(4 * (words.operations + length + 8 * scale)) / 2**52
-    loss = Fraction(0)
-    largest = _largest_differences(words.codes, words.group, log_total, min(adjacency, length))
-    for distance, ratio in enumerate(largest.tolist()):
-        if distance > 0 and ratio >= 0:
-            loss = max(loss, rate * distance + Fraction(ratio) + widening)
-    return loss
+    largest = _largest_differences(words.codes, words.group, log_total, min(farthest, length))
+    return {
+        distance: rate * distance + Fraction(ratio) + widening
+        for distance, ratio in enumerate(largest.tolist())
+        if distance > 0 and ratio >= 0
+    }
 
 
 def _word_weights(language: RunLanguage, codes: Codes, *, with_prior: bool) -> Floats:
