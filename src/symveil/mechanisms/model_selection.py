@@ -117,7 +117,7 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     # of few words every pair is compared, so that what is certified for b may well keep more
     if not settled and (choice.grace != 1 or language.has_at_most(_FEW_WORDS)):
         free = replace(choice, beyond="nothing")
-        others += _others(free, language, _plain(free, language), of_many_lengths)
+        others += _others(free, language, plain if choice == free else _plain(free, language), of_many_lengths)
     if not others:
         return plain if plain is not None else Exponential.from_choice(language, choice)
     words = public_words(language, _word_count(language))
