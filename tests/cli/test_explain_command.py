@@ -45,7 +45,8 @@ def test_document_has_the_keys_of_the_contract() -> None:
     assert document["language_size"] == "27"
     assert [row["words"] for row in document["distances"]] == ["1", "6", "12", "8"]
     assert document["automaton"] == {"states": 10, "edges": 12}
-    assert document["guarantee"] == {"epsilon": 5.0, "how": "exact"}
+    losses = [{"distance": apart, "epsilon": 5.0 * apart} for apart in range(1, 4)]
+    assert document["guarantee"] == {"epsilon": 5.0, "how": "exact", "loss_at": losses}
     assert document["protection"] is None
     assert document["bounds"] is None
     assert math.isclose(sum(row["probability"] for row in document["distances"]), 1, abs_tol=1e-12)
@@ -80,10 +81,16 @@ def test_bounds_of_permute_and_flip() -> None:
     assert document["bounds"]["upper"] == pytest.approx(0.379291, abs=1e-6)
 
 
-def test_auto_is_the_staircase_for_wide_adjacency() -> None:
-    document = explain("abcabc", "--alphabet", "abc", "--epsilon", "2", "--adjacency", "3")
+def test_auto_is_the_staircase_for_wide_adjacency_where_nothing_is_kept_beyond_it() -> None:
+    options = ("abcabc", "--alphabet", "abc", "--epsilon", "2", "--adjacency", "3")
+    document = explain(*options, "--beyond", "nothing")
     assert document["mechanism"] == "staircase"
     assert document["expected_error"] == pytest.approx(3.0063, abs=5e-5)
+    assert document["guarantee"]["loss_at"][0]["epsilon"] == pytest.approx(2)
+    graceful = explain(*options)
+    assert graceful["mechanism"] == "exponential"
+    assert graceful["expected_error"] == pytest.approx(3.0397, abs=5e-5)
+    assert graceful["guarantee"]["loss_at"][0]["epsilon"] == pytest.approx(2 / 3)
 
 
 def test_adjacency_all_is_the_length() -> None:

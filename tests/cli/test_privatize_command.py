@@ -102,7 +102,7 @@ def test_a_ledger_for_one_unit(trips, tmp_path):
     mine = symveil("ledger", "status", "--ledger", ledger, "--person", "7")
     assert "0.5 in 1 release: adjacency 2, hamming" in mine.out and mine.err == status.err
     told = symveil("ledger", "history", "--ledger", ledger).out
-    assert "adjacency all, hamming" in told and "staircase" in told and "30 (row)" in told
+    assert "adjacency all, hamming" in told and "exponential" in told and "30 (row)" in told
     refused = symveil(*grant, "--metric", "levenshtein").assert_one_error_line()
     assert "grant: expected a unit that all charges so far cover" in refused
     symveil(*grant, "--metric", "levenshtein", "--public-start").assert_one_error_line()

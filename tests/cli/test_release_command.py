@@ -22,7 +22,8 @@ def test_json_document_is_the_contract() -> None:
     done = symveil("release", "abcab", "--alphabet", "abc", "--epsilon", "0.1", "--count", "3", "--json")
     assert done.status == 0
     assert done.document.keys() == {"released", "guarantee", "total_epsilon"}
-    assert done.document["guarantee"] == {"epsilon": 0.1, "how": "exact"}
+    losses = [{"distance": apart, "epsilon": apart / 10} for apart in range(1, 6)]
+    assert done.document["guarantee"] == {"epsilon": 0.1, "how": "exact", "loss_at": losses}
     assert done.document["total_epsilon"] == 0.3  # exact decimals: not 0.30000000000000004
     assert all(len(word) == 5 and set(word) <= set("abc") for word in done.document["released"])
 

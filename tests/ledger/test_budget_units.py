@@ -128,7 +128,7 @@ def files(tmp_path):
     ("options", "unit", "mechanism"),
     [
         ({}, "adjacency 1, hamming", "exponential"),
-        ({"adjacency": "all"}, "adjacency all, hamming", "exponential, staircase"),
+        ({"adjacency": "all"}, "adjacency all, hamming", "exponential"),
         ({"adjacency": 2, "mechanism": "permute-and-flip"}, "adjacency 2, hamming", "permute-and-flip"),
         ({"metric": "levenshtein"}, "adjacency 1, levenshtein", "edit"),
         (

@@ -88,9 +88,14 @@ def price(release: Release) -> Price:
 
 def parameters(release: Release, **others: object) -> dict[str, Any]:
     """The public parameters as they were asked for: what makes two runs the same command."""
-    costs = release.choice.costs
+    choice, costs = release.choice, release.choice.costs
+    document = release.document()
+    if release.model is None and choice.adjacency == 1:
+        document.pop(
+            "beyond", None
+        )  # one symbol over an alphabet: every promise means the same, as before there were any
     return {
-        **release.document(),
+        **document,
         **({} if costs is None else {"costs": costs.digest}),  # a table may be long, and the ledger compares texts
         "alphabet": alphabet_digest(release.alphabet),
         "model": None if release.model is None else model_digest(release.model),

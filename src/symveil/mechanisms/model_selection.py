@@ -15,6 +15,7 @@ certificates of its own, so those are left out that take long and do not hold fo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -159,7 +160,9 @@ class _Comparison:
             if about > _HOPELESS * self._best.error:
                 self._compared.append((about, f"{mechanism.name} about"))
                 return
-        candidate = _Candidate(mechanism, _expected(mechanism, self._words, self._choice), rank)
+        error = _expected(mechanism, self._words, self._choice)
+        # a law that floats cannot hold, at an ε next to nothing, is taken only where there is no other
+        candidate = _Candidate(mechanism, math.inf if math.isnan(error) else error, rank)
         self._compared.append((candidate.error, mechanism.described))
         self._candidates.append(candidate)
 

@@ -166,7 +166,7 @@ def largest_losses(law: Law) -> NDArray[np.float64]:
             for others, log_others in zip(groups, laws, strict=True):
                 if law.metric == "hamming" and others.shape[1] != group.shape[1]:
                     continue
-                with np.errstate(invalid="ignore"):  # −∞ − (−∞) where neither can be released
+                with np.errstate(invalid="ignore", over="ignore"):  # −∞ − (−∞) where neither can be released
                     loss = np.where(np.isneginf(log_one), -np.inf, log_one - log_others).max(axis=1)
                 loss = np.maximum(loss, 0.0) + ROUNDING * np.maximum(np.abs(loss), 1.0)
                 distance = law.distance(word, others)
