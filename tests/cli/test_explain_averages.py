@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -117,3 +118,16 @@ def test_refusals(arguments, found) -> None:
     done = symveil("explain", *arguments)
     done.assert_one_error_line()
     assert found in done.err
+
+
+def test_the_attackers_view(ring) -> None:
+    free = symveil("explain", "--alphabet", "abc", "--length", "4", "--epsilon", "2", "--json").document["attacker"]
+    assert free["symbol"]["after"] == pytest.approx(1 / (1 + 2 * math.exp(-2)), rel=1e-12)
+    word = symveil("explain", "abaa", "--model", str(ring), "--epsilon", "9")
+    assert "an attacker who knows the model names" in " ".join(word.out.split())
+    assert "an attacker is right nine times in ten: this setting hides little" in word.err
+    average = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "9")
+    assert "an attacker who knows the model names" in " ".join(average.out.split())
+    assert "this setting hides little" in average.err
+    mild = symveil("explain", "--alphabet", "abc", "--length", "4", "--epsilon", "1")
+    assert "hides little" not in mild.err

@@ -18,6 +18,7 @@ KEYS = {
     "guarantee",
     "distances",
     "expected_error",
+    "attacker",
     "bounds",
     "lower_bound",
     "chosen_because",

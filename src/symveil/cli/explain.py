@@ -63,7 +63,7 @@ def explain_command(
     any private mechanism can have. Then --epsilon 1..6 shows several budgets, --compare all mechanisms beside each
     other, and --curves plots them.
     """
-    from symveil.workflows.doubts import doubts, no_better_than_classic
+    from symveil.workflows.doubts import doubts, hides_little, no_better_than_classic
     from symveil.workflows.explain import explain_word
 
     if source.word is None:
@@ -106,7 +106,9 @@ def explain_command(
         _print(explanation)
     notes += [*built.notes, *(f"wrote {path}" for path in (draw, plot, curves) if path)]
     notes += no_better_than_classic(built.guarantee.how, built.calibration)
-    print_notes(notes, warnings=doubts(explanation.mechanism, explanation.protection))
+    print_notes(
+        notes, warnings=[*doubts(explanation.mechanism, explanation.protection), *hides_little(explanation.attacker)]
+    )
 
 
 def _print(explanation: Explanation) -> None:
@@ -120,6 +122,7 @@ def _print(explanation: Explanation) -> None:
         ("expected error", f"{law.expected_error:.6g} {_unit(law)}"),
         *([] if law.expected_cost is None else [("expected cost", f"{law.expected_cost:.6g} units of the costs")]),
         *([("on average", bound_sentence(explanation.bound))] if explanation.bound else []),
+        *([("attacker", explanation.attacker.sentence())] if explanation.attacker else []),
         ("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"),
     ]
     if explanation.certificate and mechanism.metric == "hamming":

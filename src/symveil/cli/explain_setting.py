@@ -33,7 +33,7 @@ def explain_settings(
 ) -> None:
     """Print what each ε gives on average; beside it what other mechanisms give, and plots of them, if asked."""
     from symveil.mechanisms.selection import choose_mechanism
-    from symveil.workflows.doubts import doubts, given_up_notes, no_better_than_classic
+    from symveil.workflows.doubts import doubts, given_up_notes, hides_little, no_better_than_classic
     from symveil.workflows.public_averages import NO_BOUND, average_over_model
 
     for option, value in needs_word.items():
@@ -74,7 +74,12 @@ def explain_settings(
         for each in found
         for note in no_better_than_classic(each.mechanism.guarantee.how, each.mechanism.calibration)
     )
-    print_notes(notes, warnings=_once(told for each in found for told in doubts(each.mechanism, each.protection)))
+    print_notes(
+        notes,
+        warnings=_once(
+            told for each in found for told in [*doubts(each.mechanism, each.protection), *hides_little(each.attacker)]
+        ),
+    )
 
 
 def _compared(language: Language, choice: MechanismChoice, epsilons: list[str]) -> tuple[ErrorCurve, ...]:
@@ -133,6 +138,8 @@ def _print_one(averages: PublicAverages) -> None:
         ("words", "without end" if language.size is None else shortened(language.size)),
         ("on average", averages.sentence()),
     ]
+    if averages.attacker is not None:
+        facts.append(("attacker", averages.attacker.sentence()))
     if averages.expected_cost is not None:
         facts.append(("expected cost", f"{averages.expected_cost:.6g} units of the costs"))
     if averages.protection:

@@ -6,6 +6,7 @@ that twelve digits are right; Z(w) inside a log-probability is a ball.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,8 +70,7 @@ def expected_errors(weights: RunWeights, codes: Codes) -> Errors:
     >>> abs(float(found[0]) - exponential.distances("aabaab").expected_error) < 1e-12
     True
     """
-    graph, phases = weights.graph, weights.costs.phases
-    step = max(1, _MOST_VALUES // max(1, graph.edge_count * phases, (codes.shape[1] + 1) * graph.state_count * phases))
+    step = _rows_at_once(weights, codes)
     parts = [_expected(weights, codes[start : start + step]) for start in range(0, len(codes), step)]
     return Errors(
         np.concatenate([part.symbols for part in parts] or [np.empty(0)]),
@@ -78,7 +78,57 @@ def expected_errors(weights: RunWeights, codes: Codes) -> Errors:
     )
 
 
+def likeliest_symbols(weights: RunWeights, codes: Codes) -> tuple[Codes, Floats]:
+    """For every row w and every position, the symbol that the word drawn around w is likeliest to have there.
+
+    And how likely it is. By one pass forwards and one backwards, all rows at once; a public first symbol is certain.
+
+    Parameters
+    ----------
+    weights
+        What words weigh around each row.
+    codes
+        Rows of codes, words of the language.
+
+    >>> import symveil as sv
+    >>> from fractions import Fraction
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> language = sv.runs(chain, length=3)                              # aaa aab aba baa bab
+    >>> weights = RunWeights(language=language, rate=Fraction(0))
+    >>> symbols, shares = likeliest_symbols(weights, language.encode("aba")[None, :])
+    >>> symbols.tolist(), shares.round(3).tolist()
+    ([[0, 0, 0]], [[0.6, 0.8, 0.6]])
+    """
+    symbols, shares = codes.copy(), np.ones(codes.shape)
+    own, size = weights.arrivals.symbol, len(weights.language.alphabet)
+    step = _rows_at_once(weights, codes)
+    for start in range(0, len(codes), step):
+        rows = slice(start, start + step)
+        for position, _, flow in _flows(weights, codes[rows]):
+            by_symbol = np.zeros((size, flow.shape[1]))
+            np.add.at(by_symbol, own, flow)
+            symbols[rows, position] = np.argmax(by_symbol, axis=0)
+            shares[rows, position] = np.max(by_symbol, axis=0)
+    return symbols, shares
+
+
+def _rows_at_once(weights: RunWeights, codes: Codes) -> int:
+    graph, phases = weights.graph, weights.costs.phases
+    values = max(1, graph.edge_count * phases, (codes.shape[1] + 1) * graph.state_count * phases)
+    return max(1, _MOST_VALUES // values)
+
+
 def _expected(weights: RunWeights, codes: Codes) -> Errors:
+    value = np.array([float(cost) for cost in weights.costs.values])
+    wrong, dear = np.zeros(len(codes)), np.zeros(len(codes))
+    for position, levels, flow in _flows(weights, codes):
+        wrong += (flow * (weights.arrivals.symbol[:, None] != codes[:, position])).sum(axis=0)
+        dear += (flow * np.where(levels == INFINITE, 0.0, value[levels])).sum(axis=0)
+    return Errors(wrong, dear)
+
+
+def _flows(weights: RunWeights, codes: Codes) -> Iterator[tuple[int, NDArray[np.int64], Floats]]:
+    """For every position that is drawn: the level of each arrival, and the share of the drawn words that take it."""
     graph, costs, language, arrivals = weights.graph, weights.costs, weights.language, weights.arrivals
     count, length = codes.shape
     begin = 1 if language.public_start and length else 0
@@ -89,11 +139,9 @@ def _expected(weights: RunWeights, codes: Codes) -> Errors:
         after = moved_back(weights, codes[:, position], position, behind[-1])
         behind.append(after / after.max(axis=(0, 1)))
     behind.reverse()
-    value = np.array([float(cost) for cost in costs.values])
     now = np.zeros((graph.state_count, costs.phases, count))
     start = weights.first_states[codes[:, 0]] if begin else np.full(count, graph.start)
     now[start, costs.start_phase, np.arange(count)] = 1.0
-    wrong, dear = np.zeros(count), np.zeros(count)
     met_once = arrivals.one_for_each_state  # two phases never become one
     for position in range(begin, length):
         own = codes[:, position]
@@ -108,11 +156,8 @@ def _expected(weights: RunWeights, codes: Codes) -> Errors:
                 following[arrivals.target[:, None], to, lane] = share
             else:
                 np.add.at(following, (arrivals.target[:, None], to, lane), share)
-        flow /= flow.sum(axis=0)
-        wrong += (flow * (arrivals.symbol[:, None] != own)).sum(axis=0)
-        dear += (flow * np.where(levels == INFINITE, 0.0, value[levels])).sum(axis=0)
+        yield position, levels, flow / flow.sum(axis=0)
         now = following / following.max(axis=(0, 1))
-    return Errors(wrong, dear)
 
 
 def _shares(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> Floats:

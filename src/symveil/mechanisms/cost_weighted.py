@@ -209,6 +209,11 @@ class CostWeighted(DistanceWeighted):
     def _run_weights(self) -> RunWeights | None:
         return None if self.weighting is None else self.weighting.weights(self._weight_rate)
 
+    @property
+    def run_weights(self) -> RunWeights | None:
+        """The weights s(w')·κ(w, w') that words are drawn by; None on Σⁿ."""
+        return self._run_weights
+
     def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
         weights = self._run_weights
         if weights is None or self.language.largest_distance == 0:

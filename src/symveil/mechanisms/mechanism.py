@@ -30,6 +30,7 @@ from symveil.privacy.release_chain import Moves, ReleaseChain, State, release_ch
 from symveil.randomness import BitSource, system_bits
 
 if TYPE_CHECKING:
+    from symveil.languages.run_weights import RunWeights
     from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
     from symveil.privacy.calibration.calibrate import Weighting
 
@@ -244,6 +245,11 @@ class Mechanism(Interoperable, ABC):
     @property
     def weighting(self) -> Weighting | None:
         """Everything about its weights but their rate, where they are made by passes over a model; None elsewhere."""
+        return None
+
+    @property
+    def run_weights(self) -> RunWeights | None:
+        """The weights s(w')·κ(w, w') that words are drawn by, where passes over a model make them; None elsewhere."""
         return None
 
     def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from symveil.mechanisms.attacker import AttackerView
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numerics.rationals import Number, exact, shown_at_least
 from symveil.privacy.protection import Protection
@@ -81,6 +82,17 @@ def thin_protection(protection: Protection | None) -> list[str]:
         f"protection is thin: on average {near:.3g} feasible words lie within the adjacency of a word, unevenly over "
         "its positions; a larger adjacency may hide more"
     ]
+
+
+def hides_little(view: AttackerView | None) -> list[str]:
+    """The warning that a guess with the public model is right nine times in ten.
+
+    >>> hides_little(None)
+    []
+    """
+    if view is None or not view.hides_little:
+        return []
+    return ["an attacker is right nine times in ten: this setting hides little"]
 
 
 def no_better_than_classic(how: str, calibration: object) -> list[str]:

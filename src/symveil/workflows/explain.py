@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from symveil.languages.run_product import AutomatonSize
+from symveil.mechanisms.attacker import AttackerView, attacker_view
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Word
 from symveil.numerics.integers import decimal
@@ -28,6 +29,8 @@ class Explanation:
     protection: Protection | None
     bound: LowerBound | None = None
     """The least expected error of any private mechanism, on average over the public model, not for this word."""
+    attacker: AttackerView | None = None
+    """How often somebody who knows the public model guesses right, on average over it, not for this word."""
 
     @property
     def certificate(self) -> CertifiedRate | None:
@@ -53,6 +56,7 @@ class Explanation:
             "expected_error": law.expected_error,
             **({} if law.expected_cost is None else {"expected_cost": law.expected_cost}),
             "lower_bound": bound_document(self.bound),
+            "attacker": self.attacker.document() if self.attacker else None,
             "bounds": law.bounds.document() if law.bounds else None,
             "automaton": {"states": self.automaton.state_count, "edges": self.automaton.edge_count},
             "protection": self.protection.document() if self.protection else None,
@@ -73,7 +77,8 @@ def explain_word(word: Word, mechanism: Mechanism, *, bounded: bool = True) -> E
     mechanism
         Any mechanism.
     bounded
-        Whether to look for the least error that any private mechanism can have, which takes seconds on a model.
+        Whether to look for the least error that any private mechanism can have, and how often an attacker guesses
+        right, which takes seconds on a model.
 
     >>> import symveil as sv
     >>> explanation = explain_word("abc", sv.Exponential(sv.words("abc", 3), epsilon=5))
@@ -94,4 +99,5 @@ def explain_word(word: Word, mechanism: Mechanism, *, bounded: bool = True) -> E
         automaton=mechanism.automaton_size(word),
         protection=protection(language, mechanism.adjacency),
         bound=least_possible(mechanism) if bounded else None,
+        attacker=attacker_view(mechanism) if bounded else None,
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.attacker import AttackerView, attacker_view
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal import MOST_WORDS
 from symveil.models.word import Codes, decode
@@ -47,6 +48,8 @@ class PublicAverages:
     protection: Protection | None
     expected_cost: float | None = None
     """What the wrong symbols cost together, where costs are given."""
+    attacker: AttackerView | None = None
+    """How often somebody who knows the public model guesses right."""
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
@@ -66,6 +69,7 @@ class PublicAverages:
             **({} if self.expected_cost is None else {"expected_cost": self.expected_cost}),
             "standard_error": self.standard_error,
             "lower_bound": bound_document(self.bound),
+            "attacker": self.attacker.document() if self.attacker else None,
             "protection": self.protection.document() if self.protection else None,
             "certificate": {"worst_found": None, **proof.document()} if proof else None,
             "parameters": mechanism.parameters_document(),
@@ -107,6 +111,7 @@ def average_over_model(mechanism: Mechanism, *, progress: Progress | None = None
         bound=least_possible(mechanism),
         protection=protection(mechanism.language, mechanism.adjacency),
         expected_cost=None if costs is None else float(shares @ np.array(costs)),
+        attacker=attacker_view(mechanism),
     )
 
 
