@@ -275,7 +275,7 @@ def _moves(
     plain = [token for token in inside if token.kind != FLAGS]
     if len(plain) % 3:
         raise tokens.refuse("a state, an event and a state in each transition", plain[-1])
-    moves = []
+    moves: list[tuple[str, str, str]] = []
     grows = not events
     cells: list[_Token] = []
     for token in inside:
