@@ -194,7 +194,7 @@ def test_drn_files_that_are_refused(tmp_path: Path, old: str, new: str, message:
 GEN = """<Generator>
 "plant"   % its name
 <Alphabet>
-"alpha"  "beta"
+"alpha" +C+  "beta"
 "fault" +o+
 </Alphabet>
 <States>
@@ -260,7 +260,7 @@ def test_libfaudes_and_supremica(tmp_path: Path) -> None:
         ("p.gen", "</Generator>", "", "expected </Generator>, found the end of the file"),
         ("p.gen", "<Generator>", "<?xml?>", "format of tokens, found its XML format"),
         ("p.gen", "<InitStates> 1 2 </InitStates>", "", "at least one state in <InitStates>, found none"),
-        ("p.gen", '2 "fault"', '2 "other"', "expected events of the alphabet, found the event 'other'"),
+        ("p.gen", '2 "fault"', '2 "other"', "expected events of the alphabet, found 'other'"),
         ("p.gen", "+o+", "+0x4+", "line .*expected flags of an event"),
         ("p.gen", '1 "alpha" 2\n', '1 "alpha"\n', "expected a state, an event and a state in each transition"),
         ("p.wmod", "</ComponentList>", '<SimpleComponent Name="b"/></ComponentList>', "one automaton.*found 2"),

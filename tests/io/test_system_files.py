@@ -83,13 +83,18 @@ PLANT_MOVES = (
 )
 PLANT_CHANCES = (Fraction(9, 10), Fraction(1, 10), Fraction(3, 4), Fraction(1, 4), Fraction(1))
 LOGICAL_PLANT = LogicalSystem(
-    states=("idle", "busy", "down"), transitions=PLANT_MOVES, initial=("idle",), observable=("start", "done", "repair")
+    states=("idle", "busy", "down"),
+    transitions=PLANT_MOVES,
+    initial=("idle",),
+    observable=("start", "done", "repair"),
+    controllable=("start", "repair"),
 )
 STOCHASTIC_PLANT = StochasticSystem(
     states=("idle", "busy", "down"),
     transitions=tuple((*move, chance) for move, chance in zip(PLANT_MOVES, PLANT_CHANCES, strict=True)),
     initial="idle",
     observable=("start", "done", "repair"),
+    controllable=("start", "repair"),
 )
 
 
@@ -150,6 +155,7 @@ def test_probabilities_make_an_fsm_file_stochastic(load) -> None:
         transitions=STOCHASTIC_PLANT.transitions,
         initial="idle",
         observable=("start", "done", "repair", "alarm"),  # the block of events declares one that never happens
+        controllable=("start", "repair"),
     )
 
 
@@ -354,6 +360,7 @@ def test_a_pfa_file_says_which_states_are_secret(load, name, text) -> None:
         initial="home",
         observable=("leave", "back"),
         secret=("clinic",),
+        controllable=("leave", "back") if "\tc\t" in text else None,
     )
     assert load.notes[0].endswith("1 state with flag 0 is secret, as VEiP has it")
 

@@ -60,7 +60,10 @@ def function_options(command: Callable[..., Any]) -> Callable[..., Any]:
         file_option("--function", text="With insertion, edit, supervisor: write it as JSON."),
         events("--erase-cost", "With edit: what leaving an event out costs; find the cheapest function.", "E=C"),
         events("--insert-cost", "With insertion, edit: what an inserted event costs; find the cheapest.", "E=C"),
-        events("--controllable", "With supervisor: an event that can be disabled."),
+        events(
+            "--controllable",
+            "With supervisor: an event that can be disabled; default: those that MODEL calls controllable.",
+        ),
         events("--erasable", "With edit: an event that may be left out; default: all."),
         events("--insertable", "With insertion, edit: an event that may be inserted; default: all."),
         click.option(
@@ -97,6 +100,15 @@ def enforce_by_function(
         raise InputError("log: expected a policy that replaces observations, found supervisor, which prevents them")
     notes: list[str] = []
     system = load_system(model, secret=secret, notes=notes)
+    if policy == "supervisor" and not asked.controllable and system.controllable:
+        unseen = len(set(system.controllable) - set(system.observable))
+        if unseen:
+            many = (
+                "1 controllable event of the file is"
+                if unseen == 1
+                else f"{unseen} controllable events of the file are"
+            )
+            notes.append(f"{many} never disabled, because nobody sees it happen")
     with progress_bar("estimates explored") as progress:
         found = synthesize_opacity(
             system,

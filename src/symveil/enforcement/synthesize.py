@@ -65,7 +65,8 @@ def synthesize_opacity(
     erasable
         With the policy edit: the events that may be left out; by default all.
     controllable
-        With the policy supervisor, which needs them: the events that can be disabled, all of them observable.
+        With the policy supervisor, which needs them: the events that can be disabled, all of them observable; by
+        default those that the system itself calls controllable and an observer sees.
     insert_cost, erase_cost
         What it costs to show an event that did not happen, or to leave one out; 1 where nothing is said. With either
         of them the function is the cheapest in the worst case: in total where that has a bound, otherwise per event.
@@ -156,6 +157,8 @@ def _read_costs(observed: Observed, costs: Mapping[str, Number] | None, name: st
 
 
 def _controllable(system: PartiallyObserved, observed: Observed, events: Collection[str] | None) -> frozenset[int]:
+    if events is None and system.controllable is not None:
+        events = [event for event in system.controllable if event in observed.event_number]
     if events is None:
         raise ParameterError("controllable", expected="the events that can be disabled", found="none")
     for event in () if isinstance(events, str) else events:

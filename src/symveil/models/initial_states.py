@@ -106,6 +106,7 @@ def starting_in(
         initial=start,
         observable=system.observable,
         secret=(*system.secret, *([start] if is_secret else [])),
+        controllable=system.controllable,
     )
 
 
@@ -117,6 +118,7 @@ def as_logical(system: StochasticSystem, *, initial: Sequence[str] | None = None
         initial=tuple(initial) if initial is not None else (system.initial,),
         observable=system.observable,
         secret=system.secret,
+        controllable=system.controllable,
     )
 
 

@@ -54,6 +54,8 @@ class StochasticSystem(Drawable):
         The events that an observer sees.
     secret
         The states that are not to be given away.
+    controllable
+        The events that a supervisor can disable; None where nothing is said of them.
 
     >>> StochasticSystem.from_transitions(
     ...     [("0", "a", "1", "1/2"), ("0", "u", "2", "1/2"), ("2", "a", "1", 1)],
@@ -69,6 +71,7 @@ class StochasticSystem(Drawable):
     initial: str
     observable: tuple[str, ...]
     secret: tuple[str, ...] = ()
+    controllable: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         rows = require_rows(self.transitions, columns=_COLUMNS, width=4)
@@ -99,6 +102,7 @@ class StochasticSystem(Drawable):
         observable: Sequence[str],
         secret: Sequence[str] = (),
         states: Sequence[str] | None = None,
+        controllable: Sequence[str] | None = None,
         notes: list[str] | None = None,
     ) -> Self:
         """A system from rows (state, event, state, probability).
@@ -113,6 +117,7 @@ class StochasticSystem(Drawable):
             initial=initial,
             observable=observable,  # type: ignore[arg-type]  # any sequence becomes a tuple
             secret=secret,  # type: ignore[arg-type]
+            controllable=controllable,  # type: ignore[arg-type]
         )
 
     @property
@@ -155,6 +160,8 @@ class LogicalSystem(Drawable):
         The events that an observer sees.
     secret
         The states that are not to be given away.
+    controllable
+        The events that a supervisor can disable; None where nothing is said of them.
 
     >>> LogicalSystem.from_transitions(
     ...     [("0", "a", "1"), ("0", "a", "2")], initial=["0"], observable=["a"], secret=["2"]
@@ -169,6 +176,7 @@ class LogicalSystem(Drawable):
     initial: tuple[str, ...]
     observable: tuple[str, ...]
     secret: tuple[str, ...] = ()
+    controllable: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transitions", tuple(require_rows(self.transitions, columns=_LOGICAL_COLUMNS)))
@@ -191,6 +199,7 @@ class LogicalSystem(Drawable):
         observable: Sequence[str],
         secret: Sequence[str] = (),
         states: Sequence[str] | None = None,
+        controllable: Sequence[str] | None = None,
     ) -> Self:
         """A system from rows (state, event, state)."""
         rows = cast("list[Move]", require_rows(transitions, columns=_LOGICAL_COLUMNS))
@@ -200,6 +209,7 @@ class LogicalSystem(Drawable):
             initial=(initial,) if isinstance(initial, str) else initial,  # type: ignore[arg-type]
             observable=observable,  # type: ignore[arg-type]  # any sequence becomes a tuple
             secret=secret,  # type: ignore[arg-type]
+            controllable=controllable,  # type: ignore[arg-type]
         )
 
     @property
@@ -246,6 +256,9 @@ def _validate(system: PartiallyObserved) -> dict[str, None]:
     object.__setattr__(system, "states", tuple(known))
     object.__setattr__(system, "observable", tuple(observable))
     object.__setattr__(system, "secret", tuple(secret))
+    if system.controllable is not None:
+        controllable = require_names(system.controllable, where="controllable", kind="event")
+        object.__setattr__(system, "controllable", tuple(controllable))
     return known
 
 

@@ -89,12 +89,16 @@ def _read_automaton(members: dict[str, object], root: str, _notes: list[str] | N
     )
 
 
+_OPTIONAL = ("secret", "states", "controllable")
+
+
 def _read_partially_observed(members: dict[str, object], root: str, notes: list[str] | None) -> AnyModel:
     """A stochastic system, or a logical one where no row has a probability (or `initial` is a list)."""
-    _require_keys(members, root, required=("initial", "observable", "transitions"), optional=("secret", "states"))
+    _require_keys(members, root, required=("initial", "observable", "transitions"), optional=_OPTIONAL)
     observable = _names(members, "observable", root, kind="event")
     secret = _names(members, "secret", root) if "secret" in members else []
     states = _names(members, "states", root) if "states" in members else None
+    controllable = _names(members, "controllable", root, kind="event") if "controllable" in members else None
     several = isinstance(members["initial"], list)
     if _first_row_has(3, members) or (several and not members["transitions"]):
         return LogicalSystem.from_transitions(
@@ -103,6 +107,7 @@ def _read_partially_observed(members: dict[str, object], root: str, notes: list[
             observable=observable,
             secret=secret,
             states=states,
+            controllable=controllable,
         )
     same = ", as in the first row" if _first_row_has(4, members) else " or, in every row, [state, event, state]"
     return StochasticSystem.from_transitions(
@@ -111,6 +116,7 @@ def _read_partially_observed(members: dict[str, object], root: str, notes: list[
         observable=observable,
         secret=secret,
         states=states,
+        controllable=controllable,
         notes=notes,
     )
 
@@ -235,6 +241,8 @@ def _partially_observed_document(system: PartiallyObserved) -> dict[str, object]
         "observable": list(system.observable),
         "secret": list(system.secret),
     }
+    if system.controllable is not None:
+        document["controllable"] = list(system.controllable)
     mentioned = dict.fromkeys(name for source, _, target in system.moves for name in (source, target))
     if tuple(mentioned) != system.states:
         document["states"] = list(system.states)

@@ -84,6 +84,11 @@ class EventMarks:
             notes.append(f"{many} without the mark o or uo: taken as observable")
         return tuple(event for event in self.known if self.observable.get(event) != "uo")
 
+    def disabled(self) -> tuple[str, ...] | None:
+        """The events that a supervisor can disable: those marked `c`; None where no event has a mark."""
+        marked = tuple(event for event in self.known if self.controllable.get(event) == "c")
+        return marked if self.controllable else None
+
 
 @dataclass(slots=True)
 class StateBlocks:
@@ -112,6 +117,7 @@ class StateBlocks:
         self._say_dialect(notes)
         chances = list(self._chances())
         names, observable = tuple(self.states), self.events.seen(notes)
+        controllable = self.events.disabled()
         with placed(lambda where: row_place(where, lambda row: self.where(self.moves[row].line), file=self.file)):
             if not chances:
                 return LogicalSystem.from_transitions(
@@ -120,6 +126,7 @@ class StateBlocks:
                     observable=observable,
                     secret=secret,
                     states=names,
+                    controllable=controllable,
                 )
             if len(initial) != 1:
                 raise ModelError(
@@ -129,7 +136,13 @@ class StateBlocks:
                 (move.source, move.event, move.target, chance) for move, chance in zip(self.moves, chances, strict=True)
             )
             return StochasticSystem.from_transitions(
-                rows, initial=initial[0], observable=observable, secret=secret, states=names, notes=notes
+                rows,
+                initial=initial[0],
+                observable=observable,
+                secret=secret,
+                states=names,
+                controllable=controllable,
+                notes=notes,
             )
 
     def _say_dialect(self, notes: list[str] | None) -> None:

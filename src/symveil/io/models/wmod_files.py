@@ -1,6 +1,7 @@
 """Automata of Supremica and Waters (`.wmod`): a module becomes a logical system for each automaton.
 
-An event is observable unless it says Observable="false"; one of the kind PROPOSITION marks states, and moves nothing.
+An event is observable unless it says Observable="false", and controllable if its kind is CONTROLLABLE; one of the kind
+PROPOSITION marks states, and moves nothing.
 What would have to be guessed is refused: several automata where one system is asked for, guards and actions, groups of
 nodes, events with an index, and events that one automaton blocks and another has.
 """
@@ -48,6 +49,7 @@ class _Module:
         self._path, self._tags = path, list[str]()
         self._edge = ("", "")
         self.events: dict[str, bool] = {}
+        self.controllable: list[str] = []
         self.components: list[_Component] = []
         self.is_module = False
         self.parser = expat.ParserCreate()
@@ -71,6 +73,8 @@ class _Module:
             raise self.bad(_REFUSED[name], f"a {name}")
         if name == "EventDecl" and attributes.get("Kind") != "PROPOSITION":
             self.events[self._named(attributes)] = attributes.get("Observable", "true") != "false"
+            if attributes.get("Kind") == "CONTROLLABLE":
+                self.controllable.append(attributes["Name"])
         elif name == "SimpleComponent":
             self.components.append(_Component(self._named(attributes)))
         elif name == "SimpleNode" and "NodeList" in self._tags:
@@ -165,4 +169,5 @@ def _system(file: Path, module: _Module, component: _Component) -> LogicalSystem
             initial=component.initial,
             observable=[event for event, seen in module.events.items() if seen],
             states=list(component.states),
+            controllable=list(dict.fromkeys(module.controllable)),
         )
