@@ -306,3 +306,23 @@ def test_refusals(tmp_path: Path, named, line) -> None:
 def test_an_unknown_name_is_refused_as_python_does(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"count\(\) got an unexpected keyword argument 'colour'"):
         counted(write(tmp_path / "in.csv", ROWS), tmp_path / "out.csv", colour="red")
+
+
+def test_a_bound_that_cuts_off_much_is_the_first_thing_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Persons with a thousand visits each, at a small budget: the warning stands above the table and says what to do."""
+    source = write(tmp_path / "in.csv", [(f"p{n}", " ".join("abcd" * 250)) for n in range(3000)])
+    asked = ["count", str(source), "--statistic", "ngrams:3", "--epsilon", "0.1", "--alphabet", "abcdefghijklmnopqrst"]
+    asked += ["--sequence", "links", "--id", "trip", "--person", "who", "--out"]
+    with pytest.raises(SystemExit, match="^0$"):
+        main([*asked, str(tmp_path / "out.json")])
+    said = capsys.readouterr()
+    first = said.err.splitlines()[0]
+    assert first.startswith("symveil: warning: the automatic bound of ") and "--bound" in first
+    assert said.err.count("cuts off about") == 2  # the warning and the note on what is covered
+    assert "covers all 8000 rows at once (95 %)" in " ".join(said.out.split())
+    read = sv.read_counts(tmp_path / "out.json")
+    assert read.clipped_share is not None and read.clipped_share > 0.05
+    assert read.warnings == read.notes[:1] and first.endswith(read.warnings[0])
+    with pytest.raises(SystemExit, match="^0$"):
+        main([*asked, str(tmp_path / "other.json"), "--bound", "1000"])
+    assert "warning" not in capsys.readouterr().err

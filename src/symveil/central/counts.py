@@ -39,6 +39,8 @@ CLIPPED_WEIGHT = 0.6
 """How much a share that is cut off weighs against as much noise, when a bound is chosen."""
 NOMINAL_CELLS = 100
 """Where the number of cells is a secret: a bound is chosen as if so many of them were just below the threshold."""
+MUCH_CLIPPED = 0.05
+"""A bound that cuts off more than this share makes a table that a reader would take for another one: a warning."""
 BOUNDS = tuple(1 << power for power in range(13))
 NOTHING_KNOWN = 4
 """The bound where every bin drowns in noise."""
@@ -89,6 +91,11 @@ class PrivateCounts(NamedTable):
     delta: Fraction = Fraction(0)
     threshold: float | None = None
     what: ClassVar[str] = "private counts"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the notes without which the table would be misread; they are the first notes."""
+        return warnings_of(self.queries[-1], self.clipped_share)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -335,8 +342,28 @@ def read_bound(value: object) -> Bound:
     raise ParameterError("bound", expected=wanted, found=value)
 
 
+def warnings_of(query: Query, clipped_share: float | None) -> tuple[str, ...]:
+    """What a reader must know before the table, and what the holder can do about it.
+
+    >>> query = Query(name="visits", epsilon=Fraction(1), bound=4)
+    >>> warnings_of(query, 0.02), warnings_of(query, 0.986)[0][:60]
+    ((), 'the automatic bound of 4 cuts off about 98.6% of what is cou')
+    """
+    if clipped_share is None or clipped_share <= MUCH_CLIPPED:
+        return ()
+    return (
+        f"the automatic bound of {query.bound} cuts off about {clipped_share:.1%} of what is counted, by a private "
+        "estimate: counts are far below the true ones, and the order of small ones is noise; give --bound with what a "
+        "person has as a rule, a public guess (its noise grows with it), or take fewer cells or a larger epsilon",
+    )
+
+
 def notes_of(query: Query, clipped_share: float | None) -> tuple[str, ...]:
-    """What a table covers and what it leaves out, in sentences."""
+    """What a table covers and what it leaves out, in sentences; warnings are the first."""
+    return (*warnings_of(query, clipped_share), *_covered(query, clipped_share))
+
+
+def _covered(query: Query, clipped_share: float | None) -> tuple[str, ...]:
     bound = query.bound
     if bound == 1:
         what = "each person adds 1 in all, shared among everything of theirs that is counted"

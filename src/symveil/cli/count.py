@@ -139,9 +139,12 @@ def count_command(
         notes.append("this release was finished before: its table stands, nothing was drawn, nobody was charged again")
     elif plot is not None:
         write_text(plot, table.to_svg())
+    warnings = [*large_loss(epsilon), *(() if table is None else table.warnings)]
+    print_notes([], warnings=warnings)  # before the table: it is not to be read without them
     if as_json:
         print_json(release.document())
     elif table is not None:
         promise = f"epsilon {epsilon} per person" if delta is None else f"epsilon {epsilon}, delta {delta} per person"
         print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, said=promise)
-    print_notes([*notes, *(() if table is None else table.notes)], warnings=large_loss(epsilon))
+    covered = () if table is None else table.notes
+    print_notes([*notes, *(note for note in covered if note not in warnings)])

@@ -24,9 +24,18 @@ if TYPE_CHECKING:
 
 
 def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, said: str) -> None:
-    """The first rows of a table with names; `said` tells what kind of numbers they are."""
+    """The first rows of a table with names; `said` tells what kind of numbers they are.
+
+    Rows are sorted by numbers that have noise, so the first ones are among those that noise has raised: the title says
+    which intervals hold for rows that were picked so.
+    """
     heads, rows = table.as_text(columns, top=top)
-    print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {said}", heads, rows)
+    level = f"{100 * table.confidence:g} %"
+    if "low_all" in columns:
+        covers = f"low all to high all covers all {len(table)} rows at once ({level}), also the largest"
+    else:
+        covers = f"low to high covers a row that was picked beforehand ({level}), not the largest"
+    print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {said}\n{covers}", heads, rows)
 
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
