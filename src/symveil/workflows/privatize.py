@@ -178,8 +178,8 @@ def _private_table(frame: Any, reading: ColumnOptions, mechanism: Mechanism, bit
     )
     released = [file.arranged(private) for _, private in release_batches(file.records(), plan)]
     if not released:
-        return without_rows(frame, file.written)
-    return like_frame(frame, pa.Table.from_batches(released))
+        return without_rows(frame, file.names(), file.written)
+    return like_frame(frame, pa.Table.from_batches(released), file.names())
 
 
 def _refuse_reading(reading: ColumnOptions) -> None:

@@ -15,6 +15,8 @@ import pyarrow as pa
 
 from symveil.errors import FileError, ParameterError
 from symveil.io.sequences.columns import ColumnOptions
+from symveil.io.sequences.frame_columns import arrow_column, pandas_column, plain_column, polars_column, used_index
+from symveil.io.sequences.layout import bare_type
 from symveil.io.sequences.records import PLACE, ROWS_AT_ONCE, is_list
 from symveil.io.sequences.rows import RowSource, RowWriter
 from symveil.io.sequences.sequence_file import SequenceFile
@@ -44,23 +46,51 @@ def opened_frame(frame: Any, options: ColumnOptions) -> SequenceFile:
     return sequences_in(FrameRows(_table(frame)), options)
 
 
-def without_rows(frame: Any, names: list[str]) -> Any:
-    """These columns of a table, and none of its rows."""
-    return like_frame(frame, _table(frame).select(names).slice(0, 0))
+def without_rows(frame: Any, names: dict[str, str], written: list[str]) -> Any:
+    """These columns of a table, and none of its rows: made from their types, which hold no values."""
+    types = FrameRows(_table(frame)).types
+    return like_frame(frame, pa.schema([(name, types[name]) for name in written]).empty_table(), names)
 
 
-def like_frame(frame: Any, table: pa.Table) -> Any:
-    """The table as an object of the library that `frame` is of; of an unknown one, an Arrow table."""
+def like_frame(frame: Any, table: pa.Table, names: dict[str, str]) -> Any:
+    """The table as an object of the library that `frame` is of; of an unknown one, an Arrow table.
+
+    Columns have the types that they have in `frame`. Their dictionaries (categories) are made anew from the rows of
+    `table`: those of `frame` also have what was filtered out, or the true words.
+
+    Parameters
+    ----------
+    frame
+        What the table was made of.
+    table
+        Released rows, in plain types.
+    names
+        The columns by their options, as `SequenceFile.names` has them: those that were made here.
+    """
+    made = {names[option] for option in ("sequence", "symbol") if option in names}
+    typed = [name for name in table.column_names if name != names.get("order")]
     library = _library(frame)
     if library == "pandas":
-        made = table.to_pandas()
-        for field in table.schema:
-            if is_list(field.type):  # lists as they came, not arrays
-                made[field.name] = table.column(field.name).to_pylist()
-        return made
+        pandas = importlib.import_module("pandas")
+        dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
+        return pandas.DataFrame(
+            {
+                name: pandas_column(table[name], dtypes[name] if name in typed else None, passes=name not in made)
+                for name in table.column_names
+            }
+        )
     if library == "polars":
-        return importlib.import_module("polars").from_arrow(table)
-    return table
+        rows = importlib.import_module("polars").from_arrow(table)
+        return rows.with_columns(
+            polars_column(rows[name], frame.schema[name], passes=name not in made) for name in typed
+        )
+    source = pa.table(frame)
+    return pa.table(
+        {
+            name: arrow_column(table[name], source[name], passes=name not in made) if name in typed else table[name]
+            for name in table.column_names
+        }
+    )
 
 
 def words_of_series(series: Any) -> list[Any]:
@@ -76,10 +106,17 @@ def like_series(series: Any, words: list[Any]) -> Any:
     """Words as a column of the library that `series` is of, with its name and its index."""
     library = _library(series)
     if library == "pandas":
-        return importlib.import_module("pandas").Series(words, index=series.index, name=series.name, dtype=object)
+        pandas = importlib.import_module("pandas")
+        plain = series.dtype == object or not len(words)
+        column = words if plain else pandas_column(pa.array(words), series.dtype, passes=False)
+        dtype = object if plain else None
+        return pandas.Series(column, index=used_index(series.index), name=series.name, dtype=dtype)
     if library == "polars":
-        return importlib.import_module("polars").Series(series.name, words, dtype=series.dtype)
-    return pa.array(words, type=series.type)
+        polars = importlib.import_module("polars")
+        return polars_column(polars.Series(series.name, words, strict=False), series.dtype, passes=False)
+    if pa.types.is_dictionary(series.type):
+        return arrow_column(pa.array(words, type=series.type.value_type), series, passes=False)
+    return pa.array(words, type=bare_type(series.type))
 
 
 class FrameRows(RowSource):
@@ -126,38 +163,28 @@ class FrameRows(RowSource):
 
 
 def _table(frame: Any) -> pa.Table:
-    """A table of Arrow's. What cannot become one is refused without a cell, which may be a secret."""
-    if _library(frame) == "pandas":
+    """A table of Arrow's in plain types. What cannot become one is refused without a cell, which may be a secret."""
+    library = _library(frame)
+    if library == "pandas":
         for name in frame.columns:
             if not isinstance(name, str):
                 raise FileError(str(_PLACE), expected="columns with names", found=f"a column {name!r}")
     try:
-        if _library(frame) == "pandas":
+        if library == "pandas":
             table = pa.Table.from_pandas(frame, preserve_index=False)
         else:
-            table = pa.table(frame)
+            table = frame.to_arrow() if library == "polars" else pa.table(frame)
         table.validate(full=True)
+        columns = [plain_column(column) for column in table.columns]
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         _refuse()
-    return table.replace_schema_metadata(None).cast(pa.schema([_plain(field) for field in table.schema]))
+    return pa.table(columns, names=table.column_names)
 
 
 def _refuse() -> NoReturn:
     raise FileError(
         str(_PLACE), expected="columns of one type each, with text or lists as sequences", found="a column of several"
     ) from None
-
-
-def _plain(field: pa.Field) -> pa.Field:
-    """Views of text as text: Arrow cannot take rows of them."""
-    kind = field.type
-    if pa.types.is_string_view(kind):
-        kind = pa.large_string()
-    elif pa.types.is_null(kind):  # a column of pandas without a cell
-        kind = pa.string()
-    elif is_list(kind) and pa.types.is_string_view(kind.value_type):
-        kind = pa.large_list(pa.large_string()) if pa.types.is_large_list(kind) else pa.list_(pa.large_string())
-    return pa.field(field.name, kind)
 
 
 def _library(value: object) -> str | None:

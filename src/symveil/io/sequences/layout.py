@@ -9,6 +9,7 @@ arrives here is written as it was cut. Rows are gathered and cut anew, and so ar
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -153,21 +154,44 @@ def files_of(rows: int) -> int:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type with the same values and one way to store them: no dictionaries, and no views of text.
+    """The type with the same values and one way to store them: no dictionaries, no views of text, and no metadata.
 
     >>> plain_type(pa.list_(pa.dictionary(pa.int8(), pa.string())))
     ListType(list<item: string>)
     """
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
+    return _rebuilt(kind, plain_type)
+
+
+def bare_type(kind: pa.DataType) -> pa.DataType:
+    """The type without the metadata of the fields inside: polars writes all values of an Enum there, used or not.
+
+    >>> field = pa.field("item", pa.int8(), metadata={"values": "a secret"})
+    >>> bare_type(pa.list_(field)).value_field.metadata is None
+    True
+    """
+    if kind in _PLAIN_TEXT:
+        return kind
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, bare_type(kind.value_type), ordered=kind.ordered)
+    return _rebuilt(kind, bare_type)
+
+
+def _rebuilt(kind: pa.DataType, inside: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """A type with others in the place of those inside it, whose fields lose their metadata."""
+
+    def field(old: pa.Field) -> pa.Field:
+        return old.with_type(inside(old.type)).remove_metadata()
+
     if pa.types.is_struct(kind):
-        return pa.struct([_plain_field(field) for field in kind])
+        return pa.struct([field(each) for each in kind])
     if pa.types.is_map(kind):
-        return pa.map_(_plain_field(kind.key_field), _plain_field(kind.item_field), keys_sorted=kind.keys_sorted)
+        return pa.map_(field(kind.key_field), field(kind.item_field), keys_sorted=kind.keys_sorted)
     if pa.types.is_fixed_size_list(kind):
-        return pa.list_(_plain_field(kind.value_field), kind.list_size)
+        return pa.list_(field(kind.value_field), kind.list_size)
     make = {pa.types.is_list(kind): pa.list_, pa.types.is_large_list(kind): pa.large_list}.get(True)
-    return _PLAIN_TEXT.get(kind, kind) if make is None else make(_plain_field(kind.value_field))
+    return _PLAIN_TEXT.get(kind, kind) if make is None else make(field(kind.value_field))
 
 
 def row_sizes(column: Any) -> NDArray[np.int64]:
@@ -208,10 +232,6 @@ def _is_binary(kind: pa.DataType) -> bool:
 
 def _filled(counts: Any) -> NDArray[np.int64]:
     return np.asarray(counts.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _plain_field(field: pa.Field) -> pa.Field:
-    return field.with_type(plain_type(field.type))
 
 
 def _as(column: Any, kind: pa.DataType) -> Any:

@@ -27,7 +27,7 @@ from symveil.io.sequences.columns import (
     secret_lengths_in_long_form,
 )
 from symveil.io.sequences.event_groups import Grouping
-from symveil.io.sequences.layout import RowBlocks
+from symveil.io.sequences.layout import RowBlocks, bare_type
 from symveil.io.sequences.records import (
     ID,
     LONGEST,
@@ -170,7 +170,7 @@ class _TableFile(SequenceFile):
             if array.type != kind and is_text(array.type) and is_text(kind):
                 arrays[name] = array.cast(kind)  # the same text in the type that it came in
         fields = [
-            pa.field(name, arrays[name].type, metadata=None if name in self._made_here else passing)
+            pa.field(name, bare_type(arrays[name].type), metadata=None if name in self._made_here else passing)
             for name in self.written
         ]
         return pa.RecordBatch.from_arrays([arrays[field.name] for field in fields], schema=pa.schema(fields))
