@@ -60,7 +60,7 @@ def on_trips(effort: Effort) -> Iterator[Row]:
     codes = np.array([language.encode(trip) for trip in trips], dtype=np.int32)
     for adjacency, epsilon, bar in effort.of(_ON_TRIPS, _ON_TRIPS[:1]):
         before = sv.Exponential(language, epsilon=epsilon, adjacency=adjacency)
-        now = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency)
+        now = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency, beyond="nothing")
         yield Row(
             name=f"Shanghai trips, b = {adjacency}, ε = {epsilon}: auto, {now.described}",
             ours=error(now, codes),
@@ -75,7 +75,7 @@ def on_trips(effort: Effort) -> Iterator[Row]:
 def _multiples(title: str, language: sv.RunLanguage, settings: tuple[tuple[int, int, float], ...]) -> Iterator[Row]:
     words = public_words(language, _WORDS)
     for adjacency, epsilon, bar in settings:
-        now = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency)
+        now = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency, beyond="nothing")
         before = sv.Exponential(language, epsilon=epsilon, adjacency=adjacency)
         least = sv.lower_bound(language, epsilon=epsilon, adjacency=adjacency)
         yield Row(
@@ -170,7 +170,7 @@ def of_small_languages(effort: Effort) -> Iterator[Row]:
     words = language.enumerate_codes(at_most=400)
     for adjacency, epsilon in effort.of(_ON_SMALL, _ON_SMALL[-1:]):
         optimal = sv.Optimal(language, epsilon=epsilon, adjacency=adjacency)
-        other = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency)
+        other = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency, beyond="nothing")
         least = sv.lower_bound(language, epsilon=epsilon, adjacency=adjacency, confidence=None)
         yield Row(
             name=f"{language.size} words of a ring road, b = {adjacency}, ε = {epsilon}: optimal",

@@ -31,7 +31,7 @@ def sparse_network(streets: int = 60) -> sv.MarkovChain:
 
 def taken(language: sv.RunLanguage, epsilon: Fraction) -> PublicAverages:
     """What `auto` takes for b = 1, and its error over public words."""
-    return average_over_model(sv.select_mechanism(language, epsilon=epsilon))
+    return average_over_model(sv.select_mechanism(language, epsilon=epsilon, beyond="nothing"))
 
 
 def draw(language: sv.RunLanguage, name: str, title: str) -> None:

@@ -103,7 +103,7 @@ def enforce_command(
     """Replace what a system shows so that no secret is given away.
 
     MODEL is the system. private: every observation is released by a mechanism that shows safe observations of its
-    length only, nearer ones likelier: differentially private with --epsilon, and nothing is given away. safe: only
+    length only, nearer ones likelier: differentially private with --epsilon. safe: only
     sensitive strings are replaced, by safe ones at distance exactly --omega. substitution: by any
     string at that distance (Z25 §5). insertion: events are shown that did not happen, so that an observer is never
     sure; edit: and others are left out; supervisor: controllable events are prevented. These three are deterministic,

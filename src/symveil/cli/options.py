@@ -42,7 +42,7 @@ _MECHANISM_OPTIONS: list[Option] = [
         type=MECHANISM_NAME,
         default="auto",
         show_default=True,
-        help="How a private word is chosen; auto is the least expected error.",
+        help="How a private word is chosen; auto is the least expected error of those that keep --beyond.",
     ),
     choice_option(
         "--calibration", of=("tight", "classic"), text="tight spends the whole budget; classic is the papers' factor 2."
