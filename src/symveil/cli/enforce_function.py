@@ -108,7 +108,7 @@ def enforce_by_function(
                 if unseen == 1
                 else f"{unseen} controllable events of the file are"
             )
-            notes.append(f"{many} never disabled, because nobody sees it happen")
+            notes.append(f"{many} never disabled, because the observer does not see them")
     with progress_bar("estimates explored") as progress:
         found = synthesize_opacity(
             system,

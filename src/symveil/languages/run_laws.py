@@ -115,7 +115,7 @@ def likeliest_symbols(weights: RunWeights, codes: Codes) -> tuple[Codes, Floats]
 def _rows_at_once(weights: RunWeights, codes: Codes) -> int:
     graph, phases = weights.graph, weights.costs.phases
     values = max(1, graph.edge_count * phases, (codes.shape[1] + 1) * graph.state_count * phases)
-    return max(1, _MOST_VALUES // values)
+    return max(1, int(_MOST_VALUES // values))
 
 
 def _expected(weights: RunWeights, codes: Codes) -> Errors:

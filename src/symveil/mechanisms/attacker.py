@@ -227,7 +227,7 @@ def _written_out(mechanism: Mechanism) -> tuple[Codes, Codes] | None:
 def _enumerated(mechanism: Mechanism, words: Codes, released: Codes, losses: Callable[[int], float]) -> AttackerView:
     begin = 1 if mechanism.language.public_start else 0
     law = _law(mechanism, words, released) / len(words)  # π(w)·P(o|w)
-    known = words[:, 0] if begin else np.zeros(len(words), dtype=np.int64)  # what is public of each word
+    known = words[:, 0] if begin else np.zeros(len(words), dtype=np.int32)  # what is public of each word
     guesses = []
     for position in range(begin, words.shape[1]):
         order = np.argsort(words[:, position], kind="stable")
@@ -244,7 +244,7 @@ def _law(mechanism: Mechanism, words: Codes, released: Codes) -> Floats:
     """P(o|w), a row for each word."""
     weights = mechanism.run_weights
     if weights is None:
-        return np.exp(np.array([mechanism.log_probabilities(word, released) for word in words]))
+        return np.asarray(np.exp(np.array([mechanism.log_probabilities(word, released) for word in words])))
     costs, begin = weights.costs, 1 if weights.language.public_start else 0
     value = np.array([float(cost) for cost in costs.values])
     spent = np.zeros((len(words), len(released)))
@@ -330,7 +330,7 @@ def _before(language: RunLanguage, words: Codes, begin: int) -> Floats:
     """The chance of the likeliest symbol at each secret position, given the public start."""
     uniform = RunWeights(language=language, rate=Fraction(0))
     if not begin:
-        return likeliest_symbols(uniform, words[:1])[1][0]
+        return np.asarray(likeliest_symbols(uniform, words[:1])[1][0], dtype=np.float64)
     starts = _starts(language)
     if len(starts) * language.length * language.graph.edge_count > _MOST_STEPS:
         return np.asarray(likeliest_symbols(uniform, words)[1][:, begin:].mean(axis=0))
