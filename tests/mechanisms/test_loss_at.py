@@ -206,9 +206,21 @@ def test_a_promise_that_is_none_is_refused(value) -> None:
 
 @pytest.mark.parametrize("named", [{"mechanism": "staircase"}, {"cost": "hamming"}])
 def test_a_promise_belongs_to_auto(named) -> None:
-    with pytest.raises(ParameterError, match="beyond: expected nothing, unless mechanism auto chooses"):
+    with pytest.raises(ParameterError, match="beyond: expected nothing, unless the mechanism is auto or exponential"):
         sv.MechanismChoice(epsilon=1, beyond="graceful", **named)
     assert sv.MechanismChoice(epsilon=1, **named).beyond == "nothing"
+
+
+def test_words_shorter_than_b_keep_the_rate_of_b() -> None:
+    """ρ is ε/b with b as it was asked for: two symbols at b = 4 and ε = 8 lose 2 each, not 4, also when undone."""
+    words = sv.words("abc", 2)
+    for choice in (
+        sv.MechanismChoice(epsilon=8, adjacency=4),
+        sv.MechanismChoice(epsilon=8, adjacency=4, mechanism="exponential", beyond="graceful"),
+    ):
+        chosen = sv.choose_mechanism(choice, words)
+        assert (chosen.rate, chosen.loss_at(1), chosen.loss_at(2)) == (2, 2, 4)
+    assert sv.Exponential(words, epsilon=8, adjacency=4).loss_at(1) == 4
 
 
 def test_documents_of_earlier_versions_keep_what_they_meant() -> None:

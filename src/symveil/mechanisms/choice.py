@@ -151,16 +151,16 @@ class MechanismChoice:
         object.__setattr__(self, "beyond", self._read_beyond())
 
     def _read_beyond(self) -> str:
-        """What is kept beyond b; only where "auto" may choose for it."""
-        named = self.cost or self.costs or self.balanced or self.step or self.cap
-        chooses = self.mechanism == AUTO and self.metric == "hamming" and not named
+        """What is kept beyond b: by "auto", and on request by the exponential mechanism; both by Hamming distance."""
+        named = self.cost or self.costs or self.balanced or self.step or self.cap or self.metric != "hamming"
         if self.beyond is None:
-            return "graceful" if chooses else "nothing"
+            return "graceful" if self.mechanism == AUTO and not named else "nothing"
         beyond = read_beyond(self.beyond)
-        if beyond != "nothing" and not chooses:
+        if beyond != "nothing" and (named or self.mechanism not in (AUTO, "exponential")):
             raise ParameterError(
                 "beyond",
-                expected="nothing, unless mechanism auto chooses by Hamming distance; loss_at says what others keep",
+                expected="nothing, unless the mechanism is auto or exponential, by Hamming distance; loss_at says what "
+                "others keep",
                 found=self.beyond,
             )
         return beyond

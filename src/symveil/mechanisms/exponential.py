@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
@@ -153,8 +152,7 @@ class Exponential(CostWeighted):
         if not self._graceful:
             return super()._proof(weighting)
         per_place = self.epsilon / self.adjacency
-        found = graceful_rate(weighting.language, per_place=per_place, with_prior=self._with_prior)
-        return None if found is None else replace(found, loss=found.loss * self.reach)
+        return graceful_rate(weighting.language, per_place=per_place, adjacency=self.reach, with_prior=self._with_prior)
 
     @property
     def rate(self) -> Fraction:
@@ -204,7 +202,7 @@ class Exponential(CostWeighted):
         if self.language.homogeneous:
             return at_least(self.rate * self._log_ratio_per_rate(distance))
         if self._graceful and self.certified is not None:
-            return at_least(self.certified.loss / max(self.reach, 1) * distance)
+            return at_least(self.epsilon / self.adjacency * distance)
         if self.utility != "distance":
             return at_least(2 * self.rate * self._log_ratio_per_rate(distance))
         largest = self._largest_symbol_cost

@@ -112,6 +112,8 @@ class Rerelease:
             changed |= {"cost": row.get("cost"), "balanced": bool(row.get("balanced", False))}
         if issubclass(kind, Staircase) and "first_step" in row:
             changed["step"] = int(row["first_step"])
+        plain = kind is Exponential and not changed["cost"] and not changed["balanced"]
+        changed["beyond"] = choice.beyond if plain else "nothing"
         own = replace(choice, **changed)
         alphabet = self._release.alphabet if self._release.model is None else None
         made = Release.of(own, alphabet=alphabet, model=self._release.model).mechanism.of_length(length)

@@ -71,7 +71,9 @@ def certified_loss(
     return _proved(_asked(language, adjacency, with_prior), rate)
 
 
-def graceful_rate(language: RunLanguage, *, per_place: Fraction, with_prior: bool = False) -> CertifiedRate | None:
+def graceful_rate(
+    language: RunLanguage, *, per_place: Fraction, adjacency: int, with_prior: bool = False
+) -> CertifiedRate | None:
     """A rate at which any two words lose at most `per_place` for every place in which they differ.
 
     None where the language has too many words to compare them all, or no rate above the classic one is proved. The loss
@@ -83,6 +85,8 @@ def graceful_rate(language: RunLanguage, *, per_place: Fraction, with_prior: boo
         The feasible words, of one length.
     per_place
         ρ = ε/b.
+    adjacency
+        Up to which distance the loss is reported.
     with_prior
         Whether words are weighted by the model's probabilities.
     """
@@ -105,7 +109,10 @@ def graceful_rate(language: RunLanguage, *, per_place: Fraction, with_prior: boo
         tolerance=_EXACT_TOLERANCE,
         evaluations=_EXACT_EVALUATIONS,
     )
-    return None if found is None else CertifiedRate(found.rate, found.loss, "certified", float(found.loss - found.rate))
+    if found is None:
+        return None
+    loss = exact_loss(words, rate=found.rate, adjacency=adjacency)
+    return _certified(Found(found.rate, loss), "exact", min(adjacency, farthest))
 
 
 @dataclass(frozen=True)
