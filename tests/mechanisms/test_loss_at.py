@@ -231,3 +231,11 @@ def test_documents_of_earlier_versions_keep_what_they_meant() -> None:
     assert "beyond" not in sv.MechanismChoice.from_document(earlier).document()
     for choice in (now, sv.MechanismChoice(epsilon=1, beyond=3), sv.MechanismChoice(epsilon=1, mechanism="online")):
         assert sv.MechanismChoice.from_document(choice.document()) == choice
+
+
+def test_a_law_that_floats_cannot_hold_says_nothing() -> None:
+    """At an ε next to nothing the law of permute-and-flip is not a number; the theorem still bounds its loss."""
+    words = sv.runs(random_chain(np.random.default_rng(1), 3), length=3)
+    mechanism = sv.PermuteAndFlip(words, epsilon=Fraction(1, 10**38))
+    assert mechanism.loss_at(1) == 1e-38
+    assert sv.select_mechanism(words, epsilon=Fraction(1, 10**38)).loss_at(3) <= 3.0000001e-38

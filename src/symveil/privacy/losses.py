@@ -160,6 +160,8 @@ def largest_losses(law: Law) -> NDArray[np.float64]:
         np.array([np.concatenate([law.log_probabilities(word, rows) for rows in released]) for word in group])
         for group in groups
     ]
+    if any(np.isnan(each).any() for each in laws):
+        return np.array([np.inf])  # a law that floats cannot hold says nothing about its losses
     largest = np.zeros(1)
     for group, own in zip(groups, laws, strict=True):
         for word, log_one in zip(group, own, strict=True):
