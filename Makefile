@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 LOCK := requirements-dev.lock
 
-.PHONY: demo test coverage bench bench-beside bench-docs docs soak lint style types suite lock services clean
+.PHONY: demo test coverage bench bench-beside bench-docs docs soak golden lint style types suite lock services clean
 
 # Tests start hundreds of processes: what one of them has compiled, the others read
 export PYTHONDONTWRITEBYTECODE :=
@@ -25,8 +25,8 @@ $(VENV)/.installed: pyproject.toml $(LOCK)
 # All in one go, and without compiling the thousands of modules that nothing here imports
 $(VENV)/.ready: pyproject.toml $(LOCK)
 	$(NEW_VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -e ".[dev]" -c $(LOCK) \
-	  || $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -e ".[dev]"
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -e ".[dev,peers]" -c $(LOCK) \
+	  || $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -e ".[dev,peers]"
 	touch $(VENV)/.installed $@
 
 $(VENV)/.bench-ready: $(VENV)/.ready
@@ -71,7 +71,7 @@ suite: $(VENV)/.ready
 # compiled loops quietly reckon with infinity, numpy would warn.
 COMPILED_TESTS := tests/languages/test_run_draws.py tests/verification/distances \
 	tests/verification/opacity/test_certified_floats.py \
-	$(addprefix tests/privacy/calibration/test_,enumerated_loss.py proved_bounds.py ratio_bounds.py)
+	$(addprefix tests/calibration/test_,enumerated_loss.py proved_bounds.py ratio_bounds.py)
 
 coverage: $(VENV)/.ready services
 	$(BIN)/coverage erase
@@ -95,10 +95,14 @@ bench-beside: $(VENV)/.bench-ready
 soak: $(VENV)/.ready services
 	$(BIN)/pytest -n 2 --dist loadgroup -m "soak or not soak"
 
+# Every answer of the golden file, slow ones too (tests/golden): before and after each step of a redesign
+golden: $(VENV)/.ready
+	cd tests && ../$(BIN)/python -m golden.record --compare --all
+
 # One file for Python 3.11 and later on every system. It names no index, so that it works with any
 lock: $(VENV)/.ready
 	$(BIN)/pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --extra dev --extra bench \
+	$(BIN)/uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --extra dev --extra peers --extra bench \
 	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links --output-file $(LOCK)
 
 clean:

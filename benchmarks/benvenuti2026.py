@@ -63,7 +63,7 @@ def permutations(effort: Effort) -> Iterator[Row]:
 
 
 def _classic(language: sv.FreeLanguage | sv.RunLanguage) -> sv.PermuteAndFlip:
-    return sv.PermuteAndFlip(language, epsilon=_EPSILON, calibration="classic")
+    return sv.PermuteAndFlip(language, epsilon=_EPSILON, adjacency=1, calibration="classic")
 
 
 BENCHMARKS: list[Benchmark] = [mechanism_one, permutations]

@@ -25,8 +25,8 @@ from benchmarks.data import data_file
 from benchmarks.measure import Effort
 from benchmarks.row import Benchmark, Row
 from benchmarks.shanghai import trips_and_chain
-from symveil.utility.coded_words import CodedWords
-from symveil.utility.log_similarity import log_similarity
+from symveil.comparison.coded_words import CodedWords
+from symveil.comparison.log_similarity import log_similarity
 
 Words = Sequence[Sequence[str]]
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ import symveil as sv
 from benchmarks.data import data_file
 from benchmarks.measure import Effort
 from benchmarks.row import Benchmark, Row
-from symveil.workflows.compare_report import comparison_page
+from symveil.tasks.compare_report import comparison_page
 
 
 def shanghai(effort: Effort) -> Iterator[Row]:

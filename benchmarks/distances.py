@@ -15,9 +15,9 @@ from benchmarks.distances_plain import plain_distances, plain_sweep
 from benchmarks.measure import Effort, Task, best_times, in_a_new_process
 from benchmarks.row import Benchmark, Row
 from symveil.examples import programs
-from symveil.io.models.model_files import save_model
-from symveil.languages.program import unroll
+from symveil.formats.models.model_files import save_model
 from symveil.models.labelled_chain import LabelledChain
+from symveil.models.program import unroll
 from symveil.verification.distances.distances import Distances, skewed_distances
 from symveil.verification.distances.tables import ChainTable
 from symveil.verification.verify_privacy import verify_privacy

@@ -176,7 +176,7 @@ def road_trips(effort: Effort) -> Iterator[Row]:
             missed: list[float] = []
             for _ in range(_SEEDS):
                 out = Path(name, "private.csv")
-                sv.privatize_file(source, out, model=model, public_start=True, **named)
+                sv.privatize_file(source, out, model=model, public_start=True, thin=True, **named)
                 found = sv.estimate(out, "ngrams:2")
                 naive += distance(found, truth, "released") / _SEEDS
                 ours += distance(found, truth, "consistent") / _SEEDS
@@ -208,7 +208,7 @@ def small_files(effort: Effort) -> Iterator[Row]:
             naive = ours = 0.0
             for number in range(times):
                 out = Path(name, f"private_{epsilon}_{number}.csv")
-                sv.privatize_file(source, out, model=model, epsilon=epsilon)
+                sv.privatize_file(source, out, model=model, epsilon=epsilon, adjacency=1, thin=True)
                 found = sv.estimate(out, "ngrams:2")
                 naive += distance(found, truth, "released") / times
                 ours += distance(found, truth, "consistent") / times

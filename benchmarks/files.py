@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 from benchmarks.data import data_file
 from benchmarks.measure import Effort, Task, best_times, in_a_new_process
 from benchmarks.row import Benchmark, Row
-from symveil.workflows.budgets import grant_budget
-from symveil.workflows.privatize_file import privatize_file
+from symveil.tasks.budgets import grant_budget
+from symveil.tasks.privatize_file import privatize_file
 
 ALPHABET = [str(page) for page in range(1, 18)]
 COPY = "pyarrow: read and write the same file"
@@ -25,7 +25,7 @@ _SESSIONS = 989_818
 
 _PRIVATIZE = """
 import sys, time
-from symveil.workflows.privatize_file import privatize_file
+from symveil.tasks.privatize_file import privatize_file
 start = time.perf_counter()
 privatize_file(sys.argv[1], sys.argv[2], alphabet=sys.argv[3].split(","), epsilon=2, ledger=sys.argv[4] or None)
 answer = time.perf_counter() - start

@@ -12,8 +12,8 @@ from benchmarks.files import ALPHABET, COPY, generated_sessions
 from benchmarks.fit import Growth
 from benchmarks.measure import Effort, Task, best_times
 from benchmarks.row import Benchmark, Row, duration
-from symveil.workflows.budgets import grant_budget
-from symveil.workflows.privatize_file import privatize_file
+from symveil.tasks.budgets import grant_budget
+from symveil.tasks.privatize_file import privatize_file
 
 _LINEAR = 1.15
 

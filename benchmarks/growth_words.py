@@ -92,7 +92,7 @@ def on_a_model(effort: Effort) -> Iterator[Row]:
     for length in lengths:
         rows = effort.of(400_000, 2_000) // length
         language = sv.runs(road_network(), length)
-        ready = sv.Exponential(language, epsilon=5, calibration="classic")
+        ready = sv.Exponential(language, epsilon=5, adjacency=1, calibration="classic")
         codes = random_words(language, rows)
         tasks["Exponential, 43 segments", length] = Task(lambda m=ready, c=codes: m.release_codes(c), rows)
     yield from _rows(tasks, lengths, "length", peer="", expected=1, limit=_LINEAR, rounds=effort.of(7, 1))

@@ -30,8 +30,8 @@ def grid_runs(effort: Effort) -> Iterator[Row]:
     word = language.encode(corner_path())
     codes = np.repeat(word[None, :], 100, axis=0)
     many = np.repeat(word[None, :], effort.of(100_000, 2_000), axis=0)
-    mechanism = sv.Exponential(language, epsilon=5, calibration="classic")
-    fresh = lambda: sv.Exponential(language, epsilon=5, calibration="classic").release_codes(codes)  # noqa: E731
+    mechanism = sv.Exponential(language, epsilon=5, adjacency=1, calibration="classic")
+    fresh = lambda: sv.Exponential(language, epsilon=5, adjacency=1, calibration="classic").release_codes(codes)  # noqa: E731
     times = best_times(
         {
             "ours": Task(fresh),
@@ -88,7 +88,7 @@ def road_words(effort: Effort) -> Iterator[Row]:
     """43 segments, n = 14: many different words, against the plain compiled loop."""
     language = sv.runs(road_network(), 14)
     codes = random_words(language, effort.of(200_000, 20_000))
-    mechanism = sv.Exponential(language, epsilon=5, calibration="classic")
+    mechanism = sv.Exponential(language, epsilon=5, adjacency=1, calibration="classic")
     graph = language.graph
     generator = np.random.default_rng()
     released = np.empty_like(codes)
@@ -113,7 +113,7 @@ def small_batches(effort: Effort) -> Iterator[Row]:
     """Batches that are not worth loading a compiler for (mechanisms/run_release.py), and the same once it is there."""
     language = sv.runs(road_network(), 14)
     few, many = random_words(language, effort.of(4_000, 1_000)), random_words(language, effort.of(40_000, 20_000))
-    mechanism = sv.Exponential(language, epsilon=5, calibration="classic")
+    mechanism = sv.Exponential(language, epsilon=5, adjacency=1, calibration="classic")
     weights = mechanism._run_weights
     singles = few[: effort.of(100, 10)]
     draw_many(weights, few[:1], system_bits())  # from here on the compiled loop is there
@@ -160,7 +160,7 @@ def first_batch(count: int) -> float:
     language = sv.runs(road_network(), 14)
     codes = random_words(language, count)
     begin = time.perf_counter()
-    sv.Exponential(language, epsilon=5, calibration="classic").release_codes(codes)
+    sv.Exponential(language, epsilon=5, adjacency=1, calibration="classic").release_codes(codes)
     return time.perf_counter() - begin
 
 
@@ -181,12 +181,12 @@ def each_mechanism(effort: Effort) -> Iterator[Row]:
 
 def _times_of_mechanisms(language: RunLanguage, rows: int, *, rounds: int) -> dict[str, float]:
     codes = random_words(language, rows)
-    exponential = sv.Exponential(language, epsilon=4, calibration="classic")
+    exponential = sv.Exponential(language, epsilon=4, adjacency=1, calibration="classic")
     draw_many(exponential._run_weights, codes[:1], system_bits())  # from here on the compiled loop is there
     mechanisms = {
         "Exponential": exponential,
-        "Online": sv.Online(language, epsilon=4),
-        "PermuteAndFlip": sv.PermuteAndFlip(language, epsilon=4),
+        "Online": sv.Online(language, epsilon=4, adjacency=1),
+        "PermuteAndFlip": sv.PermuteAndFlip(language, epsilon=4, adjacency=1),
     }
     return best_times(
         {name: Task(lambda m=each: m.release_codes(codes), rows) for name, each in mechanisms.items()}, rounds=rounds
@@ -229,7 +229,7 @@ def first_release(size: int) -> float:
     language = RunLanguage(graph=city_graph(size), length=100)
     codes = random_words(language, 1)
     begin = time.perf_counter()
-    sv.Exponential(language, epsilon=5, calibration="classic").release_codes(codes)
+    sv.Exponential(language, epsilon=5, adjacency=1, calibration="classic").release_codes(codes)
     return time.perf_counter() - begin
 
 

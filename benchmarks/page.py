@@ -10,8 +10,8 @@ from itertools import groupby
 from pathlib import Path
 
 from benchmarks.report import Document, remarks, told
-from symveil.drawing.curves import Curve
-from symveil.drawing.svg_plots import curves_svg
+from symveil.pictures.curves import Curve
+from symveil.pictures.svg_plots import curves_svg
 
 BEGIN, END = "<!-- results: written by `python -m benchmarks --write-docs` -->", "<!-- end of the results -->"
 
@@ -70,7 +70,8 @@ def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str
     judged = [row for row in rows if row["passed"] is not None]
     passed = sum(row["passed"] for row in judged)
     runs = "the run" if document["runs"] == 1 else f"put together from {document['runs']} runs, which"
-    yield f"**{passed} of {len(judged)} bars passed** in {len(rows)} rows; {runs} took {_minutes(document)}."
+    bars = f"**{passed} of {len(judged)} bars of these tables passed**"
+    yield f"{bars} in {len(rows)} rows; {runs} took {_minutes(document)}."
     if document["remark"]:
         yield f"\n{document['remark']}"
     unjudged = [row["name"] for row in rows if row["shown"]["ok"] == "n/a"]

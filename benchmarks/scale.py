@@ -75,7 +75,8 @@ def per_core(effort: Effort) -> Iterator[Row]:
                 f"release on a model of 200 places, 20 symbols, {mechanism}": _processor(
                     lambda name=mechanism: sv.privatize_file(
                         folder / "trips.parquet", folder / "t.parquet", model=chain, public_start=True, epsilon=2,
-                        mechanism=name, **({"calibration": "classic"} if name == "exponential" else {}),
+                        adjacency=1, thin=True, mechanism=name,
+                        **({"calibration": "classic"} if name == "exponential" else {}),
                     ),
                     rows,
                 )

@@ -13,7 +13,7 @@ from unittest import mock
 from benchmarks.distances import random_chain
 from benchmarks.measure import Effort, Task, best_times, in_a_new_process
 from benchmarks.row import Benchmark, Row
-from symveil.io.models.model_files import save_model
+from symveil.formats.models.model_files import save_model
 
 _PEER = "python -c 'import numpy'"
 _EXAMPLE = ["abcab", "--alphabet", "abc", "--epsilon", "2"]

@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.measure import Effort, find_peer
 from benchmarks.row import Benchmark, Row
 from symveil.examples.road_network import TRIP, road_network
-from symveil.io.models.model_files import save_model
+from symveil.formats.models.model_files import save_model
 
 BAR = 0.3  # seconds
 _NAME = "ε slider to updated picture, 43 states, n = 14"
@@ -110,7 +110,7 @@ def _studio() -> Iterator[tuple[str, list[str]]]:
                 "--model",
                 str(model),
             ]
-            yield _address(log), [*same, "--epsilon", "5"]
+            yield _address(log), [*same, "--epsilon", "5", "--adjacency", "1"]
         finally:
             process.terminate()
             process.wait()

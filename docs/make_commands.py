@@ -18,7 +18,7 @@ _OPENING = """\
 
 `symveil COMMAND --help` says what stands here. Every command exits with 0 when it is done or the property holds, 1 when
 the property does not hold or is undecided, and 2 after bad input, with one line on standard error that says what was
-expected, what was found and what to do. Ctrl-C ends it with 130, and nothing is left half-written.
+expected, what was found and what to do. Ctrl-C ends it with 130 and SIGTERM with 143, and nothing is left half-written.
 
 | command | what it does |
 |---|---|

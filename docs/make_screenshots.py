@@ -13,9 +13,9 @@ from playwright.sync_api import sync_playwright
 
 FOLDER = Path(__file__).parent / "pictures"
 SHOTS = {
-    "studio_release": ("release?source=network&epsilon=4", "light", ()),
+    "studio_release": ("release?source=network&epsilon=6", "light", ()),
     "studio_opacity": ("opacity?source=example-4", "dark", ("a", "a")),
-    "studio_map": ("map?epsilon=4", "light", ()),
+    "studio_map": ("map?epsilon=6", "light", ()),
 }
 
 

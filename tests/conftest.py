@@ -62,7 +62,7 @@ def days_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         day += timedelta(days=1)
         return f"{day.isoformat()}T00:00:00+00:00"
 
-    for module in ("engines.protocol", "ledger.accounts", "ledger.charging", "ledger.lifecycle"):
+    for module in ("release.protocol", "ledger.accounts", "ledger.charging", "ledger.lifecycle"):
         monkeypatch.setattr(f"symveil.{module}.now", tomorrow)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from symveil.engines.promise import Release
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.release.promise import Release
 
 
 def file_release(*, alphabet: Any = None, model: Any = None, **parameters: Any) -> Release:
+    parameters.setdefault("adjacency", 1)  # on a model it has to be given
     return Release.of(read_choice(**parameters, not_private=True), alphabet=alphabet, model=model)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from symveil.io.models.model_json import parse_model
+from symveil.formats.models.model_json import parse_model
 from symveil.models.stochastic_system import LogicalSystem
 from symveil.verification.opacity.verify import verify_opacity
 

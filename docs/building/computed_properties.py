@@ -5,8 +5,8 @@ from __future__ import annotations
 import griffe
 
 griffe.stdlib_decorators |= {
-    "symveil.numerics.once.computed_once": {"cached", "property"},
-    "symveil.numerics.turns.searched_once": {"cached", "property"},
+    "symveil.numbers.once.computed_once": {"cached", "property"},
+    "symveil.numbers.turns.searched_once": {"cached", "property"},
 }
 
 

@@ -15,34 +15,36 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, cast
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 if TYPE_CHECKING:
     from importlib.abc import InspectLoader
 
+    from symveil.bounds.lower_bound import LowerBound, lower_bound
+    from symveil.calibration.edit_channel_loss import ChannelParameters
     from symveil.central.counts import PrivateCounts
-    from symveil.drawing.road_map import road_map_svg
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.enforcement.synthesize import synthesize_opacity
     from symveil.errors import SymveilError
     from symveil.estimation.estimate import Estimate
-    from symveil.io.cost_files import read_costs, read_places
-    from symveil.io.models.channel_tables import read_channel
-    from symveil.io.models.coordinates import read_coordinates
-    from symveil.io.models.model_files import load_model, save_model
-    from symveil.io.models.networkx_graphs import from_networkx
-    from symveil.io.models.road_graphs import road_model
-    from symveil.io.sequences.columns import ColumnOptions
-    from symveil.io.sequences.word_lists import read_sequences
+    from symveil.formats.cost_files import read_costs, read_places
+    from symveil.formats.maps.coordinates import read_coordinates
+    from symveil.formats.maps.road_graphs import road_model
+    from symveil.formats.models.channel_tables import read_channel
+    from symveil.formats.models.model_files import load_model, save_model
+    from symveil.formats.models.networkx_graphs import from_networkx
+    from symveil.formats.sequences.columns import ColumnOptions
+    from symveil.formats.sequences.word_lists import read_sequences
     from symveil.languages.cost_table import CostTable
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
     from symveil.languages.levenshtein_automaton import LevenshteinAutomaton, levenshtein_automaton
-    from symveil.languages.observation import delayed_estimate, observer
     from symveil.languages.open import runs_up_to, words_up_to
-    from symveil.languages.program import draw, emit, hide, unroll
     from symveil.languages.runs import RunLanguage, runs
-    from symveil.languages.silent import without_silent
+    from symveil.laws.adjacency import adjacency_table
+    from symveil.laws.guarantee import Guarantee
+    from symveil.laws.law import DistanceLaw
+    from symveil.laws.protection import protection
     from symveil.mechanisms.choice import MechanismChoice
     from symveil.mechanisms.edit_channel import EditChannel
     from symveil.mechanisms.exponential import Exponential
@@ -57,36 +59,36 @@ if TYPE_CHECKING:
     from symveil.models.channel import Channel
     from symveil.models.labelled_chain import LabelledChain
     from symveil.models.markov_chain import MarkovChain
+    from symveil.models.program import unroll
+    from symveil.models.program_steps import draw, emit, hide
+    from symveil.models.silent import without_silent
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
-    from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
-    from symveil.privacy.guarantee import Guarantee
-    from symveil.privacy.law import DistanceLaw
-    from symveil.privacy.lower_bounds.lower_bound import LowerBound, lower_bound
-    from symveil.privacy.protection import protection
+    from symveil.pictures.road_map import road_map_svg
+    from symveil.tasks.budgets import grant_budget, ledger_status, person_status
+    from symveil.tasks.central_tables import read_counts
+    from symveil.tasks.check import check_manifest
+    from symveil.tasks.compare import compare
+    from symveil.tasks.compare_tables import compare_table
+    from symveil.tasks.compose import compose
+    from symveil.tasks.count import count, count_file
+    from symveil.tasks.estimate import estimate, estimate_statistic
+    from symveil.tasks.learn import learn_chain
+    from symveil.tasks.learn_privately import learn
+    from symveil.tasks.privatize import privatize
+    from symveil.tasks.privatize_file import privatize_file
+    from symveil.tasks.public_alphabet import alphabet_of
+    from symveil.tasks.public_averages import average_over_model
+    from symveil.tasks.symbols import position_symbols, symbols_file
+    from symveil.tasks.synthesize import synthesize
+    from symveil.tasks.verify import privacy_curve
     from symveil.verification.audit import audit
     from symveil.verification.audit_by_chain import audit_by_chain
+    from symveil.verification.opacity.observation import delayed_estimate, observer
     from symveil.verification.opacity.sensitive import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity
     from symveil.verification.opacity.violation import violation_probability
     from symveil.verification.smallest_epsilon import smallest_epsilon
     from symveil.verification.verify_privacy import verify_privacy
-    from symveil.workflows.budgets import grant_budget, ledger_status, person_status
-    from symveil.workflows.central_tables import read_counts
-    from symveil.workflows.check import check_manifest
-    from symveil.workflows.compare import compare
-    from symveil.workflows.compare_tables import compare_table
-    from symveil.workflows.compose import compose
-    from symveil.workflows.count import count, count_file
-    from symveil.workflows.estimate import estimate, estimate_statistic
-    from symveil.workflows.learn import learn_chain
-    from symveil.workflows.learn_privately import learn
-    from symveil.workflows.privatize import privatize
-    from symveil.workflows.privatize_file import privatize_file
-    from symveil.workflows.public_alphabet import alphabet_of
-    from symveil.workflows.public_averages import average_over_model
-    from symveil.workflows.symbols import position_symbols, symbols_file
-    from symveil.workflows.synthesize import synthesize
-    from symveil.workflows.verify import privacy_curve
 
 __all__ = [
     "Alphabet",
@@ -119,6 +121,7 @@ __all__ = [
     "TransitionSystem",
     "TruncatedLevenshtein",
     "__version__",
+    "adjacency_table",
     "alphabet_of",
     "audit",
     "audit_by_chain",

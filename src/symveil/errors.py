@@ -50,6 +50,13 @@ class SymveilError(Exception):
         return _rebuilt, (type(self), self.args, self.__dict__)
 
 
+class SymveilWarning(UserWarning):
+    """What the holder of the data should know although nothing is wrong: hardly any privacy, ids that do not pass.
+
+    It holds no value of the data. The command line prints the same sentences as lines of standard error.
+    """
+
+
 class InputError(SymveilError, ValueError):
     """Something that was handed in is wrong; nothing was drawn and nothing was written."""
 

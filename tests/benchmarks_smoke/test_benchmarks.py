@@ -292,7 +292,11 @@ class TestPage:
         ]
         text = self.written(tmp_path, rows, monkeypatch)
         assert text.startswith("# Title\n") and text.endswith("## What we tried\n") and "yesterday" not in text
-        assert "**2 of 3 bars passed**" in text and "Missed: slow." in text and "Not measured here: absent." in text
+        assert (
+            "**2 of 3 bars of these tables passed**" in text
+            and "Missed: slow." in text
+            and "Not measured here: absent." in text
+        )
         assert r"| a\|b<br><small>against b; n\_1 \* n\_2</small> | 2 s | 1 s | 2× | ≤ 2× | pass |" in text
         assert "Python " + platform.python_version() in text and platform.node() not in text
         picture = (tmp_path / "pictures" / "benchmark_length.svg").read_text(encoding="utf-8")

@@ -140,8 +140,8 @@ def test_a_bound_weighs_what_is_cut_off_against_noise() -> None:
     assert chosen_bound(many, cells=10, epsilon=Fraction(1)) == (32, 0.0)
     few = [0.0] * 5 + [500.0] + [0.0] * 9
     assert chosen_bound(few, cells=100, epsilon=Fraction(1, 2)) == (16, pytest.approx(1 / 3))
-    assert chosen_bound([0.0] * 15, cells=10, epsilon=Fraction(1)) == (4, 0.0)
-    assert chosen_bound([-50.0] * 15, cells=10, epsilon=Fraction(1)) == (4, 0.0)
+    assert chosen_bound([0.0] * 15, cells=10, epsilon=Fraction(1)) == (4, None)
+    assert chosen_bound([-50.0] * 15, cells=10, epsilon=Fraction(1)) == (4, None)
     assert set(BOUNDS) >= {1, 4, 4096}
 
 

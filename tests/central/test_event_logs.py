@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.central.test_counts import batches
 
+from central.test_counts import batches
 from symveil.central.contributions import GRID, PersonCounts, contributed
-from symveil.central.fit import NoisyTable
 from symveil.central.learned import SHARES, learn_law
 from symveil.central.learned_log import LOG_SHARES, MOST_REPEATS, learn_log
 from symveil.central.log_cells import LogLengths, LogMoves, LogRepeats
-from symveil.central.log_fit import lower_quartile, smoothed
+from symveil.central.log_fit import lower_quartile
 from symveil.central.noise import Query
+from symveil.central.noisy_tables import NoisyTable, smoothed
 from symveil.central.rules import Rules
 from symveil.central.support import Support
 from symveil.central.word_law import FEATURES, no_parameters
@@ -90,7 +90,7 @@ def stages(learn, file, epsilon: Fraction, neighbours: str, support: Support, re
     """What a run asks of a file: each query with its sums, where the answers are `released`, whatever the file is."""
     asked: list[tuple[Query, list[int]]] = []
 
-    def answered(query: Query, sums, keys) -> list[int]:
+    def answered(query: Query, sums, keys, *, cells) -> list[int]:
         asked.append((query, list(sums)))
         return released.setdefault(query.name, [(number * 7919 % 23 - 3) * GRID for number in range(len(sums))])
 
@@ -209,7 +209,7 @@ def test_lengths_that_no_word_obeys_are_given_up_and_rules_that_forbid_most_are_
     """One activity that no case repeats, by the noisy answers, and lengths up to 8: one length is left, or no rule."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            Query, "answered", lambda self, sums, _: [GRID * (10 if "lengths" in self.name else 0)] * len(sums)
+            Query, "answered", lambda self, sums, *_, **__: [GRID * (10 if "lengths" in self.name else 0)] * len(sums)
         )
         law = learned([[0]], epsilon=1)
     assert law.rules.once == () and {len(word) for word in drawn(law, 300)} == set(range(1, 9))

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.central.test_word_law import laws, written_out
 
 import symveil as sv
+from central.test_word_law import laws, written_out
 from symveil.central.rules import RuledLaw, Rules
 from symveil.central.support import Support
 from symveil.central.word_law import no_parameters

@@ -11,8 +11,8 @@ import pytest
 from flint import arb, ctx
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.central.test_counts import FILES, LONGEST, STATISTICS, WORDS, batches, plainly, things
 
+from central.test_counts import FILES, LONGEST, STATISTICS, WORDS, batches, plainly, things
 from symveil.central.contributions import GRID
 from symveil.central.counts import chosen_bound
 from symveil.central.noise import Query
@@ -34,7 +34,9 @@ def digits():
 def sums(file, statistic: str, bound: int, keys: RecordKey = KEYS) -> dict[tuple[int, ...], int]:
     found = PersonCells.of(read_statistic(statistic), batches(file), longest=LONGEST)
     name = str if statistic == "lengths" else NAMES.__getitem__
-    cells, values = found.limited(bound, keys, name).sums(bound, len(file))
+    cells, values = found.limited(bound, keys, name, [f"person {number}" for number in range(len(file))]).sums(
+        bound, len(file)
+    )
     return dict(zip(map(tuple, cells.tolist()), values, strict=True))
 
 
@@ -126,6 +128,16 @@ def test_a_person_counts_in_few_cells_whatever_others_have(file, statistic, boun
     assert sums(file, statistic, bound) == whole
 
 
+def test_which_cells_of_a_person_count_belongs_to_their_name() -> None:
+    """Persons who come before them in the file, or are left out of it, change numbers and nothing else."""
+    words = [[[0, 1, 2]]] * 12
+    whole = PersonCells.of(read_statistic("visits"), batches(words), longest=LONGEST)
+    fewer = PersonCells.of(read_statistic("visits"), batches(words[1:]), longest=LONGEST)
+    names = [f"person {number}" for number in range(12)]
+    one, other = (each.limited(1, KEYS, NAMES.__getitem__, own) for each, own in ((whole, names), (fewer, names[1:])))
+    assert one.cells[1:].tolist() == other.cells.tolist() and len(set(one.cells[:, 0].tolist())) > 1
+
+
 def test_every_cell_of_a_person_may_be_kept() -> None:
     """Over keys, each of three cells is kept about as often: 99 % of all draws would not make a test."""
     kept = Counter(
@@ -138,7 +150,12 @@ def table(words: list[list[int]], *, name=NAMES.__getitem__, statistic: str = "v
     given = {"longest": LONGEST, "epsilon": Fraction(1), "delta": Fraction(1, 10**6), "bound": 3, "confidence": 0.95}
     file = [[word] for word in words]
     return selected_counts(
-        read_statistic(statistic), lambda: batches(file), len(file), name=name, keys=KEYS, **{**given, **named}
+        read_statistic(statistic),
+        lambda: batches(file),
+        [str(each) for each in range(len(file))],
+        name=name,
+        keys=KEYS,
+        **{**given, **named},
     )
 
 
@@ -194,8 +211,8 @@ def test_a_bound_is_chosen_without_the_number_of_cells() -> None:
     assert chosen_bound(many, threshold=least, epsilon=Fraction(1))[0] == 16
     few = [300.0] + [0.0] * 6 + [180.0] + [0.0] * 7  # the second is noise: a bound of 128 would hide everything
     bound, share = chosen_bound(few, threshold=least, epsilon=Fraction(1))
-    assert bound <= 4 and share > 0.9
-    assert chosen_bound([0.0] * 15, threshold=least, epsilon=Fraction(1)) == (4, 0.0)
+    assert bound <= 4 and share is not None and share > 0.9
+    assert chosen_bound([0.0] * 15, threshold=least, epsilon=Fraction(1)) == (4, None)
 
 
 @pytest.mark.parametrize("noise", [100.0, 200.0])  # scales of 20: one empty bin in 300, in 40,000 has so much

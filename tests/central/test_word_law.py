@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from symveil.central.fit import NoisyTable, fitted
+from symveil.central.fit import fitted
+from symveil.central.noisy_tables import NoisyTable
 from symveil.central.support import Support
 from symveil.central.word_draw import draw_words
 from symveil.central.word_law import FEATURES, Parameters, Trellis, no_parameters

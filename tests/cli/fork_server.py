@@ -62,18 +62,18 @@ if __name__ == "__main__":
     import importlib
     import pkgutil
 
-    import symveil.workflows
+    import symveil.tasks
     from symveil.cli.entry import main
     from symveil.languages.loops.machine import this_machine
 
-    for module in pkgutil.walk_packages(symveil.workflows.__path__, "symveil.workflows."):
+    for module in pkgutil.walk_packages(symveil.tasks.__path__, "symveil.tasks."):
         if "spark" not in module.name:
             importlib.import_module(module.name)
     for name in (
         "rich.console",
         "rich.table",
         "symveil.cli.main",
-        "symveil.drawing.plots",
+        "symveil.pictures.plots",
         "symveil.languages.compiling",
     ):
         importlib.import_module(name)

@@ -21,6 +21,7 @@ def test_our_mechanisms_pass(mechanism: str) -> None:
         "witness",
         "pairs_checked",
         "private",
+        "loss_at",
     }
     assert document["private"] is True
     assert document["worst_epsilon"] == pytest.approx(1, abs=1e-9)
@@ -50,3 +51,14 @@ def test_length_and_alphabet_are_needed() -> None:
     assert "--length" in symveil("audit", "--alphabet", "abc", "--epsilon", "1").assert_one_error_line()
     assert "--alphabet" in symveil("audit", "--length", "3", "--epsilon", "1").assert_one_error_line()
     assert "length" in symveil("audit", *SMALL, "--length", "-1").assert_one_error_line()
+
+
+def test_the_loss_at_every_distance_stands_beside_its_bound() -> None:
+    options = ("audit", "--alphabet", "abc", "--length", "3", "--epsilon", "2", "--adjacency", "2")
+    rows = symveil(*options, "--json").document["loss_at"]
+    assert [row["distance"] for row in rows] == [1, 2, 3]
+    assert [row["proved"] for row in rows] == pytest.approx([1, 2, 3]) and all(
+        row["enumerated"] == pytest.approx(row["proved"]) for row in rows
+    )
+    done = symveil(*options)
+    assert "Loss by distance" in done.out and "proved bound" in done.out and "EXCEEDS" not in done.out

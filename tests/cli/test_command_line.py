@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+import symveil as sv
 from symveil.cli.main import cli
+from symveil.errors import SymveilWarning
 
 from .running import symveil
 
@@ -43,9 +45,42 @@ def test_help_of_the_whole() -> None:
     assert all(name in done.out for name in COMMANDS)
 
 
-def test_no_command_and_an_unknown_command_are_one_line() -> None:
-    symveil().assert_one_error_line()
+def test_an_unknown_command_is_one_line() -> None:
     assert "frobnicate" in symveil("frobnicate").assert_one_error_line()
+    assert "frobnicate" in symveil("help", "frobnicate").assert_one_error_line()
+
+
+def test_everybody_finds_the_help() -> None:
+    """Without a command, with -h, with help: what --help shows."""
+    whole = symveil("--help")
+    for arguments in ((), ("-h",), ("help",), ("help", "--help")):
+        assert symveil(*arguments) == whole
+    for path in (("privatize",), ("ledger",), ("ledger", "status")):
+        own = symveil(*path, "--help")
+        assert own.status == 0 and f"symveil {' '.join(path)}" in own.out
+        assert symveil(*path, "-h") == own
+        assert symveil("help", *path) == own
+    assert symveil("ledger") == symveil("ledger", "--help")
+
+
+def test_shells_complete_commands_options_and_files(tmp_path: Path) -> None:
+    """What click's scripts for bash, zsh and fish ask for; `cli.main` would answer, which is not what runs here."""
+
+    def asked(**environment: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "symveil"]
+        return subprocess.run(
+            command, env={**os.environ, **environment}, capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+
+    for shell in ("zsh", "fish"):
+        script = asked(_SYMVEIL_COMPLETE=f"{shell}_source")
+        assert script.returncode == 0 and "_SYMVEIL_COMPLETE" in script.stdout
+    found = asked(_SYMVEIL_COMPLETE="bash_complete", COMP_WORDS="symveil priv", COMP_CWORD="1")
+    assert found.stdout.splitlines() == ["plain,privatize"]
+    found = asked(_SYMVEIL_COMPLETE="bash_complete", COMP_WORDS="symveil privatize --eps", COMP_CWORD="2")
+    assert found.stdout.splitlines() == ["plain,--epsilon"]
+    found = asked(_SYMVEIL_COMPLETE="bash_complete", COMP_WORDS="symveil opacity ", COMP_CWORD="2")
+    assert found.stdout.splitlines() == ["file,"]
 
 
 def test_the_command_line_starts_without_the_heavy_libraries() -> None:
@@ -106,11 +141,35 @@ def test_an_interrupt_inside_a_callback_is_not_lost() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.parametrize("swallowed", ["SIGTERM", "SIGHUP"])
+def test_a_request_to_end_is_an_interrupt_with_its_own_status(swallowed: str) -> None:
+    """Also where a callback swallows it, and where it comes while the program is imported."""
+    program = (
+        "import signal, sys, time\n"
+        "import symveil.cli.main\n"
+        "class Swallows:\n"
+        "    def __del__(self):\n"
+        f"        signal.raise_signal(signal.{swallowed})\n"
+        "def run():\n"
+        "    Swallows()\n"
+        "    time.sleep(60)\n"
+        "symveil.cli.main.main = run\n"
+        "from symveil.cli.entry import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + getattr(signal, swallowed), "", "")
+    ignoring = f"import signal\nsignal.signal(signal.{swallowed}, signal.SIG_IGN)\n"
+    ignored = ignoring + program.replace("time.sleep(60)", "sys.exit(0)")
+    done = subprocess.run([sys.executable, "-c", ignored], capture_output=True, text=True, check=False, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")  # as under nohup
+
+
 def test_an_interrupt_that_a_library_drops_stops_the_work_at_its_next_report() -> None:
     program = (
         "import signal, sys\n"
         "import symveil.cli.main\n"
-        "from symveil.cli.output import progress_bar\n"
+        "from symveil.cli.progress import progress_bar\n"
         "bar, kinds = progress_bar('x'), {'count': (1, 2), 'no total': (1, None), 'file': (5, 10, 'y', 1)}\n"
         "told = kinds[sys.argv[1]]\n"
         "def run():\n"
@@ -207,3 +266,43 @@ def test_an_error_is_the_only_line() -> None:
     symveil("release", "ab", "--alphabet-from-word", "--epsilon", "0").assert_one_error_line()
     symveil("release", "", "--alphabet-from-word", "--epsilon", "1").assert_one_error_line()
     symveil("explain", "ab", "--alphabet", "ab", "--epsilon", "1", "--at-distance", "1").assert_one_error_line()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("release ab --alphabet ab --epsilon 1 --epsilon 2", "epsilon: expected --epsilon once, found 2 times"),
+        (
+            "privatize log.xes --out o.xes --alphabet ab --epsilon 1 --symbol concept:name --symbol org:resource",
+            "symbol: expected --symbol once, found 2 times",
+        ),
+        ("ledger status --ledger l.db --person x --ledger m.db", "ledger: expected --ledger once, found 2 times"),
+    ],
+)
+def test_an_option_with_one_value_is_given_once(arguments: str, line: str) -> None:
+    """The last one was taken without a word."""
+    assert symveil(*arguments.split()).assert_one_error_line() == f"symveil: error: {line}"
+
+
+def test_options_that_take_several_values_and_flags_may_be_repeated(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("id,s,x,y\n1,a b,u,v\n")
+    options = "--alphabet ab --epsilon 1 --sequence s --keep x --keep y --json --json"
+    done = symveil("privatize", str(tmp_path / "in.csv"), "--out", str(tmp_path / "o.csv"), *options.split())
+    assert done.status == 0 and done.document["kept"] == ["x", "y"]
+
+
+def test_events_outside_traces_are_noted(tmp_path: Path) -> None:
+    """They were dropped without a word."""
+    event = '<event><string key="concept:name" value="a"/></event>'
+    trace = f'<trace><string key="concept:name" value="1"/>{event}</trace>'
+    source, out = tmp_path / "in.xes", tmp_path / "o.xes"
+    source.write_text(f"<log>{trace}{event}{event}</log>")
+    command = ("privatize", str(source), "--out", str(out), "--alphabet", "ab", "--epsilon", "2", "--json")
+    done = symveil(*command)
+    assert done.status == 0 and done.document["counts"]["symbols"] == 1
+    assert done.err.count("events that stand outside traces are left out") == 1
+    assert "outside" not in out.with_name("o.xes.manifest.json").read_text()
+    with pytest.warns(SymveilWarning, match="events that stand outside traces are left out"):
+        assert len(list(sv.read_sequences(source))) == 1
+    source.write_text(f"<log>{trace}</log>")
+    assert "outside" not in symveil(*command, "--again").err

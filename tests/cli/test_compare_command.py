@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
 
 from symveil.cli.main import main
-from symveil.workflows.compare import HOLDER_ONLY
+from symveil.tasks.compare import HOLDER_ONLY
 
 from .running import Finished
 
@@ -31,6 +32,7 @@ def test_a_table_a_document_and_a_report(run) -> None:
     plain = run("true.csv", "private.csv", "--places", "places.csv", "--out", "report.html")
     assert plain.status == 0 and "For the holder only" in plain.out and HOLDER_ONLY in plain.err
     assert "for the holder" in Path("report.html").read_text().lower()
+    assert stat.S_IMODE(Path("report.html").stat().st_mode) == 0o600
     told = run("true.csv", "private.csv", "--places", "places.csv", "--zones", "2", "--json")
     assert told.document["holder_only"] == HOLDER_ONLY and HOLDER_ONLY in told.err
     assert {"visits_jsd", "od_jsd", "diameter_jsd", "log_similarity"} <= set(told.document["metrics"])
@@ -58,7 +60,7 @@ def test_patterns_and_top(run) -> None:
         (("--zones", "6"), "zones: expected --places with a grid: it is laid over them, found no places"),
         (("--zones", "nowhere.csv"), "nowhere.csv: expected"),
         (("--case", "who"), "true.csv: expected one column 'who' (--case), found none in 2 columns"),
-        (("--case", "who", "--sequence", "links"), "--sequence: expected no --sequence with --case"),
+        (("--case", "who", "--sequence", "links"), "sequence: expected no --sequence with --case"),
     ],
 )
 def test_one_line_for_what_is_wrong(run, arguments, line: str) -> None:
@@ -73,6 +75,7 @@ def test_patterns_are_refused_for_a_table(run, capsys) -> None:
     with pytest.raises(SystemExit):
         main(count)
     capsys.readouterr()
-    assert run("true.csv", "table.csv", "--json").document["metrics"]
+    assert run("true.csv", "table.csv", "--json", "--out", "report.html").document["metrics"]
+    assert stat.S_IMODE(Path("report.html").stat().st_mode) == 0o600
     refused = run("true.csv", "table.csv", "--patterns", "3").assert_one_error_line()
     assert "patterns: expected two files of sequences" in refused and "leave --patterns out" in refused

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from symveil.enforcement import sensitive_only
+from symveil.tasks import enforce
 from symveil.verification.opacity import run_observations
-from symveil.workflows import enforce
 
 from .running import symveil
 from .test_opacity_command import BAD_MODELS, FSM, LOGICAL, PLANT, example_of_the_help, here, write

@@ -69,7 +69,7 @@ def test_supervisor_and_its_refutation(enforce):
     assert done.document["supervisor"]["disabled"] == [[1, "d"]]
     done = enforce("--policy", "supervisor", "--controllable", "b")
     assert done.status == 1
-    assert "nothing can prevent a d" in done.out
+    assert "no disabling of such events prevents a d" in done.out
 
 
 def test_costs(enforce):

@@ -21,14 +21,16 @@ def ring(tmp_path):
 
 
 def test_one_budget(ring) -> None:
-    done = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "1", "--json")
+    done = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "1", "--adjacency", "1", "--json")
     assert done.status == 0, done.err
     document = done.document
     language = sv.runs(sv.load_model(ring), 4)
-    bound = sv.lower_bound(language, epsilon=1)
-    assert document["lower_bound"] == {"value": bound.value, "confidence": None, "prior": "uniform"}
+    bound = sv.lower_bound(language, epsilon=1, adjacency=1, beyond="graceful")
+    assert document["lower_bound"] == {
+        "value": bound.value, "confidence": None, "prior": "uniform", "beyond": "graceful"
+    }  # fmt: skip
     words = [tuple(word) for word in ("aaaa", "aaab", "aaba", "abaa", "abab", "baaa", "baab", "baba")]
-    mechanism = sv.select_mechanism(language, epsilon=1)
+    mechanism = sv.select_mechanism(language, epsilon=1, adjacency=1)
     mean = sum(mechanism.distances(word).expected_error for word in words) / len(words)
     assert document["expected_error"] == pytest.approx(mean, rel=1e-9)
     assert document["standard_error"] == 0
@@ -48,7 +50,7 @@ def test_several_budgets() -> None:
 
 
 def test_the_chains_prior(ring) -> None:
-    arguments = ("--model", str(ring), "--length", "4", "--epsilon", "2", "--json")
+    arguments = ("--model", str(ring), "--length", "4", "--epsilon", "2", "--adjacency", "1", "--json")
     uniform = symveil("explain", *arguments).document
     chain = symveil("explain", *arguments, "--prior", "chain").document
     assert chain["lower_bound"]["prior"] == "chain"
@@ -57,12 +59,12 @@ def test_the_chains_prior(ring) -> None:
 
 
 def test_for_people(ring) -> None:
-    one = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "1")
-    assert "no ε-private mechanism can have less than 0.8051" in " ".join(one.out.split())
-    several = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "1..2")
+    one = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "1", "--adjacency", "1")
+    assert "loses at most (d/b)·ε at every distance d can have less than 0.8051" in " ".join(one.out.split())
+    several = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "1..2", "--adjacency", "1")
     assert "least possible" in several.out
-    word = symveil("explain", "abaa", "--model", str(ring), "--epsilon", "1")
-    assert "no ε-private mechanism can have less than 0.8051" in " ".join(word.out.split())
+    word = symveil("explain", "abaa", "--model", str(ring), "--epsilon", "1", "--adjacency", "1")
+    assert "loses at most (d/b)·ε at every distance d can have less than 0.8051" in " ".join(word.out.split())
 
 
 def test_mechanisms_are_compared_and_plotted(tmp_path) -> None:
@@ -83,16 +85,20 @@ def test_mechanisms_are_compared_and_plotted(tmp_path) -> None:
 
 def test_a_proof_that_gains_nothing_is_called_so(ring) -> None:
     said = "note: certified, no better than classic here"
-    asked = ("explain", "--model", str(ring), "--length", "4", "--epsilon", "1", "--mechanism", "permute-and-flip")
+    one = ("--model", str(ring), "--epsilon", "1", "--adjacency", "1", "--mechanism", "permute-and-flip")
+    asked = ("explain", "--length", "4", *one)
     assert said in symveil(*asked).err
     assert said not in symveil(*asked, "--calibration", "classic").err
-    about_a_word = ("abaa", "--model", str(ring), "--epsilon", "1", *asked[-2:])
+    about_a_word = ("abaa", *one)
     assert said in symveil("explain", *about_a_word).err and said in symveil("release", *about_a_word).err
     # and as text in every document
     for typed in (asked, ("explain", *about_a_word)):
         told = symveil(*typed, "--json").document["guarantee_in_words"]
         assert told.startswith(said.removeprefix("note: "))
-    (each,) = symveil(*asked[:6], "1..1", *asked[-2:], "--json").document["settings"]
+    (each,) = symveil(
+        *["1..1" if each == "1" and asked[place - 1] == "--epsilon" else each for place, each in enumerate(asked)],
+        "--json",
+    ).document["settings"]
     assert each["guarantee_in_words"] == told
     assert (
         "the bound that the papers give"
@@ -123,11 +129,88 @@ def test_refusals(arguments, found) -> None:
 def test_the_attackers_view(ring) -> None:
     free = symveil("explain", "--alphabet", "abc", "--length", "4", "--epsilon", "2", "--json").document["attacker"]
     assert free["symbol"]["after"] == pytest.approx(1 / (1 + 2 * math.exp(-2)), rel=1e-12)
-    word = symveil("explain", "abaa", "--model", str(ring), "--epsilon", "9")
-    assert "an attacker who knows the model names" in " ".join(word.out.split())
+    word = symveil("explain", "abaa", "--model", str(ring), "--epsilon", "9", "--adjacency", "1")
+    assert " attacker │ names " in " ".join(word.out.split())
     assert "an attacker is right nine times in ten: this setting hides little" in word.err
-    average = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "9")
-    assert "an attacker who knows the model names" in " ".join(average.out.split())
+    average = symveil("explain", "--model", str(ring), "--length", "4", "--epsilon", "9", "--adjacency", "1")
+    said = " ".join(average.out.split())
+    assert "for scale" in said and "symbols change on average, and an attacker who knows the model names" in said
+    assert "the promise allows at most" in said
     assert "this setting hides little" in average.err
     mild = symveil("explain", "--alphabet", "abc", "--length", "4", "--epsilon", "1")
     assert "hides little" not in mild.err
+    several = symveil("explain", "--alphabet", "abc", "--length", "4", "--epsilon", "1..2")
+    assert "attacker names" in several.out and "79 %" in several.out
+
+
+def test_several_private_versions_of_a_word() -> None:
+    options = ("--alphabet", "abc", "--epsilon", "1", "--count", "3")
+    for given in (("--length", "4"), ("abca",)):
+        document = symveil("explain", *given, *options, "--json").document
+        several = document["attacker_of_versions"]
+        assert several["versions"] == 3 and several["how"] == "exact"
+        # of three versions: all alike, two alike, or one of three different ones
+        hit = math.e / (math.e + 2)
+        miss = (1 - hit) / 2
+        right = hit**3 + 3 * hit**2 * (1 - hit) + 6 * hit * miss**2 / 3
+        assert several["symbol"]["after"] == pytest.approx(right, rel=1e-12)
+        assert several["word"]["after"] == pytest.approx(right**4, rel=1e-12)
+        assert document["attacker"]["symbol"]["after"] == pytest.approx(hit, rel=1e-12)
+        assert "after 3 private versions" in " ".join(symveil("explain", *given, *options).out.split())
+    refused = symveil("explain", "--length", "4", *options[:-1], "1000")
+    assert refused.status == 2 and "expected a whole number from 1 to 100" in refused.err
+
+
+def test_without_epsilon_it_says_what_each_b_hides(ring, tmp_path) -> None:
+    asked = ("explain", "--model", str(ring), "--length", "4")
+    document = symveil(*asked, "--json").document
+    table = sv.adjacency_table(sv.runs(sv.load_model(ring), 4))
+    assert document == json.loads(json.dumps(table.document()))
+    rows = document["hides"]
+    assert [row["adjacency"] for row in rows] == [1, 2, 3, "all"]
+    assert all(row.keys() >= {"adjacency", "positions_with_alternatives", "alternatives"} for row in rows)
+    picture = tmp_path / "hides.svg"
+    done = symveil(*asked, "--plot", str(picture))
+    assert "What each adjacency b hides in words of 4 symbols" in done.out and picture.exists()
+    (only,) = symveil(*asked, "--adjacency", "2", "--json").document["hides"]
+    assert only == rows[1]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--mechanism", "online"), "epsilon: expected --epsilon with --mechanism, found none"),
+        (("--compare",), "epsilon: expected --epsilon with --compare, found none"),
+        (("--curves", "c.svg"), "epsilon: expected --epsilon with --curves, found none"),
+        (("--plot", "c.pdf"), "plot: expected"),
+    ],
+)
+def test_what_needs_an_epsilon_says_so(ring, more, said) -> None:
+    assert said in symveil("explain", "--model", str(ring), "--length", "4", *more).assert_one_error_line()
+
+
+def test_epsilon_is_needed_for_a_word_and_over_an_alphabet(ring) -> None:
+    said = "epsilon: expected --epsilon E, or --model and --length alone, found none"
+    assert said in symveil("explain", "abaa", "--model", str(ring)).assert_one_error_line()
+    assert said in symveil("explain", "--alphabet", "abc", "--length", "3").assert_one_error_line()
+    assert "length: expected" in symveil("explain", "--model", str(ring)).assert_one_error_line()
+
+
+@pytest.mark.parametrize(
+    "command", [("explain", "abaa"), ("explain", "--length", "4"), ("release", "abaa"), ("audit", "--length", "4")]
+)
+def test_on_a_model_b_has_no_default(ring, command) -> None:
+    line = symveil(*command, "--model", str(ring), "--epsilon", "1").assert_one_error_line()
+    assert (
+        "adjacency: expected b, 1 or more, or all, because on a model b has no default (in words of 4 symbols" in line
+    )
+    assert "b = 1" in line and "all: every word of this length" in line
+
+
+def test_the_price_of_the_promise_is_a_row_where_it_is_high() -> None:
+    asked = ("explain", "--model", "examples/roads.json", "--length", "4", "--adjacency", "1", "--epsilon")
+    said = " ".join(symveil(*asked, "1").out.replace("│", " ").split())
+    assert "price the loss beyond b is kept at a price: expected error 2.32, where beyond nothing has 0.996" in said
+    assert " price " not in symveil(*asked, "3").out
+    nothing = " ".join(symveil(*asked, "1", "--beyond", "nothing").out.replace("│", " ").split())
+    assert "times (d/b)·ε, because nothing is kept beyond b" in nothing and " price " not in nothing

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from symveil.io.models.model_files import load_model
+from symveil.formats.models.model_files import load_model
 
 from .running import symveil
 

@@ -11,7 +11,18 @@ import pytest
 from .running import symveil
 
 ABC = ("--alphabet", "abc", "--epsilon", "5", "--metric", "levenshtein")
-ROADS = ("--model", "examples/roads.json", "--separator", "|", "--epsilon", "5", "--metric", "levenshtein")
+ROADS = (
+    "--model",
+    "examples/roads.json",
+    "--separator",
+    "|",
+    "--epsilon",
+    "5",
+    "--adjacency",
+    "1",
+    "--metric",
+    "levenshtein",
+)
 TRIP = "harbour rd|quay|market st"
 
 
@@ -102,7 +113,18 @@ def test_whether_a_word_is_released_does_not_depend_on_it(tmp_path) -> None:
     transitions = [[a, b, "1/40"] for a in names for b in names]
     dense = tmp_path / "dense.json"
     dense.write_text(json.dumps({"format": "symveil/1", "kind": "markov-chain", "transitions": transitions}))
-    options = ("--model", str(dense), "--separator", ",", "--epsilon", "8", "--metric", "levenshtein")
+    options = (
+        "--model",
+        str(dense),
+        "--separator",
+        ",",
+        "--epsilon",
+        "8",
+        "--adjacency",
+        "1",
+        "--metric",
+        "levenshtein",
+    )
     words = [names[:3], names[:1] * 80, names * 2]
     for word in words:
         assert symveil("release", ",".join(word), *options, "--max-length", "100").status == 0

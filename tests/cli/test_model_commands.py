@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+import symveil as sv
+
 from .running import symveil
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TRIP = "harbour rd|bridge|main st n|market st"
-ROADS = ("--model", str(EXAMPLES / "roads.json"), "--separator", "|", "--epsilon", "2")
+ROADS = ("--model", str(EXAMPLES / "roads.json"), "--separator", "|", "--epsilon", "2", "--adjacency", "1")
 MECHANISMS = ["auto", "exponential", "permute-and-flip", "staircase", "online"]
 
 
@@ -29,7 +31,7 @@ def edges() -> set[tuple[str, str]]:
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("start", [(), ("--public-start",)])
 def test_released_trips_are_legal(mechanism: str, start: tuple[str, ...]) -> None:
-    done = symveil("release", TRIP, *ROADS, "--mechanism", mechanism, *start, "--count", "20", "--json")
+    done = symveil("release", TRIP, *ROADS, "--mechanism", mechanism, *start, "--count", "20", "--thin", "--json")
     assert done.status == 0, done.err
     document = done.document
     assert document["guarantee"]["epsilon"] <= 2
@@ -52,22 +54,28 @@ def test_explain_reports_protection_and_certificate() -> None:
     assert document["language_size"] == "150"
     assert sum(int(row["words"]) for row in document["distances"]) == 150
     assert sum(row["probability"] for row in document["distances"]) == pytest.approx(1, abs=1e-12)
-    assert document["protection"].keys() == {"neighbours_within_adjacency", "by_position"}
+    assert document["protection"].keys() == {
+        "neighbours_within_adjacency",
+        "by_position",
+        "positions_with_alternatives",
+    }
     assert len(document["protection"]["by_position"]) == 4
     assert document["certificate"].keys() == {"rate", "ratio_bound", "loss", "how"}
     assert document["guarantee"]["epsilon"] <= 2
     assert document["automaton"] == {"states": 73, "edges": 116}
 
 
-def test_thin_protection_is_said() -> None:
-    robot = ("--model", str(EXAMPLES / "robot.json"), "--separator", "|", "--epsilon", "2")
+def test_thin_protection_is_said(tmp_path: Path) -> None:
+    robot = ("--model", str(EXAMPLES / "robot.json"), "--separator", "|", "--epsilon", "2", "--adjacency", "1")
     word = first_word("robot.json", 3)
-    done = symveil("explain", word, *robot, "--adjacency", "1")
+    done = symveil("explain", word, *robot)
     assert done.status == 0, done.err
-    thin = json.loads(symveil("explain", word, *robot, "--json").out)["protection"]
-    assert ("protection is thin" in done.err) == (
-        thin["neighbours_within_adjacency"] < 2 or sum(n < 0.5 for n in thin["by_position"]) * 2 > 3
-    )
+    near = json.loads(symveil("explain", word, *robot, "--json").out)["protection"]
+    assert ("protection is thin" in done.err) == (near["positions_with_alternatives"] < 0.5)
+    line = sv.MarkovChain.from_transitions([("a", "b", 1), ("b", "a", "1/2"), ("b", "c", "1/2"), ("c", "a", 1)])
+    sv.save_model(line, tmp_path / "line.json")
+    alone = symveil("explain", "abab", "--model", str(tmp_path / "line.json"), "--epsilon", "1", "--adjacency", "1")
+    assert "protection is thin" in alone.err
 
 
 def first_word(model: str, length: int) -> str:
@@ -80,7 +88,19 @@ def first_word(model: str, length: int) -> str:
 
 def test_audit_of_every_mechanism() -> None:
     for mechanism in MECHANISMS:
-        done = symveil("audit", *ROADS[:2], "--length", "3", "--epsilon", "1", "--mechanism", mechanism, "--json")
+        done = symveil(
+            "audit",
+            *ROADS[:2],
+            "--length",
+            "3",
+            "--epsilon",
+            "1",
+            "--adjacency",
+            "1",
+            "--mechanism",
+            mechanism,
+            "--json",
+        )
         assert done.status == 0, done.err
         assert done.document["private"]
         assert done.document["pairs_checked"] > 0

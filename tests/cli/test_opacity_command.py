@@ -299,3 +299,80 @@ def test_pictures(here, suffix):
     assert observer.lstrip().startswith(start)
     assert "1/4" in system
     assert system != observer
+
+
+def test_events_of_a_drawing_that_nobody_sees(tmp_path):
+    """A drawing cannot say it: --unobservable does, and the verdict is that of a model that says it itself."""
+    drawing, model = tmp_path / "m.dot", tmp_path / "m.json"
+    moves = [["a", "u", "s"], ["a", "x", "b"], ["s", "x", "t"], ["b", "y", "b"], ["t", "z", "t"]]
+    edges = " ".join(f'{one} -> {other} [label="{event}"];' for one, event, other in moves)
+    drawing.write_text(f"digraph {{ i [style=invis]; i -> a; {edges} }};")
+    document = {"format": "symveil/1", "kind": "stochastic-system", "initial": "a", "observable": ["x", "y", "z"]}
+    model.write_text(json.dumps({**document, "transitions": moves}))
+    asked = ("--k", "0", "--secret", "s", "--json")
+    all_seen, unseen, said = (
+        symveil("opacity", str(file), *asked, *more)
+        for file, more in ((drawing, ()), (drawing, ("--unobservable", "u")), (model, ()))
+    )
+    assert "name others with --unobservable" in all_seen.err
+    assert all_seen.document["holds"] is False
+    assert unseen.document["holds"] is said.document["holds"] is True
+    again = symveil("opacity", str(model), *asked, "--unobservable", "z", "--unobservable", "u")
+    assert again.status in (0, 1), again.err
+    for wrong, message in (("q", "unobservable: expected an event of the system, found 'q'"),):
+        assert message in symveil("opacity", str(model), *asked[:4], "--unobservable", wrong).assert_one_error_line()
+    hidden = [part for event in "xyz" for part in ("--unobservable", event)]
+    assert (
+        "an event that is left to be seen"
+        in symveil("opacity", str(model), *asked[:4], *hidden).assert_one_error_line()
+    )
+    enforced = symveil(
+        "enforce", str(drawing), "--secret", "s", "--k", "0", "--policy", "insertion", "--unobservable", "u"
+    )
+    assert enforced.status == 0 and "already opaque" in enforced.out
+
+
+def test_a_system_that_is_opaque_already_is_told_so(tmp_path):
+    """By every policy, also with a picture to draw and without events to disable."""
+    (tmp_path / "opaque.json").write_text(
+        json.dumps(
+            {
+                "format": "symveil/1", "kind": "stochastic-system", "initial": "a", "observable": ["x", "y"],
+                "secret": ["s"],
+                "transitions": [["a", "x", "b", 0.5], ["a", "u", "s", 0.5], ["s", "x", "b", 1], ["b", "y", "end", 1]],
+            }
+        )
+    )  # fmt: skip
+    asked = ("enforce", str(tmp_path / "opaque.json"), "--k", "0", "--draw", str(tmp_path / "picture.svg"), "--policy")
+    for policy in (("private", "--epsilon", "2"), ("safe", "--omega", "1"), ("substitution", "--omega", "1")):
+        done = symveil(*asked, *policy)
+        assert done.status == 0 and "already opaque" in done.out, done.err
+        assert "was not written: the system is already opaque" in done.err
+        assert not (tmp_path / "picture.svg").exists()
+    for policy in ("insertion", "edit", "supervisor"):
+        done = symveil(*asked, policy)
+        assert done.status == 0 and "already opaque: nothing has to be changed" in done.out, done.err
+        assert symveil(*asked, policy, "--json").document["already_opaque"] is True
+
+
+def test_private_substitutes_are_drawn(tmp_path):
+    picture, medical = tmp_path / "picture.svg", str(Path(__file__).parents[2] / "examples" / "medical.json")
+    done = symveil("enforce", medical, "--k", "2", "--policy", "private", "--epsilon", "2", "--draw", str(picture))
+    assert done.status == 0, done.err
+    assert "<svg" in picture.read_text()
+
+
+def test_a_supervisor_says_which_supervisors_it_speaks_of(tmp_path):
+    (tmp_path / "open.json").write_text(
+        json.dumps(
+            {
+                "format": "symveil/1", "kind": "stochastic-system", "initial": "a", "observable": ["x", "y"],
+                "secret": ["s"], "transitions": [["a", "x", "s", "1/2"], ["a", "y", "b", "1/2"]],
+            }
+        )
+    )  # fmt: skip
+    asked = ("enforce", str(tmp_path / "open.json"), "--k", "0", "--policy", "supervisor")
+    done = symveil(*asked, "--controllable", "y")
+    assert done.status == 1
+    assert "cannot be enforced by disabling controllable events that are observed" in done.out
+    assert "controllable: expected the events that can be disabled" in symveil(*asked).assert_one_error_line()

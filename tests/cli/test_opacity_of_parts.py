@@ -101,3 +101,15 @@ def test_enforcement_names_the_way_for_several(here):
     done = here("enforce", "both.wmod", "--epsilon", "1")
     assert done.status == 2
     assert "expected one automaton; symveil opacity takes several" in done.err
+
+
+def test_a_secret_that_no_run_of_a_part_reaches_is_noted(here):
+    """As it is for a system in one file: such a secret is a slip of the pen, and never given away."""
+    Path("island.json").write_text(
+        model("free send busy, busy ack free, lost ack lost", observable="send ack", hidden="lost")
+    )
+    done = here("opacity", "sender.json", "island.json", "--k", "1")
+    assert "part 2: warning: no run reaches the secret state 'lost'" in done.err and "part 1" not in done.err
+    named = here("opacity", "sender.json", "island.json", "--k", "1", "--secret", "2:lost", "--secret", "sent")
+    assert "part 2: warning: no run reaches the secret state 'lost'" in named.err
+    assert "no run reaches" not in here("opacity", "sender.json", "line.json", "--k", "1").err

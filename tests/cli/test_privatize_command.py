@@ -154,7 +154,8 @@ def test_grants_are_for_somebody(tmp_path):
     assert done.status == 0 and "2 persons" in done.out
 
 
-def test_an_interrupted_run_leaves_nothing(tmp_path):
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_an_interrupted_run_leaves_nothing(tmp_path, name, status):
     source = tmp_path / "in.csv"
     source.write_text("id,s\n" + "".join(f"{n},a b a b a b\n" for n in range(400_000)))
     process = subprocess.Popen(
@@ -166,9 +167,9 @@ def test_an_interrupted_run_leaves_nothing(tmp_path):
         if [path for path in tmp_path.iterdir() if path.name.endswith(".aside")]:
             break
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(getattr(signal, name))
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and out == "" and "Traceback" not in err
+    assert process.returncode == status and out == "" and "Traceback" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
 

@@ -21,7 +21,7 @@ def test_words_one_a_line_and_the_cost_said() -> None:
 def test_json_document_is_the_contract() -> None:
     done = symveil("release", "abcab", "--alphabet", "abc", "--epsilon", "0.1", "--count", "3", "--json")
     assert done.status == 0
-    assert done.document.keys() == {"released", "guarantee", "total_epsilon"}
+    assert done.document.keys() == {"released", "guarantee", "total_epsilon", "passes_unprotected"}
     losses = [{"distance": apart, "epsilon": apart / 10} for apart in range(1, 6)]
     assert done.document["guarantee"] == {"epsilon": 0.1, "how": "exact", "loss_at": losses}
     assert done.document["total_epsilon"] == 0.3  # exact decimals: not 0.30000000000000004
@@ -126,3 +126,11 @@ def test_words_that_could_not_be_read_back_are_refused_unless_json() -> None:
     arguments = ("release", "c", "--alphabet", "a|b,c", "--separator", "|", "--epsilon", "1")
     assert "--json" in symveil(*arguments).assert_one_error_line()
     assert symveil(*arguments, "--json").status == 0
+
+
+def test_what_passes_unprotected_is_said() -> None:
+    plain = ("release", "ab", "--alphabet", "ab", "--epsilon", "9")
+    assert "note: passes unprotected: length\n" in symveil(*plain).err
+    assert symveil(*plain, "--json").document["passes_unprotected"] == ["length"]
+    hidden = symveil(*plain, "--metric", "levenshtein")
+    assert hidden.status == 0 and "passes unprotected" not in hidden.err

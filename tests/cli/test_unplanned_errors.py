@@ -18,7 +18,7 @@ import pytest
 import symveil as sv
 from symveil.cli.main import main
 from symveil.cli.unplanned import tell_without_values
-from symveil.workflows.budgets import grant_budget
+from symveil.tasks.budgets import grant_budget
 
 from .planted import ERRORS, MARKER, Spot, called, planted
 
@@ -53,7 +53,10 @@ COMMANDS = [
         "csv, ledger",
         "privatize {folder}/in.csv --out {folder}/out.csv --alphabet abc --epsilon 2 --id id --ledger {folder}/l.db",
     ),
-    Command("jsonl", "privatize {folder}/in.jsonl --out {folder}/out.jsonl --model {folder}/m.json --epsilon 2"),
+    Command(
+        "jsonl",
+        "privatize {folder}/in.jsonl --out {folder}/out.jsonl --model {folder}/m.json --epsilon 2 --adjacency 1",
+    ),
     Command("parquet", "privatize {folder}/in.parquet --out {folder}/out.parquet --alphabet abc --epsilon 2"),
     Command("xes", "privatize {folder}/in.xes --out {folder}/out.xes --alphabet abc --epsilon 2"),
     Command("learn", "learn {folder}/in.csv --out {folder}/learned.json"),
@@ -203,7 +206,7 @@ def test_the_last_resort_is_one_line() -> None:
 
 def test_a_mistake_in_a_thread_of_the_engine(folder: Path) -> None:
     mistake = (
-        "import symveil.engines.local as local, threading\n"
+        "import symveil.release.local as local, threading\n"
         "def wrong(*_):\n"
         "    assert threading.current_thread() is not threading.main_thread()\n"
         "    raise KeyError(secret)\n"
@@ -213,7 +216,7 @@ def test_a_mistake_in_a_thread_of_the_engine(folder: Path) -> None:
     command = f"privatize {folder}/in.csv --out {folder}/out.csv --alphabet abc --epsilon 2"
     status, out, err = process(mistake, *command.split())
     assert (status, out) == (2, "")
-    assert err.startswith("symveil: error: internal error: KeyError at symveil.engines.local:") and err.count("\n") == 1
+    assert err.startswith("symveil: error: internal error: KeyError at symveil.release.local:") and err.count("\n") == 1
     assert sorted(path.name for path in folder.iterdir()) == files
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from symveil.cli.verify import read_pair
 from symveil.errors import FileError, ParameterError
-from symveil.io.models.model_files import load_model
+from symveil.formats.models.model_files import load_model
 from symveil.models.labelled_chain import LabelledChain
 
 from .running import symveil

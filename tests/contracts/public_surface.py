@@ -71,8 +71,9 @@ JSON_COMMANDS = {
     "explain": ["explain", "abc", "--alphabet", "abc", "--epsilon", "2"],
     "explain on a model": [
         *("explain", "quay|market st", "--model", str(EXAMPLES / "roads.json"), "--separator", "|", "--epsilon", "3"),
-        *("--beyond", "nothing"),
+        *("--adjacency", "1", "--beyond", "nothing"),
     ],
+    "explain without epsilon": ["explain", "--model", str(EXAMPLES / "roads.json"), "--length", "3"],
     "audit": ["audit", "--alphabet", "ab", "--length", "2", "--epsilon", "1"],
     "opacity": ["opacity", str(EXAMPLES / "medical.json"), "--k", "2"],
     "enforce": ["enforce", str(EXAMPLES / "medical.json"), "--k", "2", "--epsilon", "2"],

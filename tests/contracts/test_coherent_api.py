@@ -65,7 +65,8 @@ def test_what_is_chosen_is_chosen_by_name(name: str) -> None:
     """At most two arguments by place: what is worked on, and the one thing that is asked of it."""
     by_place = [each for each in parameters(name).values() if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     assert len(by_place) <= 2
-    assert all(each.default is inspect.Parameter.empty or each.name == "k" for each in by_place)
+    # a result without a file is in the place of `out`
+    assert all(each.default is inspect.Parameter.empty or each.name in {"k", "out"} for each in by_place)
 
 
 @every_call
@@ -85,18 +86,18 @@ def test_a_parameter_has_one_default() -> None:
 
 
 def test_a_parameter_has_one_type() -> None:
-    """But for what is looked at: a system, a language; and models, which a file may hold too."""
+    """But for what is looked at: a system, a language, a file or a table; and models, which a file may hold too."""
     types = defaultdict(set)
     for name in ASKED:
         for each in parameters(name).values():
-            if each.name not in {"language", "system", "model"} and (name, each.name) not in OTHER_MEANING:
+            if each.name not in {"language", "system", "model", "path"} and (name, each.name) not in OTHER_MEANING:
                 types[each.name].add(str(each.annotation).removesuffix(" | None"))
     assert {name: found for name, found in types.items() if len(found) > 1} == {}
 
 
 def _classes() -> Iterator[type]:
     for module in pkgutil.walk_packages(sv.__path__, "symveil."):
-        if not module.name.startswith(("symveil.studio", "symveil.engines.spark", "symveil.__main__")) and (
+        if not module.name.startswith(("symveil.studio", "symveil.release.spark", "symveil.__main__")) and (
             "spark" not in module.name
         ):
             found = vars(importlib.import_module(module.name)).values()
@@ -128,8 +129,8 @@ GOOD: dict[str, Callable[..., object]] = {
     "Exponential": lambda **changed: sv.Exponential(WORDS, **{"epsilon": 1, **changed}),
     "PermuteAndFlip": lambda **changed: sv.PermuteAndFlip(WORDS, **{"epsilon": 1, **changed}),
     "Staircase": lambda **changed: sv.Staircase(WORDS, **{"epsilon": 1, **changed}),
-    "Online": lambda **changed: sv.Online(RUNS, **{"epsilon": 1, **changed}),
-    "Optimal": lambda **changed: sv.Optimal(RUNS, **{"epsilon": 1, **changed}),
+    "Online": lambda **changed: sv.Online(RUNS, **{"epsilon": 1, "adjacency": 1, **changed}),
+    "Optimal": lambda **changed: sv.Optimal(RUNS, **{"epsilon": 1, "adjacency": 1, **changed}),
     "EditChannel": lambda **changed: sv.EditChannel("ab", **{"epsilon": 5, **changed}),
     "TruncatedLevenshtein": lambda **changed: sv.TruncatedLevenshtein(UP_TO, **{"epsilon": 1, **changed}),
     "select_mechanism": lambda **changed: sv.select_mechanism(WORDS, **{"epsilon": 1, **changed}),

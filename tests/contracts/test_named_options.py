@@ -13,12 +13,14 @@ import pytest
 
 import symveil
 from symveil.cli.main import _options_of, cli
-from symveil.cli.usage import advice_for
+from symveil.cli.usage import advice_for, as_typed, named_as_typed
+from symveil.errors import ParameterError
 
 ROOT = Path(symveil.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 STYLES = re.compile(r"[{;]\s*--|style=|var\(--|^--[a-z-]+(/--[a-z-]+)?$")  # and the names of options themselves
 EVERYWHERE = {"--help", "--version"}
+WORDS_OF_PYTHON = {"in", "and", "or"}  # of messages to those who write loops
 MODULES = tuple(sorted(ROOT.rglob("*.py")))
 
 
@@ -34,16 +36,17 @@ COMMANDS = dict(leaves(cli))
 
 
 @functools.cache
-def texts(path: Path) -> tuple[tuple[int, str], ...]:
-    """The strings of a module that name options to somebody: not its docstrings, not style sheets."""
+def strings(path: Path) -> tuple[tuple[int, str], ...]:
+    """The strings of a module, but for its docstrings."""
     tree = ast.parse(path.read_text("utf-8"))
     silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    strings = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in silent]
-    return tuple(
-        (node.lineno, node.value)
-        for node in strings
-        if isinstance(node.value, str) and OPTION.search(node.value) and not STYLES.search(node.value)
-    )
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in silent]
+    return tuple((node.lineno, node.value) for node in constants if isinstance(node.value, str))
+
+
+def texts(path: Path) -> tuple[tuple[int, str], ...]:
+    """The strings of a module that name options to somebody: not style sheets."""
+    return tuple((line, text) for line, text in strings(path) if OPTION.search(text) and not STYLES.search(text))
 
 
 def named(text: str) -> set[str]:
@@ -76,6 +79,37 @@ def test_every_option_that_is_named_anywhere_exists() -> None:
         for option in named(text) - every
     }
     assert wrong == set()
+
+
+PARAMETER = re.compile(r"`([a-z_]+)(?:=[^`]*)?`")
+
+
+def test_the_library_names_parameters_and_the_command_line_options() -> None:
+    """Outside of the command line a message names an option only inside a command that it spells out."""
+    own = [path for path in MODULES if not {"cli", "studio"} & set(path.relative_to(ROOT).parts)]
+    wrong = {f"{path.relative_to(ROOT)}:{line}: {text}" for path in own for line, text in texts(path) if named(text)}
+    assert wrong == set()
+
+
+def test_every_parameter_that_a_message_names_is_an_option_somewhere() -> None:
+    every = {parameter.name for command in COMMANDS.values() for parameter in command.params}
+    wrong = {
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in MODULES
+        for line, text in strings(path)
+        for name in PARAMETER.findall(text)
+        if name not in every | WORDS_OF_PYTHON
+    }
+    assert wrong == set()
+
+
+def test_a_message_is_typed_as_the_command_calls_its_options() -> None:
+    privatize = COMMANDS["privatize",]
+    assert as_typed("name `identifier` or `delimiter=';'`", privatize) == 'name --id or --delimiter ";"'
+    assert as_typed("`delimiter='\\t'`", privatize) == "--delimiter tab"
+    assert as_typed("take `model`", COMMANDS["learn",]) == "take --from-graph"
+    error = ParameterError("identifier", expected="a column", found="none")
+    assert named_as_typed(error, privatize) == "id: expected a column, found none"
 
 
 def test_options_of_a_command_are_found_by_what_was_typed() -> None:

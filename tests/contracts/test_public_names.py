@@ -63,6 +63,7 @@ NAMES = {
     "TransitionSystem",
     "TruncatedLevenshtein",
     "__version__",
+    "adjacency_table",
     "alphabet_of",
     "position_symbols",
     "road_model",

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "docs" / "threat-model.md",
     ROOT / "docs" / "architecture.md",
+    ROOT / "docs" / "decisions.md",
     *(ROOT / "docs").glob("theory/*.md"),
     *(ROOT / "docs").glob("mechanisms/*.md"),
 ]
@@ -25,7 +26,7 @@ def test_there_are_some() -> None:
 
 @pytest.mark.parametrize(("page", "name"), CITED, ids=lambda each: each if isinstance(each, str) else each.stem)
 def test_it_is_there(page: Path, name: str) -> None:
-    folders = [ROOT, ROOT / "src" / "symveil", ROOT / "src" / "symveil" / "privacy" / "calibration"]
+    folders = [ROOT, ROOT / "src" / "symveil", ROOT / "src" / "symveil" / "calibration"]
     assert any((folder / name).exists() for folder in folders), f"{page.name} cites {name}"
 
 

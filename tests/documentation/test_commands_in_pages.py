@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from symveil.cli.main import main
-from symveil.workflows.budgets import grant_budget
+from symveil.tasks.budgets import grant_budget
 
 from .blocks import PAGES, ROOT, Block, Command, blocks, commands, name
 
@@ -36,7 +36,7 @@ REFERENCE = "docs/reference/commands.md"
 
 # what takes a quarter of a minute or more, and where the same command is run
 RUN_ELSEWHERE = {
-    ("demo", "--out", "demo-out"): "tests/workflows/test_demo.py",
+    ("demo", "--out", "demo-out"): "tests/tasks/test_demo.py",
     ("reproduce", "benvenuti2026", "--plots", "figures"): "tests/papers/test_figures.py",
 }
 

@@ -12,19 +12,19 @@ import symveil as sv
 from symveil.enforcement import losses
 from symveil.enforcement.enforce import enforce_policy, observations_of
 from symveil.examples.paper_systems import example_4, medical
-from symveil.languages import observation
-from symveil.languages.observation import Observed
+from symveil.tasks import opacity
+from symveil.tasks.enforce import enforcement_document
+from symveil.tasks.opacity import judge_opacity
 from symveil.verification.opacity import (
     exploration,
+    observation,
     run_observations,
     safe_observations,
     verify,
     violation,
     violation_chain,
 )
-from symveil.workflows import opacity
-from symveil.workflows.enforce import enforcement_document
-from symveil.workflows.opacity import judge_opacity
+from symveil.verification.opacity.observation import Observed
 
 
 @pytest.fixture

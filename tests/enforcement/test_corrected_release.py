@@ -17,7 +17,7 @@ from symveil.enforcement.safe_release import SafeRelease
 from symveil.languages import smallest_graph
 from symveil.languages.distance_sums import all_distances
 from symveil.randomness import NotPrivateSeededBits
-from symveil.workflows.enforce import enforcement_document
+from symveil.tasks.enforce import enforcement_document
 
 from .plain_observer import busy_system
 
@@ -128,9 +128,9 @@ def test_where_nothing_is_known_exactly_the_certified_mechanism_with_less_error_
 @pytest.mark.parametrize("mechanism", ["auto", "direct", "corrected"])
 def test_a_released_log_is_checked_with_the_mechanism_it_was_released_by(tmp_path, monkeypatch, mechanism):
     """Manifests of former versions do not name one: they mean the direct one."""
-    from symveil.io.sequences.columns import ColumnOptions
-    from symveil.workflows.enforce_log import release_log
-    from symveil.workflows.parameters import RunOptions
+    from symveil.formats.sequences.columns import ColumnOptions
+    from symveil.tasks.enforce_log import release_log
+    from symveil.tasks.parameters import RunOptions
 
     monkeypatch.chdir(tmp_path)
     sv.save_model(busy_system(50, 8), "system.json")

@@ -13,13 +13,13 @@ import symveil as sv
 from cli.running import symveil
 from symveil.errors import LedgerError, OverBudgetError, ParameterError, WordError
 from symveil.examples.paper_systems import example_4
-from symveil.io.models.model_json import model_text
-from symveil.io.sequences.columns import ColumnOptions
+from symveil.formats.models.model_json import model_text
+from symveil.formats.sequences.columns import ColumnOptions
 from symveil.randomness import NotPrivateSeededBits
-from symveil.workflows.budgets import grant_budget, person_status
-from symveil.workflows.check import check_manifest
-from symveil.workflows.enforce_log import release_log
-from symveil.workflows.parameters import RunOptions
+from symveil.tasks.budgets import grant_budget, person_status
+from symveil.tasks.check import check_manifest
+from symveil.tasks.enforce_log import release_log
+from symveil.tasks.parameters import RunOptions
 
 LOG = "run,who,seen\n1,ann,b a b\n2,bob,a a b\n3,ann,a c c\n4,cid,b\n"
 UNSAFE = ("a", "a", "b")
@@ -195,7 +195,7 @@ def test_a_picture_that_cannot_be_drawn_is_refused_before_anybody_is_charged(fol
     grant_budget("budgets.db", epsilon=10, everyone=True)
     asked = ("enforce", "system.json", "--k", "1", "--epsilon", "2", "--log", "log.csv", "--id", "run")
     asked += ("--sequence", "seen", "--person", "who", "--out", "out.csv", "--ledger", "budgets.db")
-    done = symveil(*asked, "--draw", "picture.svg")
+    done = symveil(*asked, "--draw", "log.csv/picture.svg")
     assert done.status == 2
     assert not Path("out.csv").exists()
     assert spent("ann") == 0

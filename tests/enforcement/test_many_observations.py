@@ -10,8 +10,8 @@ import pytest
 
 import symveil as sv
 from symveil.languages import distance_sums
+from symveil.tasks.enforce import enforcement_document
 from symveil.verification.opacity import run_observations
-from symveil.workflows.enforce import enforcement_document
 
 from .plain_observer import busy_system
 

@@ -11,8 +11,8 @@ import symveil as sv
 from symveil.enforcement import losses
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.examples.paper_systems import example_4
-from symveil.languages.observation import Observed
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.safe_observations import SafeObservations
 
 from .plain_observer import Plain

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import symveil as sv
+from symveil.calibration.edit_channel_loss import ChannelParameters
 from symveil.estimation.batches import Batch
 from symveil.estimation.edit_lengths import length_indicators
 from symveil.estimation.edit_noise import EditNoise
 from symveil.estimation.edit_tables import EditTables
 from symveil.estimation.statistics import read_statistic
-from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
 
 from .test_unbiased import true_table
 

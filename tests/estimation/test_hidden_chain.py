@@ -14,8 +14,8 @@ from symveil.estimation.chain_tables import ChainTables
 from symveil.estimation.hidden_chain import HiddenChain
 from symveil.estimation.statistics import read_statistic
 from symveil.mechanisms.online import Online
-from symveil.workflows.estimate_chain import _Gathering
-from symveil.workflows.released_words import ReleasedWords
+from symveil.tasks.estimate_chain import _Gathering
+from symveil.tasks.released_words import ReleasedWords
 
 from .test_iterated import CHAIN, released
 
@@ -33,7 +33,9 @@ def private(folder: Path, model: object, words: list[str], **named: object) -> P
     sv.save_model(model, folder / "model.json")  # type: ignore[arg-type]
     source, out = folder / "true.csv", folder / "private.csv"
     source.write_text("id,path\n" + "".join(f"{i},{' '.join(word)}\n" for i, word in enumerate(words)))
-    sv.privatize_file(source, out, model=folder / "model.json", mechanism="online", **named)  # type: ignore[arg-type]
+    sv.privatize_file(
+        source, out, model=folder / "model.json", mechanism="online", **{"adjacency": 1, "thin": True, **named}
+    )  # type: ignore[arg-type]
     return out
 
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import symveil as sv
+from symveil.calibration.calibrate import Weighting
 from symveil.estimation.iterated import Iterates
-from symveil.io.manifest import manifest_path
+from symveil.formats.manifest import manifest_path
 from symveil.languages.costs import hamming
-from symveil.privacy.calibration.calibrate import Weighting
-from symveil.workflows.rerelease import Rerelease, is_positive
+from symveil.tasks.rerelease import Rerelease, is_positive
 
 CHAIN = sv.MarkovChain.from_transitions(
     [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "c", 1), ("c", "a", "1/3"), ("c", "b", "2/3")]
@@ -30,7 +30,7 @@ def kernel(mechanism) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("prior", ["uniform", "chain"])
 def test_the_bias_of_the_first_iterate(prior: str) -> None:
     """E[2g(x₀) − g(x₁)] − g = −(I−P)²g, and P has eigenvalues in (0, 1]: the bias falls."""
-    rows, law = kernel(sv.Exponential(sv.runs(CHAIN, 4), epsilon=4, prior=prior))
+    rows, law = kernel(sv.Exponential(sv.runs(CHAIN, 4), epsilon=4, adjacency=1, prior=prior))
     statistic = (rows == 1).sum(axis=1).astype(float)
     expected = 2 * law @ statistic - law @ law @ statistic
     away = np.eye(len(law)) - law
@@ -59,7 +59,7 @@ def released(folder: Path, words: list[str], **named: object) -> Path:
     sv.save_model(CHAIN, folder / "chain.json")
     source, out = folder / "true.csv", folder / "private.csv"
     source.write_text("id,path\n" + "".join(f"{i},{' '.join(word)}\n" for i, word in enumerate(words)))
-    sv.privatize_file(source, out, model=folder / "chain.json", **named)  # type: ignore[arg-type]
+    sv.privatize_file(source, out, model=folder / "chain.json", **{"adjacency": 1, "thin": True, **named})  # type: ignore[arg-type]
     return out
 
 
@@ -111,7 +111,8 @@ def test_too_much_noise_is_refused(tmp_path: Path) -> None:
     sv.save_model(chain, tmp_path / "chain.json")
     source, out = tmp_path / "true.csv", tmp_path / "private.csv"
     source.write_text("id,path\n" + "".join(f"{i},a b c d\n" for i in range(60)))
-    sv.privatize_file(source, out, model=tmp_path / "chain.json", epsilon="0.5", mechanism="exponential")
+    named = {"epsilon": "0.5", "mechanism": "exponential", "adjacency": 1, "thin": True}
+    sv.privatize_file(source, out, model=tmp_path / "chain.json", **named)
     with pytest.raises(sv.SymveilError, match="nothing can be said from it; about epsilon [0-9.]+ would have been"):
         sv.estimate(out, "visits")
 
@@ -169,7 +170,7 @@ def test_intervals_on_a_model_cover(tmp_path: Path) -> None:
 
 def test_a_faster_rate_changes_less(tmp_path: Path) -> None:
     from symveil.randomness import NotPrivateSeededBits
-    from symveil.workflows.released_words import ReleasedWords
+    from symveil.tasks.released_words import ReleasedWords
 
     out = released(tmp_path, WORDS, epsilon=1, mechanism="exponential")
     words = ReleasedWords(out, manifest=None, model=None, cluster=None)

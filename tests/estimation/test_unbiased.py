@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from symveil.estimation.statistics import read_statistic
 from symveil.estimation.substitution_noise import LengthNoise, SubstitutionNoise
 from symveil.estimation.substitution_tables import SubstitutionTables
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.workflows.released_noise import noise_of_mechanism
+from symveil.tasks.released_noise import noise_of_mechanism
 
 MECHANISMS = {
     "exponential": lambda w, e, b: sv.Exponential(w, epsilon=e, adjacency=b),
@@ -199,3 +201,23 @@ def test_files_use_the_rates_of_each_length() -> None:
     noise = noise_of_mechanism(mechanism)
     assert noise.constant is None
     assert noise.eigenvalue(1, 1) > noise.eigenvalue(1, 2) == noise.eigenvalue(1, 7)
+
+
+def test_pictures_have_a_title_and_hours_stand_in_their_order(tmp_path: Path) -> None:
+    """Bars of other names stay by size: the largest first."""
+
+    def names(alphabet: list[str], weights: list[int], statistic: str = "visits") -> tuple[list[str], str]:
+        words = [[symbol] * 2 for symbol, weight in zip(alphabet, weights, strict=True) for _ in range(weight)]
+        source, out = tmp_path / "true.csv", tmp_path / "private.csv"
+        source.write_text("id,path\n" + "".join(f"{n},{' '.join(word)}\n" for n, word in enumerate(words)))
+        sv.privatize_file(source, out, alphabet=alphabet, epsilon=50, again=True)
+        picture = sv.estimate(out, statistic).to_svg()
+        return re.findall(r"<g><title>([^ ]+): ", picture), picture
+
+    shown, picture = names(["7:30", "17:00", "12:00", "9:05"], [20, 40, 30, 10])
+    assert shown == ["7:30", "9:05", "12:00", "17:00"]
+    assert ">visits: estimates with 95% intervals</text>" in picture
+    assert names(["8", "22", "10"], [20, 40, 30])[0] == ["8", "10", "22"]
+    assert names(["a8", "a22", "a10"], [20, 40, 30])[0] == ["a22", "a10", "a8"]
+    _, pairs = names(["8", "22"], [20, 40], "transitions")
+    assert ">transitions: estimates, consistent</text>" in pairs

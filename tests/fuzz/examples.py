@@ -80,12 +80,24 @@ DRN = (
     b"// x\n@type: DTMC\n@value_type: double\n@parameters\n\n@reward_models\nr\n@nr_states\n2\n@nr_choices\n2\n@model\n"
     b"state 0 [1] init\n//[s=0\t& d=1]\n\taction 0 [0]\n\t\t1 : 0.5\n\t\t0 : 1/2\n"
     b'state 1 "two words" done\n//[s=1\t& d=1]\n\taction a\n\t\t1 : 1\n',
+    b"m.drn"
+    + bytes(119)
+    + b"00000000057"
+    + bytes(21)
+    + b"0"
+    + bytes(100)
+    + b"ustar\x0000"
+    + bytes(247)
+    + b"@type: DTMC\n@model\nstate 0 a\n\taction 0\n\t\t0 : 1\n"
+    + bytes(1000),
 )
 GEN = (
     b'<Generator>\n"g" % x\n<Alphabet>\na b +o+ "c d"\n</Alphabet>\n<States>\n'
     b"<Consecutive> 1 3 </Consecutive>\n</States>\n"
     b'<TransRel>\n1 a 2 2 "c d" 1\n</TransRel>\n<InitStates> 1 2 </InitStates>\n'
     b"<MarkedStates></MarkedStates></Generator>\n",
+    b'<Generator><States> 1 <Colors> "x" </Colors> </States><T> 1 a 1 </T><I> 1 </I><RabinAcceptance>'
+    b"<RabinPair> 1 </RabinPair></RabinAcceptance></Generator>",
 )
 WMOD = (
     b'<?xml version="1.0" encoding="UTF-8"?><Module Name="m"><EventDeclList>'
@@ -93,6 +105,19 @@ WMOD = (
     b'<ComponentList><SimpleComponent Name="p"><Graph><NodeList><SimpleNode Initial="true" Name="1"/>'
     b'<SimpleNode Name="2"/></NodeList><EdgeList><Edge Source="1" Target="2"><LabelBlock>'
     b'<SimpleIdentifier Name="a"/></LabelBlock></Edge></EdgeList></Graph></SimpleComponent></ComponentList></Module>',
+    b'<Module><ConstantAliasList><ConstantAlias Name="N"><ConstantAliasExpression><IntConstant Value="2"/>'
+    b"</ConstantAliasExpression></ConstantAlias></ConstantAliasList><EventDeclList>"
+    b'<EventDecl Kind="CONTROLLABLE" Name="a"><RangeList><BinaryExpression Operator=".."><IntConstant Value="1"/>'
+    b'<SimpleIdentifier Name="N"/></BinaryExpression><EnumSetExpression><SimpleIdentifier Name="l"/>'
+    b'</EnumSetExpression></RangeList></EventDecl></EventDeclList><ComponentList><ForeachComponent Name="i">'
+    b'<BinaryExpression Operator=".."><IntConstant Value="1"/><SimpleIdentifier Name="N"/></BinaryExpression>'
+    b'<Guard><BinaryExpression Operator="==">'
+    b'<SimpleIdentifier Name="i"/><IntConstant Value="1"/></BinaryExpression></Guard><SimpleComponent>'
+    b'<IndexedIdentifier Name="p"><SimpleIdentifier Name="i"/></IndexedIdentifier><Graph><NodeList>'
+    b'<SimpleNode Initial="true" Name="1"/></NodeList><EdgeList><Edge Source="1" Target="1"><LabelBlock>'
+    b'<ForeachEvent Name="j"><EnumSetExpression><SimpleIdentifier Name="l"/></EnumSetExpression>'
+    b'<IndexedIdentifier Name="a"><SimpleIdentifier Name="i"/><SimpleIdentifier Name="j"/></IndexedIdentifier>'
+    b"</ForeachEvent></LabelBlock></Edge></EdgeList></Graph></SimpleComponent></ForeachComponent></ComponentList></Module>",
 )
 GRAPHML = (
     b'<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
@@ -105,7 +130,7 @@ GRAPHML = (
 DOT = (
     b'digraph "roads" {\n  a -> b [probability=0.5];\n  a -> a [probability="1/2", label="x"];\n'
     b"  b -> a [probability=1];\n}\n",
-    b"graph { a -- b -- c [weight=2]; }",
+    b"graph { a -- b -- c [weight=2]; };",
     b'strict digraph g { node [shape=box]; subgraph cluster_x { a; b }; a -> b; b -> {a c}; "c d" -> a /* note */ }',
 )
 TABLES = (

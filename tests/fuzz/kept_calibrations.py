@@ -6,12 +6,12 @@ from fractions import Fraction
 from pathlib import Path
 
 from fuzz.special import put
+from symveil.calibration import certify
+from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import SymveilError
-from symveil.files import caches
 from symveil.languages.runs import runs
 from symveil.models.markov_chain import MarkovChain
-from symveil.privacy.calibration import certify
-from symveil.privacy.calibration.certificate import CertifiedRate
+from symveil.storage import caches
 
 _EPSILON = Fraction(5)
 _entries: list[tuple[Path, Fraction]] = []

@@ -11,7 +11,7 @@ from random import Random
 from fuzz.special import put, remove
 from symveil.errors import SymveilError
 from symveil.ledger.units import Unit
-from symveil.workflows.budgets import (
+from symveil.tasks.budgets import (
     abandon_release,
     export_ledger,
     grant_budget,
@@ -20,7 +20,7 @@ from symveil.workflows.budgets import (
     ledger_status,
     person_status,
 )
-from symveil.workflows.privatize_file import privatize_file
+from symveil.tasks.privatize_file import privatize_file
 
 
 def prepare_ledger(folder: Path) -> tuple[bytes, ...]:

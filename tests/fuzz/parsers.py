@@ -29,26 +29,27 @@ from symveil.cli.main import main as command_line
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.enforcement import Enforcement
 from symveil.errors import SymveilError
-from symveil.io.cost_files import read_costs, read_places
-from symveil.io.models.channel_tables import is_channel_table, read_channel
-from symveil.io.models.model_files import load_labelled_chain, load_model
-from symveil.io.models.model_json import model_text, parse_model
-from symveil.io.sequences.columns import ColumnOptions
-from symveil.io.sequences.sequence_files import open_sequences
-from symveil.io.sequences.word_lists import read_sequences
-from symveil.io.symbols import check_separable, join_word, read_alphabet, split_word
+from symveil.formats.cost_files import read_costs, read_places
+from symveil.formats.models.channel_tables import is_channel_table, read_channel
+from symveil.formats.models.model_files import load_labelled_chain, load_model
+from symveil.formats.models.model_json import model_text, parse_model
+from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.sequences.sequence_files import open_sequences
+from symveil.formats.sequences.word_lists import read_sequences
+from symveil.formats.symbols import check_separable, join_word, read_alphabet, split_word
 from symveil.languages.cost_table import CostTable
 from symveil.languages.runs import runs
+from symveil.laws.parameters import read_adjacency, read_epsilon, read_offset
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import encode
-from symveil.numerics.rationals import exact, spelled
-from symveil.privacy.parameters import read_adjacency, read_epsilon, read_offset
-from symveil.workflows.check import check_manifest
-from symveil.workflows.compare import compare
-from symveil.workflows.compare_report import comparison_page
-from symveil.workflows.enforce_log import enforced_log, release_log
-from symveil.workflows.parameters import RunOptions
-from symveil.workflows.privatize_file import privatize_file
+from symveil.numbers.holder import collected_notes
+from symveil.numbers.rationals import exact, spelled
+from symveil.tasks.check import check_manifest
+from symveil.tasks.compare import compare
+from symveil.tasks.compare_report import comparison_page
+from symveil.tasks.enforce_log import enforced_log, release_log
+from symveil.tasks.parameters import RunOptions
+from symveil.tasks.privatize_file import privatize_file
 
 # --- models ----------------------------------------------------------------------------------------
 
@@ -149,7 +150,8 @@ def _sequences(name: str, *options: ColumnOptions):
         for each in (ColumnOptions(), *options):
             try:
                 opened = open_sequences(file, each)
-                batches = list(opened.records())
+                with collected_notes():
+                    batches = list(opened.records())
                 for batch in batches:
                     opened.persons(batch)
             except SymveilError as error:
@@ -243,7 +245,7 @@ def _prepare_manifests(folder: Path) -> tuple[bytes, ...]:
     for number, more in enumerate(
         [
             {"alphabet": "ab"},
-            {"model": folder / "roads.json"},
+            {"model": folder / "roads.json", "adjacency": 1},
             {"alphabet": "ab", "metric": "levenshtein", "max_length": 4},
             {"alphabet": "ab", "adjacency": "all", "mechanism": "staircase"},
         ]
@@ -438,7 +440,7 @@ def _command(content: bytes, folder: Path) -> object:
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace") for _ in range(2))
     with redirect_stdout(out), redirect_stderr(err):
         try:
-            command_line(arguments)
+            command_line(list(arguments))  # click empties a list that holds nothing but `--`
         except SystemExit as done:
             status = done.code
     for stream in (out, err):

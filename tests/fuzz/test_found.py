@@ -13,13 +13,13 @@ import pytest
 
 import symveil as sv
 from symveil.errors import FileError, LedgerError
-from symveil.io.sequences.columns import ColumnOptions
-from symveil.io.sequences.parquet_footer import column_sizes
-from symveil.io.sequences.records import keep_column
-from symveil.io.sequences.sequence_files import open_sequences
-from symveil.workflows.budgets import grant_budget, ledger_accounts, ledger_history, ledger_status, person_status
-from symveil.workflows.check import check_manifest
-from symveil.workflows.privatize_file import privatize_file
+from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.sequences.parquet_footer import column_sizes
+from symveil.formats.sequences.records import keep_column
+from symveil.formats.sequences.sequence_files import open_sequences
+from symveil.tasks.budgets import grant_budget, ledger_accounts, ledger_history, ledger_status, person_status
+from symveil.tasks.check import check_manifest
+from symveil.tasks.privatize_file import privatize_file
 
 
 @pytest.fixture
@@ -216,12 +216,12 @@ def test_a_failed_look_leaves_no_lock_behind(ledger) -> None:
 
 @pytest.mark.parametrize(
     ("version", "message"),
-    [("3", "made by a later symveil"), ("0", "damaged"), ("x", "damaged"), ("9" * 300, "made by a later symveil")],
+    [("4", "made by a later symveil"), ("0", "damaged"), ("x", "damaged"), ("9" * 300, "made by a later symveil")],
 )
 def test_a_ledger_of_another_version_is_not_touched(ledger, version, message) -> None:
     change(ledger, f"UPDATE symveil_settings SET value = '{version}' WHERE name = 'version'")  # noqa: S608
     before = ledger.read_bytes()
-    with pytest.raises(LedgerError, match=f"expected a ledger of version 2, found .*{message}") as caught:
+    with pytest.raises(LedgerError, match=f"expected a ledger of version 3, found .*{message}") as caught:
         grant_budget(ledger, 1, everyone=True)
     assert len(str(caught.value).splitlines()) == 1
     assert ledger.read_bytes() == before

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.errors import SymveilError
-from symveil.io.models.model_json import model_text, parse_model
-from symveil.io.symbols import join_word, read_alphabet, split_word
-from symveil.numerics.rationals import exact, spelled
-from symveil.privacy.parameters import read_epsilon
+from symveil.formats.models.model_json import model_text, parse_model
+from symveil.formats.symbols import join_word, read_alphabet, split_word
+from symveil.laws.parameters import read_epsilon
+from symveil.numbers.rationals import exact, spelled
 
 from .examples import MODELS
 

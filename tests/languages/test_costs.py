@@ -26,7 +26,7 @@ from symveil.languages.swap_costs import related, swap
 from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton
 from symveil.models.markov_chain import MarkovChain
-from symveil.numerics.conversions import STANDARD_PRECISION, precision
+from symveil.numbers.conversions import STANDARD_PRECISION, precision
 from symveil.randomness import NotPrivateSeededBits
 
 ROWS = [

@@ -55,7 +55,7 @@ def test_on_the_words_of_b26_figure_3() -> None:
 
 def test_a_mixture_is_a_law_at_every_position() -> None:
     language = network_language()
-    law = sv.Exponential(language, epsilon=5, calibration="classic").distances(TRIP)
+    law = sv.Exponential(language, epsilon=5, adjacency=1, calibration="classic").distances(TRIP)
     chances = np.zeros(language.length + 1)
     chances[law.distances] = law.probabilities
     through, errs = error_grid(language, language.encode(TRIP)).mixed(chances)

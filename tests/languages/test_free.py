@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.errors import TooLargeError, WordError
-from symveil.numerics.conversions import precision
+from symveil.numbers.conversions import precision
 
 SMALL = [(length, size) for length in range(6) for size in range(1, 5)]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from symveil.languages import neighbours
 from symveil.languages.neighbours import at_distance, resample_symbols, uniform_subsets
-from symveil.numerics.conversions import ball
+from symveil.numbers.conversions import ball
 from symveil.randomness import BitSource, Boundaries, NotPrivateSeededBits
 
 

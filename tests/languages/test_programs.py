@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import math
+import random
+import secrets
+import time
 from collections.abc import Callable, Generator, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.languages import program as module
-from symveil.languages.program import Draw, Emit, Hide, Run
+from symveil.models import program as module
 from symveil.models.labelled_chain import LabelledChain
+from symveil.models.program import Run
+from symveil.models.program_steps import Draw, Emit, Hide
 
 Shown = dict[tuple[object, ...], Fraction]
 
@@ -223,7 +230,9 @@ def test_refused_programs(monkeypatch: pytest.MonkeyPatch) -> None:
             yield sv.emit(1)
 
     monkeypatch.setattr(module, "_MOST_STEPS", 50)
-    with pytest.raises(ModelError, match="a loop without end is a function that hides into itself"):
+    with pytest.raises(
+        ModelError, match=r"endless\(0\): expected at most 50 steps; write a loop that .* `yield hide\(endless, …\)`"
+    ):
         sv.unroll(endless, [0])
 
     def growing(value: int) -> Generator[Any, Any, Any]:
@@ -259,3 +268,171 @@ def test_refused_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     for law in ({0: "1/2"}, {0: 2, 1: -1}, "ab", 3, []):
         with pytest.raises(ModelError, match="draw: expected"):
             sv.draw(law)  # type: ignore[arg-type]
+
+
+# --- programs that have no chain ----------------------------------------------------------------
+
+
+def test_rejection_loops_are_refused_in_one_line_and_solved_as_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`while True` has no last run; the message says where, and the way out gives the exact law."""
+
+    def die(run: Run, truth: int) -> None:
+        while True:
+            face = 4 * run.draw([0, 1]) + 2 * run.draw([0, 1]) + run.draw([0, 1])
+            if face < 6:
+                break
+        run.emit((face + truth) % 6)
+
+    def late(run: Run, truth: int) -> None:  # all but one value are accepted, and that one comes last
+        while run.draw(list(range(40))) == 39:
+            pass
+        run.emit(truth)
+
+    def shows(truth: int) -> Generator[Any, Any, Any]:
+        while (yield sv.draw([True, False])):
+            yield sv.emit(truth)
+
+    monkeypatch.setattr(module, "_MOST_DRAWS", 30)
+    for program in (die, late, shows):
+        with pytest.raises(ModelError) as caught:
+            sv.unroll(program, [0, 1])
+        name = program.__name__
+        assert str(caught.value).startswith(f"{name}(0): expected at most 30 draws in one run; write a loop")
+        assert f"`yield hide({name}, …)`: its geometric tail is then a loop of the chain" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    def thrown(run: Run, truth: int) -> None:
+        face = 4 * run.draw([0, 1]) + 2 * run.draw([0, 1]) + run.draw([0, 1])
+        if face >= 6:
+            run.hide(thrown, truth)
+        run.emit((face + truth) % 6)
+
+    chain = sv.unroll(thrown, [0, 1])
+    seen: dict[str, Fraction] = {}
+    for source, target, chance in chain.transitions:
+        if source == "thrown(0)":
+            seen[chain.label(target)] = seen.get(chain.label(target), Fraction(0)) + chance
+    assert seen == {str(face): Fraction(1, 6) for face in range(6)}
+    assert sv.smallest_epsilon(chain, delta=0).alpha == 1
+
+
+def test_many_runs_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wide(run: Run, truth: int) -> None:
+        run.emit(truth + run.draw(list(range(30))) + run.draw(list(range(30))))
+
+    monkeypatch.setattr(module, "_MOST_STEPS_IN_ALL", 3000)
+    with pytest.raises(ModelError, match=r"wide\(0\): expected at most 3000 steps in all its runs"):
+        sv.unroll(wide, [0, 1])
+
+
+class Noise:
+    def __init__(self) -> None:
+        self.value = random.random()
+
+    def shown(self, run: Run, truth: int) -> None:
+        run.emit(truth + round(self.value))
+
+
+def _by_global(run: Run, truth: int) -> None:
+    run.emit(truth if random.random() < 0.75 else 1 - truth)
+
+
+def _by_generator(run: Run, truth: int) -> None:
+    run.draw([0, 1])
+    run.emit(truth if np.random.default_rng().random() < 0.75 else 1 - truth)
+
+
+def _by_system(run: Run, truth: int) -> None:
+    if secrets.randbelow(4):
+        run.emit(truth)
+
+
+def _by_clock(run: Run, truth: int) -> None:
+    run.emit(time.perf_counter_ns())
+
+
+def _in_a_law(run: Run, truth: int) -> None:
+    chance = Fraction(random.randrange(1, 100), 100)
+    run.emit(run.draw({0: chance, 1: 1 - chance}))
+
+
+def _in_an_argument(run: Run, truth: int) -> None:
+    run.hide(_by_argument, random.random() < 0.5)
+
+
+def _by_argument(run: Run, argument: object) -> None:
+    run.emit(argument)
+
+
+def _in_a_closure(run: Run, truth: int) -> None:
+    noise = random.random()
+    run.hide(lambda run: run.emit(noise < 0.5))
+
+
+def _in_a_method(run: Run, truth: int) -> None:
+    run.hide(Noise().shown, truth)
+
+
+def _in_a_partial(run: Run, truth: int) -> None:
+    run.hide(partial(_by_argument, argument=random.random()))
+
+
+def _in_what_is_returned(truth: int) -> Generator[Any, Any, Any]:
+    yield sv.emit(1)
+    return sv.hide(_by_argument, random.random() < 0.5)
+
+
+def _by_memory(run: Run, truth: int) -> None:
+    MEMORY.append(truth)
+    run.emit(len(MEMORY))
+
+
+def _hardly_ever(run: Run, truth: int) -> None:
+    if random.random() < 1e-6:
+        run.emit(truth)
+
+
+MEMORY: list[int] = []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        _by_global, _by_generator, _by_system, _by_clock, _in_a_law, _in_an_argument, _in_a_closure, _in_a_method,
+        _in_a_partial, _in_what_is_returned, _by_memory, _hardly_ever,
+    ],
+    ids=lambda program: program.__name__,
+)  # fmt: skip
+def test_programs_with_chance_of_their_own_are_refused(program: Any) -> None:
+    """False alarms: none. A program that varies with p = 1/4 in each run is missed once in 10^7 times."""
+    state = random.getstate()
+    with pytest.raises(ModelError) as caught:
+        sv.unroll(program, [0, 1])
+    assert str(caught.value).startswith(f"{program.__name__}(0): expected ")
+    assert "draw(…)" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    random.setstate(state)
+
+
+def test_what_is_made_anew_in_every_run_is_no_chance() -> None:
+    class Plain:
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+        def shown(self, run: Run) -> None:
+            run.emit(self.value)
+
+    def program(run: Run, truth: int) -> None:
+        generator = random.Random(7)  # seeded: the same in every run
+        value = truth + run.draw([0, 1]) + generator.randrange(3)
+
+        def inner(run: Run, depth: int) -> None:
+            if depth < 3:
+                run.hide(inner, depth + 1)
+            run.hide(Plain(value).shown)
+
+        run.draw({(Plain(1), math.nan): "1/2", "b": "1/2"})
+        run.emit(np.arange(3))
+        run.hide(inner, 0)
+
+    assert len(sv.unroll(program, [0, 1]).states) > 4

@@ -128,7 +128,7 @@ def test_what_floats_may_not_decide_is_drawn_exactly_and_the_same(name: str, sma
 def test_it_does_not_matter_which_draw_is_taken(monkeypatch) -> None:
     """Neither where each record has bits of its own, nor where all rows share one stream."""
     language = LANGUAGES["chain"]
-    mechanism = sv.Exponential(language, epsilon=1)
+    mechanism = sv.Exponential(language, epsilon=1, adjacency=1)
     codes = np.repeat(words_of(language)[:9], 20, axis=0)
     keys = RecordKey(bytes(32), "release")
     names = keys.names_of_rows(np.arange(len(codes)))
@@ -204,14 +204,18 @@ def chi_square(mechanism, word: np.ndarray, released: np.ndarray, words: np.ndar
 
 
 MAKERS = {
-    "exponential": lambda language, epsilon: sv.Exponential(language, epsilon=epsilon, calibration="classic"),
-    "prior": lambda language, epsilon: sv.Exponential(language, epsilon=epsilon, calibration="classic", prior="chain"),
-    "inverse": lambda language, epsilon: sv.Exponential(
-        language, epsilon=epsilon, calibration="classic", utility="inverse"
+    "exponential": lambda language, epsilon: sv.Exponential(
+        language, epsilon=epsilon, adjacency=1, calibration="classic"
     ),
-    "permute-and-flip": lambda language, epsilon: sv.PermuteAndFlip(language, epsilon=epsilon),
+    "prior": lambda language, epsilon: sv.Exponential(
+        language, epsilon=epsilon, adjacency=1, calibration="classic", prior="chain"
+    ),
+    "inverse": lambda language, epsilon: sv.Exponential(
+        language, epsilon=epsilon, adjacency=1, calibration="classic", utility="inverse"
+    ),
+    "permute-and-flip": lambda language, epsilon: sv.PermuteAndFlip(language, epsilon=epsilon, adjacency=1),
     "staircase": lambda language, epsilon: sv.Staircase(language, epsilon=epsilon, adjacency=2),
-    "online": lambda language, epsilon: sv.Online(language, epsilon=epsilon),
+    "online": lambda language, epsilon: sv.Online(language, epsilon=epsilon, adjacency=1),
 }
 
 
@@ -254,6 +258,6 @@ def test_words_whose_weights_underflow_are_still_drawn() -> None:
 
 def test_every_word_can_be_released() -> None:
     language = LANGUAGES["chain"]
-    mechanism = sv.Exponential(language, epsilon=100, calibration="classic")
+    mechanism = sv.Exponential(language, epsilon=100, adjacency=1, calibration="classic")
     words = words_of(language)
     assert np.isfinite(mechanism.log_probabilities(words[0], words)).all()

@@ -74,7 +74,7 @@ def test_what_is_too_large_to_count(monkeypatch) -> None:
     with pytest.raises(TooLargeError, match="counting by distance: expected at most 10 counts, found"):
         RunNeighbours(language, language.encode("ababa"))
     # what needs no counts is released all the same
-    assert len(sv.Exponential(language, epsilon=1, calibration="classic").release("ababa")) == 5
+    assert len(sv.Exponential(language, epsilon=1, adjacency=1, calibration="classic").release("ababa")) == 5
 
 
 def test_what_is_too_large_to_determinise(monkeypatch) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from symveil.engines import protocol
-from symveil.io.sequences import csv_blocks, event_groups, layout, rows_csv, rows_json, rows_parquet, xes
+from symveil.formats.sequences import csv_blocks, event_groups, layout, rows_csv, rows_json, rows_parquet, xes
 from symveil.ledger import charging
+from symveil.release import protocol
 
 
 @pytest.fixture(autouse=True)

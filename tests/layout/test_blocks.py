@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symveil.io.sequences.layout import EvenBytes, RowBlocks, plain_type, row_sizes
-from symveil.io.sequences.rows import RowWriter
-from symveil.io.sequences.rows_csv import CsvRows
-from symveil.io.sequences.rows_parquet import ParquetRows
+from symveil.formats.sequences.layout import EvenBytes, RowBlocks, plain_type, row_sizes
+from symveil.formats.sequences.rows import RowWriter
+from symveil.formats.sequences.rows_csv import CsvRows
+from symveil.formats.sequences.rows_parquet import ParquetRows
 
 KIND = pa.list_(pa.dictionary(pa.int32(), pa.string()))
 ROWS = st.lists(

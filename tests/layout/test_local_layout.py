@@ -16,12 +16,12 @@ import pytest
 
 import symveil as sv
 from symveil.cli.main import main
-from symveil.files.atomic import AsideFile
-from symveil.io.sequences import layout
-from symveil.io.sequences.columns import ColumnOptions
-from symveil.io.sequences.records import SYMBOLS
-from symveil.io.sequences.sequence_files import open_sequences
+from symveil.formats.sequences import layout
+from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.sequences.records import SYMBOLS
+from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.storage.atomic import AsideFile
 
 from .secrets_and_files import COUNT, KINDS, Kind, any_lengths, same_lengths
 
@@ -334,7 +334,7 @@ def test_lists_of_a_fixed_size_have_room_for_other_lengths(tmp_path, small_piece
 
 
 def test_progress_goes_by_public_steps(tmp_path, small_pieces, monkeypatch):
-    from symveil.io.sequences import record_steps
+    from symveil.formats.sequences import record_steps
 
     monkeypatch.setattr(record_steps, "_STEP", 40)
     kind, told = by_name("CSV of text"), []

@@ -146,7 +146,7 @@ LOG = {
 @pytest.mark.parametrize(("one", "other"), list(itertools.permutations(LOG, 2)))
 def test_event_logs(tmp_path, monkeypatch, small_pieces, one, other):
     """Faults of lines come first, then those of cases, then unknown symbols: in memory and by way of the disk."""
-    from symveil.io.sequences import event_groups
+    from symveil.formats.sequences import event_groups
 
     monkeypatch.setitem(event_groups.Grouping.__init__.__kwdefaults__, "in_memory", 6000)
     faults = {FIRST: LOG[one] + b",p", SECOND: LOG[other].replace(b"x,", b"y,") + b",p"}

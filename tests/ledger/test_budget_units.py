@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from symveil.engines.local import LocalJob
 from symveil.errors import LedgerError, ParameterError
-from symveil.files.atomic import AsideFile
 from symveil.ledger.accounts import account, accounts, grant, history, totals
 from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
 from symveil.models.markov_chain import MarkovChain
-from symveil.workflows.budgets import export_ledger, grant_budget, ledger_history, ledger_status, person_status
-from symveil.workflows.privatize_file import privatize_file
+from symveil.release.local import LocalJob
+from symveil.storage.atomic import AsideFile
+from symveil.tasks.budgets import export_ledger, grant_budget, ledger_history, ledger_status, person_status
+from symveil.tasks.privatize_file import privatize_file
 
 from .test_charging import charge
 
@@ -132,7 +132,14 @@ def files(tmp_path):
         ({"adjacency": 2, "mechanism": "permute-and-flip"}, "adjacency 2, hamming", "permute-and-flip"),
         ({"metric": "levenshtein"}, "adjacency 1, levenshtein", "edit"),
         (
-            {"alphabet": None, "model": CHAIN, "public_start": True, "mechanism": "exponential"},
+            {
+                "alphabet": None,
+                "model": CHAIN,
+                "adjacency": 1,
+                "thin": True,
+                "public_start": True,
+                "mechanism": "exponential",
+            },
             "adjacency 1, hamming, public start",
             "exponential",
         ),

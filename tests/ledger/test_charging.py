@@ -21,7 +21,8 @@ from symveil.ledger.amounts import UNIT, charged_units, granted_units, shown_uni
 from symveil.ledger.charging import Request, charging, in_parts
 from symveil.ledger.composition import pure_loss
 from symveil.ledger.lifecycle import find_release, finish, pending_for, record_digest
-from symveil.ledger.store import Database, persons
+from symveil.ledger.store import Database
+from symveil.ledger.tables import persons
 from symveil.ledger.units import Unit
 
 _numbers = itertools.count()
@@ -229,8 +230,8 @@ def test_the_key_leaves_no_trace_in_the_file(tmp_path):
 def new_processes():
     """New processes that import what takes time once between them; a module of the tests cannot be found there."""
     context = multiprocessing.get_context("forkserver")
-    heavy = ["pytest", "hypothesis", "psycopg", "symveil.workflows.privatize_file", "symveil.workflows.check"]
-    context.set_forkserver_preload([*heavy, "symveil.workflows.budgets"])
+    heavy = ["pytest", "hypothesis", "psycopg", "symveil.tasks.privatize_file", "symveil.tasks.check"]
+    context.set_forkserver_preload([*heavy, "symveil.tasks.budgets"])
     return context
 
 

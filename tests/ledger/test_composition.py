@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from file_mechanism import file_release
-from symveil.engines.promise import price
 from symveil.errors import LedgerError, OverBudgetError, ParameterError
 from symveil.ledger import composition
 from symveil.ledger.accounts import account, accounts, grant, history
 from symveil.ledger.amounts import UNIT
 from symveil.ledger.composition import approximate_loss, composed_epsilon, pure_loss, symbol_loss
 from symveil.ledger.store import Database
-from symveil.numerics.rationals import at_least, exact
+from symveil.numbers.rationals import at_least, exact
+from symveil.release.promise import price
 
 from .test_charging import charge
 

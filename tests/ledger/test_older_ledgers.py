@@ -12,9 +12,10 @@ import sqlalchemy as sa
 
 from symveil.errors import LedgerError, OverBudgetError
 from symveil.ledger.lifecycle import find_release
-from symveil.ledger.store import Database, charges, grants, persons, releases, settings
+from symveil.ledger.store import Database
+from symveil.ledger.tables import charges, grants, persons, releases, settings
 from symveil.ledger.units import Unit
-from symveil.workflows.budgets import (
+from symveil.tasks.budgets import (
     abandon_release,
     export_ledger,
     grant_budget,
@@ -23,9 +24,10 @@ from symveil.workflows.budgets import (
     ledger_status,
     person_status,
 )
-from symveil.workflows.check import check_manifest
-from symveil.workflows.privatize_file import privatize_file
+from symveil.tasks.check import check_manifest
+from symveil.tasks.privatize_file import privatize_file
 
+from .conftest import copy_ledger, execute
 from .test_charging import new_processes
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "ledger_0_2_0"
@@ -43,44 +45,13 @@ def folder(tmp_path):
 @pytest.fixture
 def ledger(ledger_url, folder) -> str:
     """The old ledger, in either database; its outputs are those of the test's folder."""
-    if "://" in ledger_url:
-        _copy_to_postgresql(ledger_url)
-    else:
-        shutil.copy(FIXTURE / "ledger.sqlite", ledger_url)
-    _execute(ledger_url, f"UPDATE symveil_releases SET out = replace(out, '/data', '{folder}')")  # noqa: S608
+    copy_ledger(FIXTURE / "ledger.sqlite", ledger_url)
+    execute(ledger_url, f"UPDATE symveil_releases SET out = replace(out, '/data', '{folder}')")  # noqa: S608
     return ledger_url
 
 
-def _copy_to_postgresql(url: str) -> None:
-    import psycopg
-
-    with sqlite3.connect(FIXTURE / "ledger.sqlite") as source, psycopg.connect(url, autocommit=True) as target:
-        target.execute((FIXTURE / "postgresql.sql").read_text())
-        for name in TABLES:
-            rows = source.execute(f"SELECT * FROM {name}").fetchall()  # noqa: S608
-            places = ", ".join(["%s"] * len(rows[0]))
-            with target.cursor() as cursor:
-                cursor.executemany(f"INSERT INTO {name} VALUES ({places})", rows)  # noqa: S608
-            if name in ("symveil_persons", "symveil_grants", "symveil_releases"):
-                target.execute(f"SELECT setval('{name}_number_seq', {len(rows)})")
-    source.close()
-
-
-def _execute(url: str, statement: str) -> list[tuple]:
-    if "://" in url:
-        import psycopg
-
-        with psycopg.connect(url, autocommit=True) as connection:
-            found = connection.execute(statement)
-            return found.fetchall() if found.description else []
-    with sqlite3.connect(url) as connection:
-        found = connection.execute(statement).fetchall()
-    connection.close()
-    return found
-
-
 def version(url: str) -> str:
-    return _execute(url, "SELECT value FROM symveil_settings WHERE name = 'version'")[0][0]
+    return execute(url, "SELECT value FROM symveil_settings WHERE name = 'version'")[0][0]
 
 
 def everything(url: str) -> dict[str, list[tuple]]:
@@ -89,7 +60,7 @@ def everything(url: str) -> dict[str, list[tuple]]:
         names = {name: [row[1] for row in old.execute(f"PRAGMA table_info({name})")] for name in TABLES}
     old.close()
     return {
-        name: sorted(_execute(url, f"SELECT {', '.join(columns)} FROM {name}"), key=str)  # noqa: S608
+        name: sorted(execute(url, f"SELECT {', '.join(columns)} FROM {name}"), key=str)  # noqa: S608
         for name, columns in names.items()
     }
 
@@ -124,8 +95,8 @@ def test_looking_changes_nothing(ledger, folder):
 def _columns(url: str) -> list[tuple]:
     if "://" in url:
         query = "SELECT 0, column_name FROM information_schema.columns WHERE table_name = 'symveil_releases'"
-        return _execute(url, query)
-    return _execute(url, "PRAGMA table_info(symveil_releases)")
+        return execute(url, query)
+    return execute(url, "PRAGMA table_info(symveil_releases)")
 
 
 def test_a_file_that_nobody_may_write_can_be_looked_at(folder):
@@ -147,7 +118,7 @@ def test_the_first_change_makes_it_a_ledger_of_today(ledger):
     before = everything(ledger)
     grant_budget(ledger, 1, persons=["bob"])
     after = everything(ledger)
-    assert version(ledger) == "2" and person_status(ledger, "bob").granted == "21"
+    assert version(ledger) == "3" and person_status(ledger, "bob").granted == "21"
     assert after["symveil_releases"] == before["symveil_releases"]
     assert after["symveil_charges"] == before["symveil_charges"]
     assert [row for row in before["symveil_persons"] if row[1] != "bob"] == [
@@ -171,7 +142,7 @@ def test_it_is_charged_on(ledger, folder):
     release = privatize_file(folder / "in.csv", folder / "x.csv", epsilon=2, ledger=ledger, release_id="new", **COMMON)
     assert check_manifest(release.manifest_file).holds
     alice = person_status(ledger, "alice")
-    assert alice.spent == "6.5" and version(ledger) == "2"
+    assert alice.spent == "6.5" and version(ledger) == "3"
     assert [(str(each.unit), each.spent) for each in alice.units] == [("adjacency 1, hamming", "2"), ("None", "4.5")]
     assert "what they share: adjacency 1, hamming, public start" in alice.note
 
@@ -238,4 +209,4 @@ def test_several_processes_may_migrate_it_at_once(ledger):
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0, 0]
-    assert person_status(ledger, "bob").granted == "23" and version(ledger) == "2"
+    assert person_status(ledger, "bob").granted == "23" and version(ledger) == "3"

@@ -14,9 +14,9 @@ from documentation.blocks import ROOT, commands
 from symveil.cli.main import main
 from symveil.errors import LedgerError, OverBudgetError, ParameterError
 from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
-from symveil.workflows.budgets import grant_budget, ledger_status, person_status
-from symveil.workflows.plan_budget import plan_budget
-from symveil.workflows.privatize_file import privatize_file
+from symveil.tasks.budgets import grant_budget, ledger_status, person_status
+from symveil.tasks.plan_budget import plan_budget
+from symveil.tasks.privatize_file import privatize_file
 
 ROWS = [("1", "ann", "a b"), ("2", "bob", "b"), ("3", "ann", "a"), ("4", "eve", "b b")]
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from symveil.errors import LedgerError
 from symveil.ledger.store import Database, _cause
-from symveil.workflows.budgets import export_ledger, grant_budget, ledger_history
+from symveil.tasks.budgets import export_ledger, grant_budget, ledger_history
 
 NAME = "hunter2"
 

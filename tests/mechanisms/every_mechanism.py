@@ -17,7 +17,7 @@ from symveil.languages.cost_table import CostTable
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.markov_chain import MarkovChain
-from symveil.numerics.rationals import Number
+from symveil.numbers.rationals import Number
 from symveil.randomness import BitSource
 
 Word = tuple[int, ...]
@@ -80,7 +80,7 @@ EVERY_MECHANISM = [
     Case("truncated-levenshtein", lambda e: sv.TruncatedLevenshtein(sv.words_up_to("ab", 3), epsilon=e), slow=True),
     Case(
         "truncated-levenshtein on a model",
-        lambda e: sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 3), epsilon=e),
+        lambda e: sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 3), epsilon=e, adjacency=1),
         slow=True,
     ),
     Case(

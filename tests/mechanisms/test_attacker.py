@@ -13,7 +13,8 @@ import pytest
 import symveil as sv
 from symveil.languages.run_laws import log_totals
 from symveil.mechanisms import attacker
-from symveil.mechanisms.attacker import attacker_view, mean_interval, most_right
+from symveil.mechanisms.attacker import attacker_view
+from symveil.mechanisms.attacker_windows import mean_interval, most_right
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 
@@ -70,7 +71,7 @@ def small_mechanisms() -> Iterator[tuple[str, Mechanism]]:
     for name in ("exponential", "staircase", "permute-and-flip", "inverse"):
         for size, length, b in ((2, 3, 1), (3, 2, 2), (3, 3, 2), (4, 2, 1)):
             yield f"free {size} {length}, {name}", KINDS[name](sv.words("abcd"[:size], length), b)
-    yield "optimal", sv.Optimal(sv.runs(random_chain(1), 3), epsilon=1)
+    yield "optimal", sv.Optimal(sv.runs(random_chain(1), 3), epsilon=1, adjacency=1)
     yield "printed", Jones2019Printed(sv.words("abc", 3), epsilon=2)
 
 
@@ -215,7 +216,8 @@ def test_the_attacker_who_is_played(cases, monkeypatch) -> None:
             patched.setattr(attacker, "_MOST_WORDS", 0)
             patched.setattr(attacker, "_MOST_STEPS", 10**9)
             view = attacker_view(mechanism)
-        assert view is not None and view.how == "at-least" and view.promised is None, name
+        assert view is not None and view.how == "at-least" and view.limit_confidence == 0.95, name
+        assert exact.symbol.after <= view.promised <= 1, name
         assert attacker_view(mechanism) == exact
         begin, length = int(mechanism.language.public_start), mechanism.length
         guessing = attacker.replace(weights, with_prior=False, balance=None)
@@ -232,6 +234,8 @@ def test_the_attacker_who_is_played(cases, monkeypatch) -> None:
         assert success <= exact.symbol.after * (1 + 1e-9), name
         assert exact.symbol.after <= success * math.exp(logs.max() - logs.min()) * (1 + 1e-9), name
         low, high = view.interval
+        success = max(success, exact.symbol.before)  # the attacker may as well ignore what was released
+        assert view.symbol.after >= view.symbol.before and view.last.after >= view.last.before, name
         assert low <= success <= high and low <= view.symbol.after <= high, name
         assert view.symbol.before == pytest.approx(exact.symbol.before, rel=1e-9), name
         assert view.first.before == pytest.approx(exact.first.before, rel=1e-9), name
@@ -270,13 +274,14 @@ def test_the_interval_misses_as_seldom_as_it_says() -> None:
 
 def test_the_same_each_time_and_the_keys_of_the_contract() -> None:
     chain = random_chain(2)
-    mechanism = sv.Exponential(sv.runs(chain, 40), epsilon=2, calibration="classic")
+    mechanism = sv.Exponential(sv.runs(chain, 40), epsilon=2, adjacency=1, calibration="classic")
     view = attacker_view(mechanism)
-    assert view == attacker_view(sv.Exponential(sv.runs(chain, 40), epsilon=2, calibration="classic"))
+    assert view == attacker_view(sv.Exponential(sv.runs(chain, 40), epsilon=2, adjacency=1, calibration="classic"))
     document = view.document()
-    assert list(document) == ["prior", "symbol", "first", "last", "word", "how", "interval", "promised"]
+    keys = ["prior", "symbol", "first", "last", "word", "how", "interval", "promised", "limit_confidence"]
+    assert list(document) == keys
     assert document["prior"] == "uniform words" and document["how"] == "at-least"
-    assert document["interval"] == list(view.interval) and document["promised"] is None
+    assert document["interval"] == list(view.interval) and 0 < document["promised"] <= 1
     for key in ("symbol", "first", "last", "word"):
         assert list(document[key]) == ["before", "after"]
         assert 0 <= document[key]["before"] <= 1 and 0 <= document[key]["after"] <= 1
@@ -286,4 +291,4 @@ def test_the_same_each_time_and_the_keys_of_the_contract() -> None:
 def test_where_nothing_is_secret_or_lengths_are() -> None:
     assert attacker_view(sv.EditChannel("abc", epsilon=1, max_length=3)) is None
     assert attacker_view(sv.Exponential(sv.words("abc", 0), epsilon=1)) is None
-    assert attacker_view(sv.Exponential(sv.runs(random_chain(0), 1, public_start=True), epsilon=1)) is None
+    assert attacker_view(sv.Exponential(sv.runs(random_chain(0), 1, public_start=True), epsilon=1, adjacency=1)) is None

@@ -15,7 +15,7 @@ import symveil as sv
 from symveil.errors import ParameterError, SymveilError, WordError
 from symveil.languages.any_length import runs_of_any_length, words_of_any_length
 from symveil.mechanisms.registry import names
-from symveil.workflows.explain import explain_word
+from symveil.tasks.explain import explain_word
 
 CHAIN = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
 LEVENSHTEIN = {"epsilon": 5, "metric": "levenshtein"}
@@ -136,7 +136,13 @@ def test_a_manifest_with_a_value_of_another_kind_does_not_hold(tmp_path: Path, k
     (tmp_path / "in.csv").write_text("id,s\n1,a b a\n2,a a\n")
     sv.save_model(CHAIN, tmp_path / "chain.json")
     release = sv.privatize_file(
-        tmp_path / "in.csv", tmp_path / "out.csv", model=tmp_path / "chain.json", epsilon=2, public_start=True
+        tmp_path / "in.csv",
+        tmp_path / "out.csv",
+        model=tmp_path / "chain.json",
+        epsilon=2,
+        adjacency=1,
+        public_start=True,
+        thin=True,
     )
     assert sv.check_manifest(release.manifest_file).holds
     document = json.loads(release.manifest_file.read_text())

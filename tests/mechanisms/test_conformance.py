@@ -6,6 +6,7 @@ A new mechanism gets all of this by a line in `every_mechanism`; one without tha
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 import pickle
 import pkgutil
@@ -185,10 +186,13 @@ def test_nothing_can_be_changed_behind_the_guarantee(case: Case) -> None:
 def test_what_is_not_private_has_to_be_asked_for(case: Case) -> None:
     mechanism = case.make(1)
     if case.private:
-        assert sv.select_mechanism(mechanism.language, epsilon=1, mechanism=mechanism.name).name == mechanism.name
+        assert (
+            sv.select_mechanism(mechanism.language, epsilon=1, mechanism=mechanism.name, adjacency=1).name
+            == mechanism.name
+        )
     else:
         with pytest.raises(NotPrivateError):
-            sv.select_mechanism(mechanism.language, epsilon=1, mechanism=mechanism.name)
+            sv.select_mechanism(mechanism.language, epsilon=1, mechanism=mechanism.name, adjacency=1)
 
 
 def test_codes_out_of_range_are_refused(case: Case) -> None:
@@ -199,3 +203,43 @@ def test_codes_out_of_range_are_refused(case: Case) -> None:
             mechanism.release_codes(np.resize(wrong, (1, mechanism.language.length)))
         else:
             mechanism.release_flat(wrong, np.array([2]))
+
+
+def test_the_law_of_codes_that_are_no_word_is_not_told(case: Case) -> None:
+    """Codes that no symbol has, words that are too short or too long, and words that the model cannot produce."""
+    mechanism = case.make(2)
+    language, symbols = mechanism.language, len(mechanism.alphabet)
+    word = np.array(inputs(mechanism)[-1], dtype=np.int32)
+    released = mechanism.outputs(len(word), at_most=10_000)[-1][:3]
+    assert np.isfinite(mechanism.log_probabilities(word, released)).all()
+    assert np.isfinite(mechanism.expected_errors(word[None, :])[0]).all()
+    codes = [77, -1, 2**40, symbols]
+    wrong = [np.array([*word[:-1], code]) for code in codes]
+    if language.max_length is not None:
+        wrong.append(np.resize(word, language.max_length + 1))
+    if mechanism.length is not None:
+        wrong += [word[:-1], word[:0]]
+    if language.graph is not None:
+        every, possible = itertools.product(range(symbols), repeat=len(word)), set(inputs(mechanism))
+        impossible = [np.array(each) for each in every if each not in possible]
+        assert impossible
+        wrong += impossible
+    for row in wrong:
+        for ask in (
+            lambda row=row: mechanism.log_probabilities(row, released),
+            lambda row=row: mechanism.expected_errors(row[None, :]),
+            lambda row=row: mechanism.expected_errors(np.stack([np.resize(word, len(row)), row])),
+        ):
+            with pytest.raises(WordError) as caught:
+                ask()
+            assert "\n" not in str(caught.value)
+            assert not re.search("77|109951|2147", str(caught.value))
+    for row in wrong:
+        if mechanism.name == "edit" and ((row >= 0) & (row < symbols)).all():
+            continue  # which releases words of any length
+        with pytest.raises(WordError, match="^released, row 1: expected a word that can be released") as caught:
+            mechanism.log_probabilities(word, row[None, :])
+        assert not re.search("77|109951|2147", str(caught.value))
+    for nonsense in (word[None, :], np.array([0.5, 1.0]), "ab", [[0], [0, 1]]):
+        with pytest.raises(WordError, match="^word: expected"):
+            mechanism.log_probabilities(nonsense, released)

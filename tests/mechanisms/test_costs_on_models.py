@@ -171,7 +171,7 @@ def test_both_units_of_the_error_are_reported() -> None:
     chain = MarkovChain.from_transitions([(one, two, "1/3") for one in "abc" for two in "abc"])
     words = sv.runs(chain, 4)
     costs = sv.CostTable.from_rows([("a", "b", 2), ("b", "c", "2.5"), ("a", "c", 3)])
-    mechanism = sv.Exponential(words, epsilon=2, costs=costs)
+    mechanism = sv.Exponential(words, epsilon=2, adjacency=1, costs=costs)
     law = mechanism.distances("abca")
     rows = words.enumerate_codes(at_most=100)
     word = words.encode("abca")
@@ -181,7 +181,7 @@ def test_both_units_of_the_error_are_reported() -> None:
     assert law.expected_error == pytest.approx(float(chances @ (rows != word).sum(axis=1)), abs=1e-12)
     assert law.expected_cost == pytest.approx(float(chances @ np.array(dear)), abs=1e-12)
     assert law.counts == [1, 8, 24, 32, 16]
-    assert sv.Exponential(words, epsilon=2).distances("abca").expected_cost is None
+    assert sv.Exponential(words, epsilon=2, adjacency=1).distances("abca").expected_cost is None
     symbols, units = mechanism.expected_errors(rows[:3])
     assert symbols[0] == pytest.approx(mechanism.distances("aaaa").expected_error, abs=1e-12)
     assert units[0] == pytest.approx(mechanism.distances("aaaa").expected_cost, abs=1e-12)
@@ -190,13 +190,13 @@ def test_both_units_of_the_error_are_reported() -> None:
 def test_on_a_sparse_network_swaps_leave_less_error_and_say_what_they_give_up() -> None:
     rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
     words = sv.runs(MarkovChain.from_transitions(rows), length=12, public_start=True)
-    plain = sv.Exponential(words, epsilon=2, calibration="classic")
-    swap = sv.Exponential(words, epsilon=2, calibration="classic", cost="swap")
+    plain = sv.Exponential(words, epsilon=2, adjacency=1, calibration="classic")
+    swap = sv.Exponential(words, epsilon=2, adjacency=1, calibration="classic", cost="swap")
     word = "abdacdabdacd"
     assert swap.distances(word).expected_error <= plain.distances(word).expected_error + 1e-9
     assert plain.given_up is None
     assert "more than one symbol" in str(swap.given_up)
-    none = sv.Exponential(words, epsilon=2, cost="swap", cap="none")
+    none = sv.Exponential(words, epsilon=2, adjacency=1, cost="swap", cap="none")
     assert "with certainty" in str(none.given_up)
     assert none.plain_cost.far == INFINITE
 
@@ -218,7 +218,7 @@ CHAIN = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), (
     ],
 )
 def test_a_choice_of_costs_is_its_document(parameters) -> None:
-    choice = sv.MechanismChoice(epsilon=2, **parameters)
+    choice = sv.MechanismChoice(**{"epsilon": 2, "adjacency": 1, **parameters})
     again = sv.MechanismChoice.from_document(json.loads(json.dumps(choice.document())))
     assert again == choice
     made, remade = (sv.choose_mechanism(each, sv.runs(CHAIN, 4)) for each in (choice, again))
@@ -227,7 +227,7 @@ def test_a_choice_of_costs_is_its_document(parameters) -> None:
 
 
 def test_a_choice_without_costs_is_spelled_as_before() -> None:
-    assert not {"cost", "cap", "balanced", "step", "costs"} & set(sv.MechanismChoice(epsilon=2).document())
+    assert not {"cost", "cap", "balanced", "step", "costs"} & set(sv.MechanismChoice(epsilon=2, adjacency=1).document())
 
 
 @pytest.mark.parametrize(
@@ -278,27 +278,27 @@ def test_costs_that_contradict_are_refused_in_one_line(parameters, message) -> N
 )
 def test_costs_that_do_not_fit_the_words_are_refused(language, parameters, message) -> None:
     with pytest.raises(ParameterError) as caught:
-        sv.Exponential(language, epsilon=1, **parameters)
+        sv.Exponential(language, epsilon=1, adjacency=1, **parameters)
     assert str(caught.value).startswith(message)
 
 
 def test_a_staircase_needs_whole_costs_and_a_step_that_fits() -> None:
     words = sv.runs(CHAIN, 3)
     with pytest.raises(ParameterError, match="^costs: expected whole numbers"):
-        sv.Staircase(words, epsilon=1, costs=TABLE).release("aba")
+        sv.Staircase(words, epsilon=1, adjacency=1, costs=TABLE).release("aba")
     with pytest.raises(ParameterError, match="^step: expected a whole number from 1 to 1, found 2"):
-        sv.Staircase(words, epsilon=1, step=2).release("aba")
+        sv.Staircase(words, epsilon=1, adjacency=1, step=2).release("aba")
 
 
 def test_a_swap_metric_with_too_many_pairs_gets_a_smaller_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     ring = [(str(n), str((n + k) % 12), "1/3") for n in range(12) for k in (0, 1, 2)]
     words = sv.runs(MarkovChain.from_transitions(ring), 5)
     monkeypatch.setattr("symveil.languages.swap_costs._MOST_PAIRS", 110)
-    shrunk = sv.Exponential(words, epsilon=1, cost="swap")
+    shrunk = sv.Exponential(words, epsilon=1, adjacency=1, cost="swap")
     assert shrunk.plain_cost.largest is not None
-    assert shrunk.plain_cost.largest < sv.Exponential(words, epsilon=1, cost="hamming").epsilon * 100
+    assert shrunk.plain_cost.largest < sv.Exponential(words, epsilon=1, adjacency=1, cost="hamming").epsilon * 100
     with pytest.raises(TooLargeError, match="give a smaller cap"):
-        sv.Exponential(words, epsilon=1, cost="swap", cap="none").release(("0", "1", "2", "3", "4"))
+        sv.Exponential(words, epsilon=1, adjacency=1, cost="swap", cap="none").release(("0", "1", "2", "3", "4"))
 
 
 def test_expected_errors_are_asked_of_every_mechanism_alike() -> None:
@@ -308,9 +308,9 @@ def test_expected_errors_are_asked_of_every_mechanism_alike() -> None:
     for language in (sv.words("ab", 3), sv.runs(chain, 3)):
         rows = language.enumerate_codes(at_most=10)
         made: list[Mechanism] = [
-            kind(language, epsilon=2) for kind in (sv.Exponential, sv.PermuteAndFlip, sv.Staircase)
+            kind(language, epsilon=2, adjacency=1) for kind in (sv.Exponential, sv.PermuteAndFlip, sv.Staircase)
         ]
-        made += [] if language.runs is None else [sv.Online(language, epsilon=2)]
+        made += [] if language.runs is None else [sv.Online(language, epsilon=2, adjacency=1)]
         for mechanism in made:
             symbols, costs = mechanism.expected_errors(rows)
             expected = [mechanism.distances(decode(row, language.alphabet, like="")).expected_error for row in rows]

@@ -14,9 +14,9 @@ from scipy.stats import chi2
 
 import symveil as sv
 from edit_oracle import Channel, neighbours, words
+from symveil.calibration.edit_channel_loss import ChannelParameters
 from symveil.errors import ParameterError, WordError
 from symveil.mechanisms import edit_channel
-from symveil.privacy.calibration.edit_channel_loss import ChannelParameters
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
 
 pytestmark = pytest.mark.usefixtures("shared_cache")

@@ -52,7 +52,7 @@ def test_what_does_not_go_together(options, message) -> None:
 
 def test_a_model_without_any_word() -> None:
     with pytest.raises(ModelError, match="model: expected at least one word, so that one can be released"):
-        file_mechanism(model=NOTHING, epsilon=Fraction(1))
+        file_mechanism(model=NOTHING, epsilon=Fraction(1), adjacency=1)
 
 
 def flat(family: Mechanism, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +63,7 @@ def flat(family: Mechanism, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
 
 def test_lengths_that_the_model_has_no_words_of() -> None:
     """Only odd lengths: words of an even one are refused at their last position, the empty word at the first."""
-    family = file_mechanism(model=ODD, epsilon=Fraction(1))
+    family = file_mechanism(model=ODD, epsilon=Fraction(1), adjacency=1)
     words = ["a", "", "ab", "aba", "abab", "aaa", "z"]
     codes, lengths = flat(family, words)
     assert family.language.first_refused(codes, lengths).tolist() == [0, 1, 2, 0, 4, 2, 1]
@@ -78,10 +78,10 @@ def test_lengths_that_the_model_has_no_words_of() -> None:
     [
         file_mechanism(alphabet="ab", epsilon=Fraction(1, 2)),
         file_mechanism(alphabet="ab", epsilon=Fraction(1, 2), adjacency=3),
-        file_mechanism(model=NEVER_BB, epsilon=Fraction(1, 2)),
+        file_mechanism(model=NEVER_BB, epsilon=Fraction(1, 2), adjacency=1),
         file_mechanism(metric="levenshtein", alphabet="ab", epsilon=Fraction(2)),
         file_mechanism(metric="levenshtein", alphabet="ab", epsilon=Fraction(2), max_length=6),
-        file_mechanism(metric="levenshtein", model=NEVER_BB, epsilon=Fraction(2), max_length=6),
+        file_mechanism(metric="levenshtein", model=NEVER_BB, epsilon=Fraction(2), adjacency=1, max_length=6),
     ],
     ids=["symbols", "words", "model", "edits", "bounded edits", "edits on a model"],
 )
@@ -107,7 +107,7 @@ def test_a_records_word_depends_on_it_alone(family) -> None:
 def test_where_edits_leave_the_language() -> None:
     bounded = file_mechanism(metric="levenshtein", alphabet="ab", epsilon=Fraction(1), max_length=3)
     assert bounded.language.first_refused(*flat(bounded, ["ab", "abab", "azb", ""])).tolist() == [0, 4, 2, 0]
-    on_model = file_mechanism(metric="levenshtein", model=NEVER_BB, epsilon=Fraction(1), max_length=4)
+    on_model = file_mechanism(metric="levenshtein", model=NEVER_BB, epsilon=Fraction(1), adjacency=1, max_length=4)
     assert on_model.language.first_refused(*flat(on_model, ["ab", "abb", "ababa"])).tolist() == [0, 3, 5]
     # lengths are secret: there is one mechanism for all of them
     assert [each.lengths for each in bounded.classes(np.array([1, 2]))] == [(0, bounded.largest_output)]

@@ -105,20 +105,20 @@ def test_starts_are_looked_at_in_blocks() -> None:
 @pytest.mark.parametrize("name", LANGUAGES)
 @pytest.mark.parametrize("epsilon", ["1/10", 5, 4000])
 def test_a_batch_draws_what_each_record_draws_alone(name: str, epsilon) -> None:
-    agree(sv.PermuteAndFlip(LANGUAGES[name], epsilon=epsilon), words(LANGUAGES[name], 25))
+    agree(sv.PermuteAndFlip(LANGUAGES[name], epsilon=epsilon, adjacency=1), words(LANGUAGES[name], 25))
 
 
 @pytest.mark.parametrize("name", ["dead end", "public start", "accepting states"])
 def test_also_where_floats_decide_nothing(name: str, monkeypatch) -> None:
     monkeypatch.setattr(racing, "_MARGIN", 1e9)
-    agree(sv.PermuteAndFlip(LANGUAGES[name], epsilon=3), words(LANGUAGES[name], 25))
+    agree(sv.PermuteAndFlip(LANGUAGES[name], epsilon=3, adjacency=1), words(LANGUAGES[name], 25))
 
 
 @pytest.mark.parametrize("hits", [1, 200, 10**6])
 @pytest.mark.parametrize("symbols", [0, 4, 9, 90])
 def test_tables_in_pieces_change_nothing(hits: int, symbols: int, monkeypatch) -> None:
     language = LANGUAGES["many starts"]
-    mechanism = sv.PermuteAndFlip(language, epsilon=2)
+    mechanism = sv.PermuteAndFlip(language, epsilon=2, adjacency=1)
     codes = words(language, 20)
     monkeypatch.setattr(run_counts_batch, "_MOST_HITS", hits)
     monkeypatch.setattr(run_counts_batch, "_MOST_PATHS", symbols * 91 * 4)
@@ -135,7 +135,7 @@ def test_tables_in_pieces_change_nothing(hits: int, symbols: int, monkeypatch) -
 
 def test_few_words_and_many_are_the_same_records() -> None:
     language = LANGUAGES["dead end"]
-    mechanism = sv.PermuteAndFlip(language, epsilon=1)
+    mechanism = sv.PermuteAndFlip(language, epsilon=1, adjacency=1)
     codes = words(language, 20)
     names = KEY.names_of_rows(np.arange(20))
     whole = mechanism.release_codes(codes, bits=KEY.streams(names))
@@ -152,7 +152,7 @@ def test_counts_beyond_64_bits_are_left_to_whole_numbers() -> None:
     long = sv.runs(every, 64)
     assert ways_to_finish(long) is None
     assert not fits_batches(long)
-    released = sv.PermuteAndFlip(long, epsilon=20).release_many(["ab" * 32] * 3)
+    released = sv.PermuteAndFlip(long, epsilon=20, adjacency=1).release_many(["ab" * 32] * 3)
     assert [len(word) for word in released] == [64] * 3
 
 

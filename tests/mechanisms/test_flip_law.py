@@ -13,7 +13,7 @@ from flint import arb, arb_poly, ctx, fmpq
 
 import symveil as sv
 from symveil.mechanisms.flip_integral import FlipIntegral
-from symveil.numerics.conversions import precision
+from symveil.numbers.conversions import precision
 
 
 def balls_of_equation_5(counts: Counter[int], rate: Fraction) -> tuple[dict[int, arb], dict[int, arb]]:

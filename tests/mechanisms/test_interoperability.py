@@ -11,10 +11,10 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ParameterError
+from symveil.laws.losses import by_distances, enumerated, worst_deltas
 from symveil.ledger.composition import composed_epsilon, symbol_loss
 from symveil.mechanisms.interoperability import pairs_of_laws
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.privacy.losses import by_distances, enumerated, worst_deltas
 
 EPSILONS = np.linspace(-3, 3, 61)
 ON_FREE_WORDS = [
@@ -90,19 +90,19 @@ def test_group_privacy_on_models() -> None:
     )
     small = sv.runs(roads, length=3)
     for mechanism in (
-        sv.Exponential(small, epsilon=2, calibration="classic"),
-        sv.Online(small, epsilon=2),
-        sv.PermuteAndFlip(small, epsilon=2, calibration="classic"),
+        sv.Exponential(small, epsilon=2, adjacency=1, calibration="classic"),
+        sv.Online(small, epsilon=2, adjacency=1),
+        sv.PermuteAndFlip(small, epsilon=2, adjacency=1, calibration="classic"),
     ):
         for apart in (1, 2, 3):
             worst = max(_losses(mechanism, apart))
             assert worst - 1e-13 <= mechanism.loss_at(apart) <= worst + 1e-9
     large = sv.runs(roads, length=12)
-    exponential = sv.Exponential(large, epsilon=2, calibration="classic")
+    exponential = sv.Exponential(large, epsilon=2, adjacency=1, calibration="classic")
     assert exponential.loss_at(1) <= exponential.guarantee.epsilon
     assert exponential.loss_at(3) == pytest.approx(float(6 * exponential.rate), rel=1e-12)
-    assert sv.Online(large, epsilon=2).loss_at(3) == 6
-    assert sv.PermuteAndFlip(large, epsilon=2, calibration="classic").loss_at(3) == 6
+    assert sv.Online(large, epsilon=2, adjacency=1).loss_at(3) == 6
+    assert sv.PermuteAndFlip(large, epsilon=2, adjacency=1, calibration="classic").loss_at(3) == 6
     edits = sv.EditChannel(alphabet="ab", epsilon=1)
     assert edits.loss_at(3) == pytest.approx(3 * edits.guarantee.epsilon)
     with pytest.raises(ParameterError, match="distance: expected a whole number, 0 or more"):
@@ -154,7 +154,7 @@ def test_composed_as_the_ledger_composes() -> None:
 
 def test_where_only_epsilon_is_known_the_worst_is_taken() -> None:
     roads = sv.MarkovChain.from_transitions([(one, other, "1/3") for one in "abc" for other in "abc"])
-    mechanism = sv.Exponential(sv.runs(roads, length=12), epsilon=1, calibration="classic")
+    mechanism = sv.Exponential(sv.runs(roads, length=12), epsilon=1, adjacency=1, calibration="classic")
     assert pairs_of_laws(mechanism) is None
     distribution = mechanism.privacy_loss_distribution()
     epsilon = mechanism.guarantee.epsilon

@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 
 import symveil as sv
+from symveil.bounds.prior import Prior
+from symveil.calibration import meeting_rates
+from symveil.calibration.certify import certified_rate
 from symveil.examples.grid_roads import grid_roads
 from symveil.examples.road_network import town
+from symveil.laws.public_words import public_words
 from symveil.mechanisms import cost_weighted, model_selection
 from symveil.mechanisms.cost_weighted import CostWeighted
-from symveil.privacy.calibration import meeting_rates
-from symveil.privacy.lower_bounds.prior import Prior
-from symveil.privacy.public_words import public_words
+from symveil.mechanisms.interoperability import excess
+from symveil.tasks.doubts import given_up_notes
 
 SPARSE = sv.MarkovChain.from_transitions(
     [
@@ -63,10 +66,10 @@ def test_what_is_asked_for_is_kept_to() -> None:
     assert (swap.cost, swap.cap) == ("swap", 3)
     stepped = sv.select_mechanism(SMALL, epsilon=2, adjacency=2, step=2)
     assert (stepped.name, stepped.first_step) == ("staircase", 2)
-    balanced = sv.select_mechanism(SMALL, epsilon=2, balanced=True)
+    balanced = sv.select_mechanism(SMALL, epsilon=2, adjacency=1, balanced=True)
     assert balanced.balanced
     costs = sv.CostTable.from_rows([("a", "b", 2), ("b", "c", 1), ("c", "d", 3), ("d", "e", 1)])
-    given = sv.select_mechanism(SMALL, epsilon=2, costs=costs)
+    given = sv.select_mechanism(SMALL, epsilon=2, adjacency=1, costs=costs)
     assert given.costs == costs
     assert given.distances("abdab").expected_cost > 0
 
@@ -126,7 +129,7 @@ def test_only_what_can_be_better_is_certified(monkeypatch: pytest.MonkeyPatch) -
     # one symbol, the last, can be swapped: swaps are certified at all of ε, and nothing can be better
     rows = [("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("d", "a", "1/2"), ("d", "e", "1/2"), ("e", "a", 1)]
     language = sv.runs(sv.MarkovChain.from_transitions(rows), 60, public_start=True)
-    chosen = sv.select_mechanism(language, epsilon=2, beyond="nothing")
+    chosen = sv.select_mechanism(language, epsilon=2, adjacency=1, beyond="nothing")
     assert (chosen.name, chosen.cost, chosen.guarantee.how) == ("exponential", "swap", "exact")
     assert [(each.cost.is_hamming, each.balanced) for each in tried] == [(True, False), (False, False)]
     assert "at least" in str(chosen.chosen_because)
@@ -172,9 +175,10 @@ def test_a_pair_that_loses_much_by_one_candidate_is_asked_of_the_others(monkeypa
 
 def test_a_file_of_many_lengths_waits_for_no_long_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     language = sv.runs(town(), 7)
-    assert sv.MechanismChoice(epsilon=2).language(model=town()).of_length(7).size == language.size
+    assert sv.MechanismChoice(epsilon=2, adjacency=1).language(model=town()).of_length(7).size == language.size
     family = sv.choose_mechanism(
-        sv.MechanismChoice(epsilon=2, beyond="nothing"), sv.MechanismChoice(epsilon=2).language(model=town())
+        sv.MechanismChoice(epsilon=2, adjacency=1, beyond="nothing"),
+        sv.MechanismChoice(epsilon=2, adjacency=1).language(model=town()),
     )
 
     def refused(*_: object, **__: object) -> None:
@@ -221,7 +225,7 @@ def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypa
     language = sv.runs(grid_roads(4, seed=3), 12, public_start=True)
     monkeypatch.setattr(model_selection, "_MOST_SPARSE_SYMBOLS", len(language.alphabet) - 1)  # as with 10,000 links
     monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)
-    chosen = sv.select_mechanism(language, epsilon=2, beyond="nothing")
+    chosen = sv.select_mechanism(language, epsilon=2, adjacency=1, beyond="nothing")
     assert (chosen.name, chosen.cost) == ("exponential", "swap")
     assert chosen.guarantee.how != "classic"
     assert Fraction(19, 10) < chosen.rate <= 2
@@ -230,9 +234,75 @@ def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypa
         assert model_selection._is_quick(other.weighting, False) == (adjacency == 1)
     # as with 100,000 links: for words of one length, and without the balanced candidates
     monkeypatch.setattr(model_selection, "_MOST_WORK", 0)
-    again = sv.select_mechanism(language, epsilon=2, beyond="nothing")
+    again = sv.select_mechanism(language, epsilon=2, adjacency=1, beyond="nothing")
     assert (again.cost, again.rate) == ("swap", chosen.rate)
     assert "balanced" not in again.chosen_because
     assert sv.select_mechanism(language, epsilon=2, adjacency=2, beyond="nothing").cost == "hamming"
-    choice = sv.MechanismChoice(epsilon=2, public_start=True, beyond="nothing")
+    choice = sv.MechanismChoice(epsilon=2, adjacency=1, public_start=True, beyond="nothing")
     assert model_selection.least_error_on_model(choice, language, of_many_lengths=True).cost == "hamming"
+
+
+@pytest.mark.parametrize(("length", "b", "epsilon"), [(4, 1, 3), (4, 1, 1), (6, 1, 3), (4, 2, 2)])
+def test_swap_costs_have_the_smallest_cap_that_is_hardly_noticed(
+    length: int, b: int, epsilon: int, monkeypatch
+) -> None:
+    """At most 5 % more error than with 0.3's cap, each at its own rate; beyond b far less is lost."""
+    words = sv.runs(sv.load_model("examples/roads.json"), length)
+    capped = sv.select_mechanism(words, epsilon=epsilon, adjacency=b, beyond="nothing")
+    monkeypatch.setattr(model_selection, "_capped", lambda hope: hope)
+    wide = sv.select_mechanism(words, epsilon=epsilon, adjacency=b, beyond="nothing")
+    assert capped.cost == wide.cost == "swap"
+    assert 2 <= capped.plain_cost.largest <= 5 and wide.plain_cost.largest > 10
+    assert excess(capped) <= 4 and (excess(wide) > 10 or b > 1)
+    codes = words.enumerate_codes(at_most=1000)
+    assert mean_error(capped, codes) <= 1.06 * mean_error(wide, codes)  # 24 public words chose, all of them are asked
+    named = type(capped)(
+        words, epsilon=epsilon, adjacency=b, cost="swap", cap=int(capped.plain_cost.largest), balanced=capped.balanced
+    )
+    assert named.guarantee == capped.guarantee and named.guarantee.within(Fraction(epsilon))
+    if capped.plain_cost.largest > 2 and capped.name == "exponential":  # a smaller one would be noticed
+        less = capped.plain_cost.largest - 1
+        smaller = sv.Exponential(
+            words, epsilon=epsilon, adjacency=b, cost="swap", cap=int(less), balanced=capped.balanced
+        )
+        assert mean_error(smaller, codes) > 1.02 * mean_error(wide, codes)
+
+
+def test_a_cap_that_costs_too_much_at_the_proved_rate_is_widened(monkeypatch) -> None:
+    """The first guess is made at a larger rate than the one that is proved, where caps matter less."""
+    words = sv.runs(sv.load_model("examples/roads.json"), 4)
+    seen = []
+    real = model_selection.smallest_cap
+    monkeypatch.setattr(
+        model_selection, "smallest_cap", lambda *asked: seen.append((asked[3], found := real(*asked))) or found
+    )
+    chosen = sv.select_mechanism(words, epsilon=1, adjacency=1, beyond="nothing")
+    rates = [rate for rate, _ in seen]
+    assert len(set(rates)) > 1 and max(rates) == 1
+    assert chosen.plain_cost.largest >= min(cap for _, cap in seen if cap is not None)
+
+
+def test_the_price_of_the_promise_is_said_where_it_is_high() -> None:
+    words = sv.runs(sv.load_model("examples/roads.json"), 4)
+    kept = sv.select_mechanism(words, epsilon=1, adjacency=1)
+    free = sv.select_mechanism(words, epsilon=1, adjacency=1, beyond="nothing")
+    public = public_words(words, 24)
+    errors = [mean_error(each, public) for each in (kept, free)]
+    assert errors[1] < errors[0] / 2
+    said = kept.price_of_grace
+    assert said is not None and "\n" not in said
+    assert f"expected error {errors[0]:.3g}, where beyond nothing has {errors[1]:.3g} (" in said
+    assert given_up_notes(kept) == [said]
+    assert free.price_of_grace is None
+    assert sv.select_mechanism(words, epsilon=3, adjacency=1).price_of_grace is None  # hardly any
+
+
+def test_without_a_cost_every_quick_certificate_is_used() -> None:
+    rows = [("a", "a", "1/2"), ("a", "b", "1/4"), ("a", "c", "1/4"), ("b", "b", "1/2"), ("b", "z", "1/2")]
+    absorbing = sv.MarkovChain.from_transitions([*rows, ("c", "a", "1/2"), ("c", "z", "1/2"), ("z", "z", 1)])
+    words = sv.runs(absorbing, 20)
+    assert not words.has_at_most(10_000)
+    plain, named = (sv.Exponential(words, epsilon=2, adjacency=1, cost=cost) for cost in (None, "hamming"))
+    first = certified_rate(words, epsilon=Fraction(2), adjacency=1)
+    assert plain.rate == named.rate > first.rate * Fraction(103, 100)
+    assert sv.Exponential(sv.runs(town(), 9), epsilon=2, adjacency=1).weighting.all_certificates_are_quick is False

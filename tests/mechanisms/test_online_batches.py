@@ -43,14 +43,14 @@ def words(language, count: int) -> np.ndarray:
 @pytest.mark.parametrize("steering", [True, False])
 @pytest.mark.parametrize("epsilon", ["1/10", 3])
 def test_a_batch_draws_what_sessions_draw(name: str, steering: bool, epsilon) -> None:
-    mechanism = sv.Online(LANGUAGES[name], epsilon=epsilon, steering=steering)
+    mechanism = sv.Online(LANGUAGES[name], epsilon=epsilon, adjacency=1, steering=steering)
     agree(mechanism, words(LANGUAGES[name], 120))
 
 
 @pytest.mark.parametrize("name", ["dead end", "public start", "accepting states"])
 def test_also_where_the_first_bits_decide_nothing(name: str, monkeypatch) -> None:
     monkeypatch.setattr(choices, "FILTER_BITS", 2)
-    agree(sv.Online(LANGUAGES[name], epsilon=1), words(LANGUAGES[name], 60))
+    agree(sv.Online(LANGUAGES[name], epsilon=1, adjacency=1), words(LANGUAGES[name], 60))
 
 
 @given(st.data())
@@ -63,11 +63,11 @@ def test_on_any_model(data) -> None:
         language = sv.runs(model, length, public_start=public)
     except ModelError:
         assume(False)
-    agree(sv.Online(language, epsilon="1/2", steering=data.draw(st.booleans())), words(language, 25))
+    agree(sv.Online(language, epsilon="1/2", adjacency=1, steering=data.draw(st.booleans())), words(language, 25))
 
 
 def test_tables_in_pieces_change_nothing(monkeypatch) -> None:
-    mechanism = sv.Online(LANGUAGES["dead end"], epsilon="1/4")
+    mechanism = sv.Online(LANGUAGES["dead end"], epsilon="1/4", adjacency=1)
     codes = words(LANGUAGES["dead end"], 80)
     for steps in (1, 6, 13):  # to no symbol, to one, to two of five at once
         for options in (1, 40):
@@ -78,7 +78,7 @@ def test_tables_in_pieces_change_nothing(monkeypatch) -> None:
 
 def test_few_words_and_many_are_the_same_records() -> None:
     language = LANGUAGES["dead end"]
-    mechanism = sv.Online(language, epsilon=1)
+    mechanism = sv.Online(language, epsilon=1, adjacency=1)
     codes = words(language, 40)
     names = KEY.names_of_rows(np.arange(40))
     whole = mechanism.release_codes(codes, bits=KEY.streams(names))

@@ -37,22 +37,24 @@ def test_the_whole_word_cannot_grow() -> None:
 
 
 def test_an_open_ended_session_never_gets_stuck() -> None:
-    session = sv.Online(sv.runs(LOOP, 1), epsilon=1).start(bits=NotPrivateSeededBits(2))
+    session = sv.Online(sv.runs(LOOP, 1), epsilon=1, adjacency=1).start(bits=NotPrivateSeededBits(2))
     legal = {(source, target) for source, target, _ in LOOP.transitions}
     released = [session.step("a") for _ in range(300)]
     assert all(pair in legal for pair in itertools.pairwise(released))
     with pytest.raises(ParameterError, match="for ever"):
-        sv.Online(sv.runs(MarkovChain.from_transitions([("a", "b", 1)]), 1), epsilon=1).start()
+        sv.Online(sv.runs(MarkovChain.from_transitions([("a", "b", 1)]), 1), epsilon=1, adjacency=1).start()
 
 
 def test_a_finite_session_is_trimmed_to_its_length() -> None:
     for seed in range(20):
-        session = sv.Online(sv.runs(ENDS, 3), epsilon="1/10").start(length=3, bits=NotPrivateSeededBits(seed))
+        session = sv.Online(sv.runs(ENDS, 3), epsilon="1/10", adjacency=1).start(
+            length=3, bits=NotPrivateSeededBits(seed)
+        )
         assert tuple(session.step("a") for _ in range(3)) == ("a", "b", "c")  # the only word of length 3
 
 
 def test_what_a_session_refuses() -> None:
-    session = sv.Online(sv.runs(TWO, 2), epsilon=1).start(length=2)
+    session = sv.Online(sv.runs(TWO, 2), epsilon=1, adjacency=1).start(length=2)
     for symbol in ("z", ["a"]):
         with pytest.raises(WordError, match="position 1") as caught:
             session.step(symbol)
@@ -64,13 +66,13 @@ def test_what_a_session_refuses() -> None:
 
 
 def test_a_public_first_symbol_is_kept() -> None:
-    mechanism = sv.Online(sv.runs(TWO, 4, public_start=True), epsilon="1/10")
+    mechanism = sv.Online(sv.runs(TWO, 4, public_start=True), epsilon="1/10", adjacency=1)
     assert {mechanism.release("abab")[0] for _ in range(30)} == {"a"}
 
 
 def test_a_public_first_symbol_must_be_possible() -> None:
     begins_with_a = MarkovChain.from_transitions([("s", "a", 1), ("a", "b", 1), ("b", "a", 1)], initial="s")
-    session = sv.Online(sv.runs(begins_with_a, 4, public_start=True), epsilon=1).start(length=4)
+    session = sv.Online(sv.runs(begins_with_a, 4, public_start=True), epsilon=1, adjacency=1).start(length=4)
     with pytest.raises(WordError, match="first symbol that the model allows") as caught:
         session.step("b")
     assert caught.value.position == 1
@@ -83,6 +85,6 @@ def test_free_words_have_no_successors() -> None:
 
 
 def test_unlikely_distances_are_reported() -> None:
-    law = sv.Online(sv.runs(TWO, 4), epsilon=5000).distances("abab")
+    law = sv.Online(sv.runs(TWO, 4), epsilon=5000, adjacency=1).distances("abab")
     assert law.distances.tolist() == [0, 1, 2, 3, 4]
     assert (law.log_probabilities > -1e5).all()

@@ -14,7 +14,7 @@ import pytest
 from flint import arb, fmpz
 
 from symveil.mechanisms.race import race
-from symveil.numerics.conversions import ball
+from symveil.numbers.conversions import ball
 from symveil.randomness import BitSource, NotPrivateSeededBits
 
 

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from file_mechanism import file_mechanism
-from symveil.engines.batch import ReleasePlan, check_batch, privatize_batch
 from symveil.errors import WordError
 from symveil.languages.language import Refusal, refusal
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
+from symveil.release.batch import ReleasePlan, check_batch, privatize_batch
 
 STATES = ("0", "1", "2")
 PAIRS = Automaton.from_transitions(
@@ -56,7 +56,7 @@ def test_words_of_random_automata_are_refused_for_their_own_reason(transitions, 
     for bound in (None, BOUND):
         try:
             metric = "hamming" if bound is None else "levenshtein"
-            family = file_mechanism(model=model, epsilon=Fraction(1), metric=metric, max_length=bound)
+            family = file_mechanism(model=model, epsilon=Fraction(1), adjacency=1, metric=metric, max_length=bound)
         except sv.SymveilError:
             continue  # a model without words
         for word in words:
@@ -75,7 +75,7 @@ def test_words_of_random_automata_are_refused_for_their_own_reason(transitions, 
 
 
 def test_a_walk_that_ends_nowhere_is_not_blamed_on_a_symbol() -> None:
-    family = file_mechanism(model=PAIRS, epsilon=Fraction(1))
+    family = file_mechanism(model=PAIRS, epsilon=Fraction(1), adjacency=1)
     for word, expected in (("aba", "end"), ("a", "end"), ("", "end"), ("bb", "symbol"), ("abb", "symbol")):
         codes = np.array([family.alphabet.code[symbol] for symbol in word], dtype=np.int32)
         assert refusal(family.language, codes).because == expected
@@ -85,7 +85,7 @@ def test_a_walk_that_ends_nowhere_is_not_blamed_on_a_symbol() -> None:
 
 def batch_error(words: list[list[str]], **options: object) -> str:
     metric = "levenshtein" if options else "hamming"
-    family = file_mechanism(model=PAIRS, epsilon=Fraction(6), metric=metric, **options)
+    family = file_mechanism(model=PAIRS, epsilon=Fraction(6), adjacency=1, metric=metric, **options)
     plan = ReleasePlan(mechanism=family, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
     batch = pa.record_batch({"id": [str(n) for n in range(len(words))], "s": pa.array(words, pa.list_(pa.string()))})
     with pytest.raises(WordError) as drawn:
@@ -110,16 +110,16 @@ def test_records_that_end_too_early(word: str) -> None:
 
 
 def test_records_that_are_too_long_or_wrong_keep_their_words() -> None:
-    assert "expected at most 4 symbols, the public bound --max-length, found more; raise it" in batch_error(
+    assert "expected at most 4 symbols, the public bound `max_length`, found more; raise it" in batch_error(
         [["a", "b"], list("ababab")], max_length=4
     )
-    assert "found one whose symbol at position 2 cannot come there; --on-unknown" in batch_error(
+    assert "found one whose symbol at position 2 cannot come there; `on_unknown" in batch_error(
         [["a", "b"], ["a", "a"]], max_length=4
     )
-    assert "found one whose symbol at position 2 of 2 cannot come there; --on-unknown" in batch_error(
+    assert "found one whose symbol at position 2 of 2 cannot come there; `on_unknown" in batch_error(
         [["a", "b"], ["a", "a"]]
     )
-    assert "found one whose symbol at position 1 of 3 cannot come there; --on-unknown" in batch_error(
+    assert "found one whose symbol at position 1 of 3 cannot come there; `on_unknown" in batch_error(
         [["a", "b"], ["b", "a", "b"]]
     )
 
@@ -128,13 +128,13 @@ def test_records_that_are_too_long_or_wrong_keep_their_words() -> None:
 def test_words_in_python(options: dict[str, object]) -> None:
     for word in ("a", "aba", ""):
         with pytest.raises(WordError, match=r"^word 2, word: expected a word that the model accepts, found") as refused:
-            sv.privatize(["ab", word], model=PAIRS, epsilon=6, **options)  # type: ignore[arg-type]
+            sv.privatize(["ab", word], model=PAIRS, epsilon=6, adjacency=1, **options)  # type: ignore[arg-type]
         assert refused.value.position is None
     with pytest.raises(WordError, match="impossible symbol at position 1"):
-        sv.privatize(["ab", "bb"], model=PAIRS, epsilon=6, **options)  # type: ignore[arg-type]
+        sv.privatize(["ab", "bb"], model=PAIRS, epsilon=6, adjacency=1, **options)  # type: ignore[arg-type]
     if options:
         with pytest.raises(WordError, match="expected at most 4 symbols, which is the public bound, found more"):
-            sv.privatize(["ab", "ababab"], model=PAIRS, epsilon=6, **options)  # type: ignore[arg-type]
+            sv.privatize(["ab", "ababab"], model=PAIRS, epsilon=6, adjacency=1, **options)  # type: ignore[arg-type]
 
 
 def test_one_word() -> None:
@@ -144,7 +144,7 @@ def test_one_word() -> None:
     with pytest.raises(WordError, match="ends in a state that is not accepting"):
         sv.runs(both, 2).encode("aa")
     with pytest.raises(WordError, match="word 2, word: expected a word that the model accepts"):
-        sv.Exponential(sv.runs(both, 2), epsilon=1).release_many(["ab", "aa"])
+        sv.Exponential(sv.runs(both, 2), epsilon=1, adjacency=1).release_many(["ab", "aa"])
     with pytest.raises(WordError, match="impossible symbol at position 1 of 2"):
         sv.runs(both, 2).encode("ba")
 
@@ -153,7 +153,7 @@ def test_models_without_accepting_states_never_end_too_early() -> None:
     chain = MarkovChain.from_transitions([("a", "b", 1), ("b", "a", 1)])
     system = TransitionSystem.from_transitions([("0", "a", "1"), ("1", "b", "0")], initial="0")
     for model in (chain, system):
-        family = file_mechanism(model=model, epsilon=Fraction(1))
+        family = file_mechanism(model=model, epsilon=Fraction(1), adjacency=1)
         assert refusal(family.language, np.array([0, 0], dtype=np.int32)) == Refusal("symbol", 2)
 
 
@@ -162,7 +162,9 @@ def test_the_command(tmp_path: Path) -> None:
     file.write_text("id,s\n1,a b\n2,a b a\n")
     for options in ({}, {"metric": "levenshtein", "max_length": 4}):
         with pytest.raises(WordError, match=r"in.csv: line 3: expected a sequence that the model accepts, found one"):
-            sv.privatize_file(file, out, model=PAIRS, epsilon=6, **options)  # type: ignore[arg-type]
-        told = sv.privatize_file(file, out, model=PAIRS, epsilon=6, on_unknown="drop-sequence", **options)  # type: ignore[arg-type]
+            sv.privatize_file(file, out, model=PAIRS, epsilon=6, adjacency=1, **options)  # type: ignore[arg-type]
+        told = sv.privatize_file(
+            file, out, model=PAIRS, epsilon=6, adjacency=1, thin=True, on_unknown="drop-sequence", **options
+        )  # type: ignore[arg-type]
         assert told.manifest["counts"]["dropped_unknown"] == 1
         out.unlink()

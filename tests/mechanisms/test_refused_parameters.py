@@ -109,7 +109,7 @@ def test_zero_is_allowed_only_where_a_figure_is_reproduced(epsilon):
 
 @pytest.mark.parametrize("kind", [*PRIVATE_KINDS, Jones2019Printed])
 @pytest.mark.parametrize(
-    "adjacency", [0, -1, 1.5, 1.0, True, False, "2", "ALL", "", None, [1], Fraction(2), float("nan")], ids=repr
+    "adjacency", [0, -1, 1.5, 1.0, True, False, "2", "ALL", "", [1], Fraction(2), float("nan")], ids=repr
 )
 def test_adjacency_must_be_a_whole_number_or_all(kind, adjacency):
     with pytest.raises(ParameterError, match='adjacency: expected a whole number, 1 or more, or "all"'):

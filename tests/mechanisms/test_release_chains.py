@@ -10,10 +10,10 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ParameterError, TooLargeError, WordError
+from symveil.laws import release_chain
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.labelled_chain import LabelledChain
-from symveil.privacy import release_chain
 from symveil.verification.audit_by_chain import audit_by_chain, branches_of, largest_ratio
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -38,14 +38,14 @@ MECHANISMS = {
     "permute-and-flip": lambda: sv.PermuteAndFlip(free(), epsilon=1),
     "staircase": lambda: sv.Staircase(free(), epsilon=1, adjacency=2),
     "as printed": lambda: Jones2019Printed(free(), epsilon=1),
-    "exponential on a chain": lambda: sv.Exponential(roads(), epsilon=1),
-    "exponential with a prior": lambda: sv.Exponential(roads(), epsilon=1, prior="chain"),
-    "public start": lambda: sv.Exponential(roads(public_start=True), epsilon=1),
-    "staircase on a chain": lambda: sv.Staircase(roads(), epsilon=1),
-    "permute-and-flip on a system": lambda: sv.PermuteAndFlip(robot(), epsilon=1),
-    "online": lambda: sv.Online(roads(), epsilon=1),
-    "online, public start": lambda: sv.Online(roads(public_start=True), epsilon=1),
-    "online, without steering": lambda: sv.Online(roads(), epsilon=1, steering=False),
+    "exponential on a chain": lambda: sv.Exponential(roads(), epsilon=1, adjacency=1),
+    "exponential with a prior": lambda: sv.Exponential(roads(), epsilon=1, adjacency=1, prior="chain"),
+    "public start": lambda: sv.Exponential(roads(public_start=True), epsilon=1, adjacency=1),
+    "staircase on a chain": lambda: sv.Staircase(roads(), epsilon=1, adjacency=1),
+    "permute-and-flip on a system": lambda: sv.PermuteAndFlip(robot(), epsilon=1, adjacency=1),
+    "online": lambda: sv.Online(roads(), epsilon=1, adjacency=1),
+    "online, public start": lambda: sv.Online(roads(public_start=True), epsilon=1, adjacency=1),
+    "online, without steering": lambda: sv.Online(roads(), epsilon=1, adjacency=1, steering=False),
 }
 
 
@@ -207,7 +207,7 @@ EDITS = {
     "truncated": lambda: sv.TruncatedLevenshtein(sv.words_up_to("ab", 4), epsilon=3),
     "truncated, far words alike": lambda: sv.TruncatedLevenshtein(sv.words_up_to("abc", 3), epsilon=2, cutoff=1),
     "truncated on a model": lambda: sv.TruncatedLevenshtein(
-        sv.runs_up_to(sv.load_model(EXAMPLES / "roads.json"), 3), epsilon=3
+        sv.runs_up_to(sv.load_model(EXAMPLES / "roads.json"), 3), epsilon=3, adjacency=1
     ),
     "channel": lambda: sv.EditChannel(alphabet="ab", epsilon=4),
     "channel, public bound": lambda: sv.EditChannel(alphabet="abc", epsilon=6, max_length=2),

@@ -75,8 +75,8 @@ def test_on_a_model_without_a_certificate_permute_and_flip_is_taken():
     """With nothing better than the classic ε/2b for both, B26 Theorem 2 decides: its error is never larger."""
     chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     language = sv.runs(chain, 4)
-    exponential = sv.Exponential(language, epsilon=2, calibration="classic")
-    chosen = sv.select_mechanism(language, epsilon=2, calibration="classic")
+    exponential = sv.Exponential(language, epsilon=2, adjacency=1, calibration="classic")
+    chosen = sv.select_mechanism(language, epsilon=2, adjacency=1, calibration="classic")
     assert (exponential.guarantee.how, chosen.name, chosen.calibration) == ("classic", "permute-and-flip", "classic")
     for word in ("aaaa", "abab"):
         assert chosen.distances(word).expected_error <= exponential.distances(word).expected_error
@@ -101,7 +101,7 @@ def test_parameters_that_do_not_go_together(options, message):
 def test_a_prior_has_the_utility_of_the_distance_only():
     chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     with pytest.raises(ParameterError, match="utility: expected distance with prior chain, found inverse"):
-        sv.Exponential(sv.runs(chain, 3), epsilon=1, prior="chain", utility="inverse")
+        sv.Exponential(sv.runs(chain, 3), epsilon=1, adjacency=1, prior="chain", utility="inverse")
     for options in ({"prior": "chain"}, {"utility": "inverse"}):
         with pytest.raises(ParameterError, match="with metric levenshtein"):
             sv.select_mechanism(sv.words_up_to("ab", 3), epsilon=1, **options)
@@ -110,4 +110,4 @@ def test_a_prior_has_the_utility_of_the_distance_only():
 def test_on_a_model_a_law_is_that_of_a_word():
     chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     with pytest.raises(WordError, match="on a model the law depends on it"):
-        sv.Exponential(sv.runs(chain, 3), epsilon=1).distances()
+        sv.Exponential(sv.runs(chain, 3), epsilon=1, adjacency=1).distances()

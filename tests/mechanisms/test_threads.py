@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import signal
 import sys
 import threading
 import time
@@ -22,13 +23,13 @@ from flint import arb, ctx
 
 import symveil as sv
 from file_mechanism import file_mechanism
+from symveil.calibration import certify
 from symveil.languages.run_weights import RunWeights
 from symveil.mechanisms import run_release
 from symveil.models.markov_chain import MarkovChain
-from symveil.numerics.conversions import ball, float_bounds, precision, upper_bound
-from symveil.numerics.once import LastFew, computed_once
-from symveil.numerics.turns import searched_once
-from symveil.privacy.calibration import certify
+from symveil.numbers.conversions import ball, float_bounds, precision, upper_bound
+from symveil.numbers.once import LastFew, Memo, computed_once
+from symveil.numbers.turns import searched_once
 from symveil.randomness import RecordKey
 
 from .every_mechanism import EVERY_MECHANISM, ROADS, Case, Mechanism, Word, inputs, law
@@ -134,7 +135,7 @@ def test_two_mechanisms_of_one_class_do_not_wait_for_each_other() -> None:
 
 
 def test_lengths_are_calibrated_once_for_all_threads() -> None:
-    family = file_mechanism(model=ROADS, epsilon=Fraction(2))
+    family = file_mechanism(model=ROADS, epsilon=Fraction(2), adjacency=1)
     found = together(lambda: [family.of_length(length) for length in range(2, 9)])
     for others in found[1:]:
         assert all(one is other for one, other in zip(found[0], others, strict=True))  # type: ignore[call-overload]
@@ -291,27 +292,32 @@ def test_a_search_is_not_waited_for_at_a_precision() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_child_forked_during_a_search_makes_its_own() -> None:
+@pytest.mark.parametrize("kind", ["property", "by length"])
+def test_a_child_forked_during_a_search_makes_its_own(kind: str) -> None:
     inside, go_on, parent = threading.Event(), threading.Event(), os.getpid()
 
-    class Slow:
-        @searched_once
-        def rate(self) -> int:
-            if os.getpid() == parent:  # the lock of an event that is being waited for would stay locked in the child
-                inside.set()
-                go_on.wait()
-            return 1
+    def search(_: object) -> int:
+        if os.getpid() == parent:  # the lock of an event that is being waited for would stay locked in the child
+            inside.set()
+            go_on.wait()
+        return 1
 
-    slow = Slow()
-    thread = threading.Thread(target=lambda: slow.rate, daemon=True)
+    class Slow:
+        rate = searched_once(search)
+
+    slow, memo = Slow(), Memo(search, one_at_a_time=True)
+
+    def ask() -> None:
+        assert (slow.rate if kind == "property" else memo[1]) == 1
+
+    thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     inside.wait()
     child = os.fork()
     if child == 0:
-        reached = threading.Thread(target=lambda: slow.rate, daemon=True)
-        reached.start()
-        reached.join(10)
-        os._exit(int(reached.is_alive()))
+        signal.alarm(10)  # in this thread: a new one may get the number of the one that holds the lock
+        ask()
+        os._exit(0)
     go_on.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -339,7 +345,7 @@ def test_the_one_asked_for_last_is_forgotten_last() -> None:
 
 
 def test_no_property_is_cached_in_another_way() -> None:
-    """`functools.cached_property` is for programs of one thread (see `numerics.once`)."""
+    """`functools.cached_property` is for programs of one thread (see `numbers.once`)."""
     files = [file for file in Path(sv.__file__).parent.rglob("*.py") if file.name != "once.py"]
     assert [
         str(file)

@@ -18,10 +18,10 @@ from scipy.stats import chi2
 
 import symveil as sv
 from edit_oracle import neighbours, words
+from symveil.calibration import truncated_loss
+from symveil.calibration.levenshtein_balls import BallBounds, RunBallBounds
 from symveil.errors import ParameterError, WordError
 from symveil.languages.edit_neighbours import EditNeighbours
-from symveil.privacy.calibration import truncated_loss
-from symveil.privacy.calibration.levenshtein_balls import BallBounds, RunBallBounds
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
 
 pytestmark = pytest.mark.usefixtures("shared_cache")
@@ -158,7 +158,7 @@ def test_bounds_on_models_hold_for_every_word():
     [(sv.words_up_to("abcd", 14), 8), (sv.runs_up_to(ROADS, 10), 5), (sv.words_up_to("ab", 40), 2)],
 )
 def test_large_languages_are_certified_and_better_than_classic(language, epsilon):
-    mechanism = sv.TruncatedLevenshtein(language, epsilon=epsilon)
+    mechanism = sv.TruncatedLevenshtein(language, epsilon=epsilon, adjacency=1)
     assert language.size > truncated_loss.MOST_WORDS
     assert mechanism.guarantee.how == "certified"
     assert mechanism.guarantee.epsilon <= epsilon
@@ -191,7 +191,7 @@ def test_certified_rates_survive_sampled_pairs():
 @pytest.mark.parametrize("cutoff", [1, 3])
 def test_draws_follow_the_law(language, cutoff):
     """40,000 draws of one word, a cell for every word that can be released; false alarm once in a million."""
-    mechanism = sv.TruncatedLevenshtein(language, epsilon=2, cutoff=cutoff)
+    mechanism = sv.TruncatedLevenshtein(language, epsilon=2, adjacency=1, cutoff=cutoff)
     inputs = words_of(language)
     word, count = (0, 1), 40_000
     released, lengths = mechanism.release_flat(
@@ -247,7 +247,7 @@ def test_the_law_of_the_distance():
 
 def test_released_words_are_words_of_the_model():
     language = sv.runs_up_to(ROADS, 12)
-    mechanism = sv.TruncatedLevenshtein(language, epsilon=1, cutoff=2)
+    mechanism = sv.TruncatedLevenshtein(language, epsilon=1, adjacency=1, cutoff=2)
     trip = ("harbour rd", "bridge", "main st n", "market st")
     for released in mechanism.release_many([trip] * 50):
         language.encode(released)
@@ -310,8 +310,8 @@ def test_the_default_cutoff_looks_at_public_things_only():
     assert sv.TruncatedLevenshtein(sv.words_up_to("abc", 5), epsilon=1).cutoff == 5
     assert sv.TruncatedLevenshtein(sv.words_up_to("abc", 100), epsilon=1).cutoff == 4
     assert sv.TruncatedLevenshtein(sv.words_up_to("abc", 1000), epsilon=1).cutoff == 3
-    assert sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 20), epsilon=1).cutoff == 10
-    assert sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 500), epsilon=1).cutoff == 3
+    assert sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 20), epsilon=1, adjacency=1).cutoff == 10
+    assert sv.TruncatedLevenshtein(sv.runs_up_to(ROADS, 500), epsilon=1, adjacency=1).cutoff == 3
 
 
 DENSE = sv.MarkovChain.from_transitions([(f"s{i}", f"s{j}", "1/40") for i in range(40) for j in range(40)])
@@ -319,7 +319,7 @@ DENSE = sv.MarkovChain.from_transitions([(f"s{i}", f"s{j}", "1/40") for i in ran
 
 def test_on_a_dense_model_every_word_is_answered():
     """A limit met on the way would tell a word of many different symbols from one symbol repeated."""
-    mechanism = sv.TruncatedLevenshtein(sv.runs_up_to(DENSE, 100), epsilon=8)
+    mechanism = sv.TruncatedLevenshtein(sv.runs_up_to(DENSE, 100), epsilon=8, adjacency=1)
     assert 1 <= mechanism.cutoff < 4
     source = random.Random(3)
     for word in (["s1", "s2", "s3"], ["s0"] * 80, [f"s{source.randrange(40)}" for _ in range(80)]):
@@ -335,7 +335,7 @@ def test_a_word_is_never_refused_for_its_work(monkeypatch):
 
 def test_what_would_take_too_long_is_refused_for_all_words_at_once():
     with pytest.raises(ParameterError, match=r"^cutoff: expected one .* every word of up to 100 symbols .*found 4$"):
-        sv.TruncatedLevenshtein(sv.runs_up_to(DENSE, 100), epsilon=8, cutoff=4)
+        sv.TruncatedLevenshtein(sv.runs_up_to(DENSE, 100), epsilon=8, adjacency=1, cutoff=4)
     with pytest.raises(ParameterError, match="^cutoff: "):
         sv.TruncatedLevenshtein(sv.words_up_to("abcdefghijkl", 60), epsilon=8, cutoff=9)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symveil.workflows.reproduce import benvenuti2026
+from symveil.tasks.reproduce import benvenuti2026
 
 pytestmark = pytest.mark.xdist_group("benvenuti2026")  # its rows are computed once
 

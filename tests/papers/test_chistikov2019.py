@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from symveil.examples.paper_systems import pin_checker, randomised_response
+from symveil.tasks.compose import compose
+from symveil.tasks.reproduce.papers import reproduce
 from symveil.verification.verify_privacy import verify_privacy
-from symveil.workflows.compose import compose
-from symveil.workflows.reproduce.papers import reproduce
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from symveil.workflows.reproduce import figures
-from symveil.workflows.reproduce.figures import draw_figures
+from symveil.tasks.reproduce import figures
+from symveil.tasks.reproduce.figures import draw_figures
 
 
 def test_all_figures_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

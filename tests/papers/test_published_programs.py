@@ -10,7 +10,7 @@ import pytest
 
 import symveil as sv
 from symveil.examples import programs
-from symveil.numerics.conversions import log_upper_bound
+from symveil.numbers.conversions import log_upper_bound
 
 
 def near(one: tuple[int, ...], other: tuple[int, ...]) -> bool:

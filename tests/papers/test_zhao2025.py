@@ -10,8 +10,8 @@ import pytest
 
 import symveil as sv
 from symveil.examples.paper_systems import RECONSTRUCTED, example_3, example_4, medical
-from symveil.workflows.reproduce import zhao2025
-from symveil.workflows.reproduce.papers import reproduce
+from symveil.tasks.reproduce import zhao2025
+from symveil.tasks.reproduce.papers import reproduce
 
 
 def hamming(one: str, other: str) -> int:

@@ -13,7 +13,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symveil.numerics.conversions import ball
+from symveil.numbers.conversions import ball
 from symveil.randomness import BitSource, Boundaries, NotPrivateSeededBits, choices
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 import symveil as sv
-from symveil.numerics.conversions import precision
+from symveil.numbers.conversions import precision
 from symveil.randomness import SystemBits, system_bits
 
 pytestmark = [

@@ -17,6 +17,10 @@ ONLY_IN_RANDOMNESS = {
     "secrets",
     "cryptography.hazmat.primitives.ciphers",
 }
+LOOKED_AT = {
+    "randomness/shared_generators.py": {"random", "random.getstate", "numpy.random", "numpy.random.get_state"},
+}
+"""One file compares the states of the shared generators, to notice programs that draw from them. It draws nothing."""
 
 
 def dotted(node: ast.AST) -> str:
@@ -46,7 +50,7 @@ def offenders(path: Path, forbidden: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_noise_has_one_source(path):
-    assert not offenders(path, NOT_PRIVATE)
+    assert not offenders(path, NOT_PRIVATE) - LOOKED_AT.get(path.relative_to(SOURCE).as_posix(), set())
     if (SOURCE / "randomness") not in path.parents:
         assert not offenders(path, ONLY_IN_RANDOMNESS)
 

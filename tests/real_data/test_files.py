@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import symveil as sv
-from symveil.workflows.check import check_manifest
+from symveil.tasks.check import check_manifest
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 

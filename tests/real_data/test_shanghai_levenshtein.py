@@ -32,7 +32,7 @@ def test_released_trips_are_legal_and_certified():
     assert mechanism.rate > 2 * Fraction(16, 4) * Fraction(9, 10)  # classic: 4
     short = [trip for trip in trips if len(trip) <= 20][:40]
     close = mechanism.release_many(short)
-    far = sv.TruncatedLevenshtein(language, epsilon=1, cutoff=2).release_many(short)
+    far = sv.TruncatedLevenshtein(language, epsilon=1, adjacency=1, cutoff=2).release_many(short)
     for trip in [*close, *far]:
         language.encode(trip)
     # kept with probability above 0.95 at ε = 16, below 10⁻⁶ at ε = 1: neither fails by chance once in 10⁶

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 import symveil as sv
+from symveil.errors import ParameterError
+from symveil.laws.protection import typical_words
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
@@ -43,6 +45,23 @@ def _own_cache(monkeypatch, tmp_path_factory) -> None:
     monkeypatch.setenv("SYMVEIL_CACHE", str(tmp_path_factory.getbasetemp() / "certificates"))
 
 
+def test_what_each_b_hides(chain) -> None:
+    """At b = 1 only the last link has an alternative; b = 2 has 0.7 at a link, b = 4 has 16, away from the ends."""
+    language = sv.runs(chain, 20, public_start=True)
+    one, two, four, every = sv.adjacency_table(language, adjacencies=[1, 2, 4, "all"]).rows
+    assert one.by_position[-1] == pytest.approx(1.36, abs=0.005) and max(one.by_position[:-1]) == 0
+    assert two.at_middle == pytest.approx(0.7, abs=0.1) and four.at_middle == pytest.approx(16, abs=1.5)
+    shares = [row.positions_with_alternatives for row in (one, two, four, every)]
+    assert shares == pytest.approx([0.04, 0.42, 0.73, 0.94], abs=0.01)
+    word = " ".join(language.alphabet.symbols[code] for code in typical_words(language, 1)[0])
+    with pytest.raises(ParameterError, match="^adjacency: expected a b within which at least half") as refused:
+        sv.privatize([tuple(word.split())], model=chain, public_start=True, epsilon=4, adjacency=2, mechanism="online")
+    assert "b = 1 hides the last position only; b = 2: " in str(refused.value)
+    assert sv.privatize(
+        [tuple(word.split())], model=chain, public_start=True, epsilon=4, adjacency=4, mechanism="online"
+    )
+
+
 def mean_error(chain, trips, make) -> float:
     languages = {len(trip): sv.runs(chain, len(trip), public_start=True) for trip in trips}
     return sum(make(languages[len(trip)]).distances(trip).expected_error for trip in trips) / len(trips)
@@ -52,11 +71,11 @@ def mean_error(chain, trips, make) -> float:
 def test_the_papers_mechanisms_give_the_measured_errors(chain, trips, epsilon, exponential, flip) -> None:
     sample = random.Random(0).sample(trips, 40)
     classic = mean_error(
-        chain, sample, lambda language: sv.Exponential(language, epsilon=epsilon, calibration="classic")
+        chain, sample, lambda language: sv.Exponential(language, epsilon=epsilon, adjacency=1, calibration="classic")
     )
     assert classic == pytest.approx(exponential, abs=0.006)
     permuted = mean_error(
-        chain, sample, lambda language: sv.PermuteAndFlip(language, epsilon=epsilon, calibration="classic")
+        chain, sample, lambda language: sv.PermuteAndFlip(language, epsilon=epsilon, adjacency=1, calibration="classic")
     )
     assert permuted == pytest.approx(flip, abs=0.006)
 

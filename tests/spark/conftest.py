@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import symveil as sv
-from symveil.engines.spark_session import quiet
+from symveil.release.spark_session import quiet
 
 
 @pytest.fixture(scope="package")

@@ -10,7 +10,7 @@ if __name__ == "__main__":
     from pyspark.daemon import manager
 
     import symveil as sv
-    from symveil.engines.spark_job import SparkJob  # noqa: F401
+    from symveil.release.spark_job import SparkJob  # noqa: F401
 
     sv.select_mechanism(sv.words("ab", 2), epsilon=1)  # with it come all mechanisms
     manager()

@@ -17,13 +17,13 @@ from file_mechanism import file_mechanism
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import services
 import symveil as sv
-from symveil.engines.batch import ReleasePlan, privatize_batch
 from symveil.errors import FileError, InternalError, LedgerError, OverBudgetError, ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal_programme import Programme
-from symveil.workflows.budgets import grant_budget, ledger_status, person_status
-from symveil.workflows.check import check_manifest
+from symveil.release.batch import ReleasePlan, privatize_batch
+from symveil.tasks.budgets import grant_budget, ledger_status, person_status
+from symveil.tasks.check import check_manifest
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),
@@ -61,7 +61,7 @@ def words(rows) -> dict[str, tuple[str, ...]]:
 
 
 def test_a_retried_task_and_a_second_action_release_the_same_words(spark, source, tmp_path):
-    from symveil.engines.spark import release_frame
+    from symveil.release.spark import release_frame
 
     expected = words(
         row for file in sorted(source.glob("*.parquet"))
@@ -149,13 +149,13 @@ def test_tables_and_events(spark, source, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("separator", "rows"), [(None, ["a  b a", "", "b c"]), ("|", ["a|b|a", "", "b|c"])])
 def test_a_solved_law_travels_to_the_tasks(spark, tmp_path, monkeypatch, separator, rows):
     """The driver finds the law of every length that occurs; tasks, which get the plan as a copy, solve nothing."""
-    from symveil.engines.spark_job import SparkJob
-    from symveil.io.sequences.columns import ColumnOptions
+    from symveil.formats.sequences.columns import ColumnOptions
+    from symveil.release.spark_job import SparkJob
 
     chain = sv.MarkovChain.from_transitions([(one, two, "1/3") for one in "abc" for two in "abc"])
     pq.write_table(pa.table({"uid": ["x", "y", "z"], "trip": rows}), tmp_path / "in.parquet")
     columns = ColumnOptions(sequence="trip", identifier="uid", separator=separator)
-    family = file_mechanism(model=chain, epsilon=1, mechanism="optimal")
+    family = file_mechanism(model=chain, epsilon=1, mechanism="optimal", adjacency=1)
     job = SparkJob(tmp_path / "in.parquet", tmp_path / "out", columns, family, on_unknown="error", master=None)
     job._solve_once()
     assert job.lengths is not None
@@ -171,6 +171,22 @@ def test_a_solved_law_travels_to_the_tasks(spark, tmp_path, monkeypatch, separat
         pa.record_batch({"uid": ["z"], "trip": [["b"] * 2]}),
     ):
         assert privatize_batch(batch, copy).equals(privatize_batch(batch, job.plan("r", bytes(32))))
+
+
+def test_a_thin_release_is_refused_before_anybody_is_charged(spark, tmp_path):
+    ring = sv.MarkovChain.from_transitions(
+        [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "e", 1), ("e", "a", 1)], initial="e"
+    )
+    pq.write_table(pa.table({"uid": ["x", "y"], "trip": [list("abdeabde"), list("acde")]}), tmp_path / "in.parquet")
+    named = {"model": ring, "epsilon": 1, "adjacency": 1, "sequence": "trip", "identifier": "uid", "engine": "spark"}
+    ledger = tmp_path / "budgets.db"
+    grant_budget(ledger, 5, everyone=True)
+    for more in ({}, {"ledger": ledger}):
+        with pytest.raises(ParameterError, match="^adjacency: expected a b within which at least half"):
+            sv.privatize_file(tmp_path / "in.parquet", tmp_path / "out", **named, **more)
+    assert not (tmp_path / "out").exists() and ledger_status(ledger).persons == 0
+    done = sv.privatize_file(tmp_path / "in.parquet", tmp_path / "out", **named, ledger=ledger, thin=True)
+    assert done.manifest["thin"] is True and ledger_status(ledger).persons == 2
 
 
 def test_what_is_refused(spark, source, tmp_path):
@@ -246,19 +262,19 @@ def faulty() -> Mechanism:
             except ValueError as error:  # as libraries do: both messages are printed
                 raise RuntimeError(f"cannot read {SECRET}") from error
 
-    return sv.select_mechanism(Faulty(alphabet=sv.Alphabet.from_symbols("abc")), epsilon=1)
+    return sv.select_mechanism(Faulty(alphabet=sv.Alphabet.from_symbols("abc")), epsilon=1, adjacency=1)
 
 
 def test_a_mistake_in_a_task_tells_no_value(spark, tmp_path, monkeypatch):
     """In 0.2.0 the task's traceback, with the value, went through the JVM into the logs of executors and driver."""
-    from symveil.engines.spark import release_frame
+    from symveil.release.spark import release_frame
 
     pq.write_table(pa.table({"uid": ["u"], "trip": [["a"]]}), tmp_path / "in.parquet")
     frame = spark.read.parquet(str(tmp_path / "in.parquet"))
     with pytest.raises(Exception, match="symveil.errors.InternalError: internal error: RuntimeError at") as raised:
         release_frame(frame, ReleasePlan(**{**vars(plan()), "mechanism": faulty()})).collect()
     assert SECRET not in "".join(traceback.format_exception(raised.value)) + str(raised.value)
-    monkeypatch.setattr("symveil.engines.promise.choose_mechanism", lambda *_: faulty())
+    monkeypatch.setattr("symveil.release.promise.choose_mechanism", lambda *_: faulty())
     names = {"identifier": "uid", "sequence": "trip"}
     with pytest.raises(InternalError, match="^internal error: RuntimeError at symveil") as told:
         sv.privatize_file(tmp_path / "in.parquet", tmp_path / "o", alphabet="abc", epsilon=1, engine="spark", **names)
@@ -268,7 +284,7 @@ def test_a_mistake_in_a_task_tells_no_value(spark, tmp_path, monkeypatch):
 
 def test_a_run_that_was_killed_before_the_rename_is_finished(spark, source, tmp_path, monkeypatch):
     """The files of a folder are cut and named anew by every run; its rows are the same words, which is what counts."""
-    from symveil.engines import spark_job
+    from symveil.release import spark_job
 
     ledger, out = tmp_path / "l.db", tmp_path / "out"
     grant_budget(ledger, 1, everyone=True)

@@ -10,10 +10,10 @@ import pytest
 from tests import services
 
 import symveil as sv
-from symveil.engines import protocol
 from symveil.errors import FileError, ParameterError
-from symveil.workflows.count import count_file
-from symveil.workflows.learn_privately import learn
+from symveil.release import protocol
+from symveil.tasks.count import count_file
+from symveil.tasks.learn_privately import learn
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),

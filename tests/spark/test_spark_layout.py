@@ -13,10 +13,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import services
 import symveil as sv
-from symveil.engines import protocol
-from symveil.engines.spark import digest_of_frame
 from symveil.errors import ParameterError
-from symveil.io.sequences import layout
+from symveil.formats.sequences import layout
+from symveil.release import protocol
+from symveil.release.spark import digest_of_frame
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),

@@ -12,7 +12,7 @@ from scipy.stats import chi2_contingency
 
 import symveil as sv
 from symveil.mechanisms.race import race
-from symveil.numerics.conversions import ball
+from symveil.numbers.conversions import ball
 from symveil.randomness import NotPrivateSeededBits
 
 CASES = [(3, 2, 1, 2), (5, 4, 2, 5), (20, 3, 1, 4)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from symveil.workflows.budgets import grant_budget
+from symveil.tasks.budgets import grant_budget
 
 from .running import CHROMIUM, Running, Watched, chromium, running_studio, watched
 

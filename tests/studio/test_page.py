@@ -70,9 +70,11 @@ def test_a_wrong_file_is_refused_in_its_field(tab: Watched, tmp_path: Path) -> N
 def test_a_long_job_shows_progress_and_really_stops(tab: Watched) -> None:
     page = tab.open("/compare")
     page.select_option("#compare-source", "network")
-    page.fill("[data-of=compare-adjacency]", "3")  # minutes, if nobody stopped it
+    page.select_option("#compare-adjacency", "3")  # minutes, if nobody stopped it
     page.wait_for_selector("#panel-compare .working progress", timeout=60_000)
     page.wait_for_timeout(400)
+    phase = page.inner_text("#panel-compare .working span")
+    assert phase.endswith(" …") and not phase.startswith("Working")  # what is being done has a name
     began = time.monotonic()
     page.focus("#panel-compare [data-act=cancel]")
     page.keyboard.press("Enter")

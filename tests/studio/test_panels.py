@@ -14,17 +14,20 @@ from playwright.sync_api import Browser
 import symveil as sv
 from symveil.examples.paper_systems import example_4, medical, pin_checker
 from symveil.examples.road_network import TRIP, network_language
-from symveil.io.manifest import manifest_path
-from symveil.workflows.count import count_file
-from symveil.workflows.curves import error_curves
-from symveil.workflows.opacity import judge_opacity
-from symveil.workflows.public_averages import average_over_model
+from symveil.formats.manifest import manifest_path
+from symveil.tasks.count import count_file
+from symveil.tasks.curves import error_curves
+from symveil.tasks.opacity import judge_opacity
+from symveil.tasks.public_averages import average_over_model
 
 from .running import Running, Watched, watched
 
 pytestmark = pytest.mark.xdist_group("studio")  # one studio and one browser for all of them
 
 PANELS = ("release", "compare", "map", "answers", "opacity", "proofs", "ledger")
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PLANT = EXAMPLES / "plant.fsm"
 
 
 def text_of(tab: Watched, panel: str) -> str:
@@ -70,13 +73,14 @@ def test_the_slider_redraws_on_a_road_network(tab: Watched) -> None:
     language = network_language()
     for epsilon in ("4", "4.1"):
         marks = tab.answered("release", epsilon=epsilon)
-        mechanism = sv.select_mechanism(language, epsilon=epsilon)
+        mechanism = sv.select_mechanism(language, epsilon=epsilon, adjacency=2)
         assert float(marks["error"]) == mechanism.distances(TRIP).expected_error
         assert float(marks["guarantee"]) == mechanism.guarantee.epsilon
         page.focus("#release-epsilon")
         page.keyboard.press("ArrowRight")  # the slider works from the keyboard
     assert "3,421 states" in text_of(tab, "release")  # too many to draw: summed up
-    assert page.url.endswith("epsilon=4.2&adjacency=1&mechanism=auto&cost=auto&calibration=tight&distance=auto")
+    chosen = "epsilon=4.2&adjacency=&beyond=graceful&mechanism=auto&cost=auto&calibration=tight&distance=auto"
+    assert page.url.endswith(chosen)
 
 
 def test_compare_says_what_the_api_says(tab: Watched) -> None:
@@ -103,7 +107,7 @@ def test_compare_says_what_the_api_says(tab: Watched) -> None:
 def test_the_map_shows_trips_that_can_be_driven(tab: Watched) -> None:
     page = tab.open("/map?epsilon=4.5&samples=3")
     marks = tab.answered("map", epsilon="4.5")
-    mechanism = sv.select_mechanism(network_language(), epsilon="4.5")
+    mechanism = sv.select_mechanism(network_language(), epsilon="4.5", adjacency=2)
     assert float(marks["error"]) == mechanism.distances(TRIP).expected_error
     assert page.locator("#panel-map figure svg").count() == 5  # the true one, three private ones, one without the map
     assert "3 of 3 private trips below can be driven" in text_of(tab, "map")
@@ -200,6 +204,69 @@ def test_what_was_typed_stays_when_another_panel_is_looked_at(tab: Watched) -> N
     page.go_back()
     page.wait_for_selector("#panel-release", state="visible")
     assert page.input_value("#release-word") == "dcba"
+
+
+OUT_OF_REACH = """() => {
+  const side = document.querySelector('section.panel:not([hidden]) .side');
+  const last = [...side.querySelectorAll('input, select')].filter((each) => each.offsetParent).at(-1);
+  last.scrollIntoView({block: 'nearest'});
+  const box = last.getBoundingClientRect();
+  return side.scrollHeight > side.clientHeight + 1 || box.bottom > window.innerHeight + 1 || box.top < -1;
+}"""
+WIDE_PICTURES = """() => [...document.querySelectorAll('section.panel:not([hidden]) figure svg')]
+  .filter((svg) => svg.getBoundingClientRect().width > window.innerWidth).length"""
+CUT_TABLES = """() => [...document.querySelectorAll('section.panel:not([hidden]) table')]
+  .filter((table) => { const box = table.closest('.scroll');
+    return !box || (table.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== 'auto'); }).length"""
+
+
+def test_no_form_table_or_picture_is_cut_off(browser: Browser, studio: Running) -> None:
+    """A form longer than the screen is reached to its end, tables scroll, and pictures fit on a phone."""
+    for width, height in ((1280, 500), (390, 844)):
+        with watched(browser, studio, width=width, theme="light") as tab:
+            tab.open("/release")
+            tab.page.set_viewport_size({"width": width, "height": height})
+            for panel in PANELS:
+                tab.page.click(f"nav >> text={panel.capitalize()}")
+                tab.answered(panel)
+                assert not tab.page.evaluate(OUT_OF_REACH), (panel, width)
+                assert tab.page.evaluate(CUT_TABLES) == 0, (panel, width)
+                if width == 390:
+                    assert tab.page.evaluate(WIDE_PICTURES) == 0, panel
+
+
+def test_a_form_that_is_cut_off_is_noticed(tab: Watched) -> None:
+    """A check that cannot fail would prove nothing."""
+    tab.open("/release")
+    tab.page.add_style_tag(content=".side { max-height: 200px; overflow: hidden } figure svg { min-width: 4000px }")
+    assert tab.page.evaluate(OUT_OF_REACH) and tab.page.evaluate(WIDE_PICTURES) > 0
+
+
+def test_a_system_without_secrets_proves_nothing(tab: Watched) -> None:
+    page = tab.open("/opacity")
+    page.select_option("#opacity-source", "file")
+    page.set_input_files("#opacity-model", PLANT)
+    page.get_by_text("No state is secret").wait_for()
+    assert page.locator("#panel-opacity .badge.holds").count() == 0
+    page.fill("#opacity-secret", "down")
+    tab.answered("opacity", holds="True")
+    assert page.locator("#panel-opacity .badge.holds").count() == 1
+    page.fill("#opacity-observable", "start, done, break")
+    tab.answered("opacity", holds="False")
+    page.fill("#opacity-secret", "nothing of the sort")
+    page.locator("#opacity-secret-error").get_by_text("found 'nothing of the sort'").wait_for()
+
+
+def test_on_a_map_of_ones_own_b_is_chosen_first(tab: Watched) -> None:
+    page = tab.open("/map")
+    page.select_option("#map-source", "file")
+    page.set_input_files("#map-model", EXAMPLES / "roads.json")
+    page.set_input_files("#map-coordinates", EXAMPLES / "roads_map.csv")
+    page.get_by_text("What is to be hidden?").wait_for()
+    page.select_option("#map-adjacency", "3")
+    tab.answered("map", epsilon="6")
+    assert "ε by distance: two trips that differ in one symbol 2" in text_of(tab, "map")
+    assert "An attacker who knows the public model: names" in text_of(tab, "map")
 
 
 def barriers(tab: Watched) -> list[tuple[str, str, str]]:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from symveil.examples.road_network import road_network
-from symveil.io.models.model_files import save_model
+from symveil.formats.models.model_files import save_model
 
 from .running import running_studio, watched
 
@@ -38,6 +38,7 @@ def test_a_secret_word_stays_secret(browser: Browser, tmp_path: Path) -> None:
             page.set_input_files("#release-model", model)
             page.fill("#release-separator", " ")
             page.fill("#release-trip", SECRET_TRIP)
+            page.select_option("#release-adjacency", "1")  # on a model b is a decision
             page.wait_for_function(
                 f"document.querySelector('#panel-release .word.true')?.innerText === '{SECRET_TRIP}'", timeout=150_000
             )

@@ -11,19 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.drawing.road_map import road_map_svg
 from symveil.enforcement import sensitive_only
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.estimation.statistics import CHOICES
 from symveil.examples.paper_systems import example_4
 from symveil.examples.road_network import TRIP
-from symveil.io.manifest import manifest_path
-from symveil.io.models.coordinates import read_coordinates
-from symveil.languages import observation
+from symveil.formats.manifest import manifest_path
+from symveil.formats.maps.coordinates import read_coordinates
 from symveil.ledger.units import Unit
-from symveil.numerics.progress import silent
-from symveil.numerics.rationals import exact
+from symveil.numbers.progress import silent
+from symveil.numbers.rationals import exact
+from symveil.pictures.road_map import road_map_svg
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form
 from symveil.studio.panel import Panel
@@ -40,11 +39,11 @@ from symveil.studio.tasks.averages import Averages, average_more
 from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
 from symveil.studio.tasks.words import factor, promise
 from symveil.studio.worker import Task
-from symveil.verification.opacity import run_observations, safe_observations
-from symveil.workflows import opacity as opacity_workflow
-from symveil.workflows import public_averages
-from symveil.workflows.budgets import grant_budget
-from symveil.workflows.privatize_file import privatize_file
+from symveil.tasks import opacity as opacity_workflow
+from symveil.tasks import public_averages
+from symveil.tasks.budgets import grant_budget
+from symveil.tasks.privatize_file import privatize_file
+from symveil.verification.opacity import observation, run_observations, safe_observations
 
 JUNK = ("", " ", "abc", "-1", "0", "1e400", "nan", "inf", "1/0", "1/3", "99999999999999999999", "é", "\x00", "a" * 5000)
 SMALL = {"word": "abca", "calibration": "classic"}  # answered at once, so that many can be asked
@@ -187,7 +186,6 @@ def test_factors_are_rounded_against_the_claim(epsilon: float) -> None:
     ("kind", "name", "good", "bad"),
     [
         (ReleasePanel, "epsilon", ("0.1", "2.25", "1/3", "10"), ("0", "0.05", "50", "-1", "", "2,25", "nan")),
-        (ReleasePanel, "adjacency", ("1", "10"), ("0", "11", "1.5", "99999999999")),
         (ComparePanel, "epsilon", ("0.5", "3"), ("2.25", "10.5")),  # the curves know no other places
         (MapPanel, "samples", ("1", "6"), ("0", "7")),
         (OpacityPanel, "omega", ("6",), ("0", "7")),
@@ -309,16 +307,16 @@ def averages_of(**values: str) -> Averages:
 def test_averages_come_a_few_at_a_time_the_one_that_is_looked_at_first(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(averages_task, "_SLICE", -1.0)  # a slice is over at once
     monkeypatch.setattr(averages_task, "_kept", {})
-    about = {"source": "file", "model": chain_file(tmp_path), "trip": "abaa"}
+    about = {"source": "file", "model": chain_file(tmp_path), "trip": "abaa", "adjacency": "1"}
     first = averages_of(**about, epsilon="2")
     assert [each["epsilon"] for each in first.documents] == [2.0] and (first.done, first.of) == (1, 20)
-    bound = sv.lower_bound(sv.runs(sv.load_model(about["model"]), 4), epsilon=2)
+    bound = sv.lower_bound(sv.runs(sv.load_model(about["model"]), 4), epsilon=2, adjacency=1, beyond="graceful")
     assert first.documents[0]["lower_bound"]["value"] == bound.value
     assert public_averages.bound_sentence(bound) in first.section.body
     assert "do not compare the two" in first.section.body  # a word above, all feasible words here
     second = averages_of(**about, epsilon="3")
     assert [each["epsilon"] for each in second.documents] == [2.0, 3.0] and "At ε = 3:" in second.section.body
-    other = averages_of(**about, epsilon="3", adjacency="2")
+    other = averages_of(**{**about, "epsilon": "3", "adjacency": "2"})
     assert (other.done, other.documents[0]["adjacency"]) == (1, 2)
 
 
@@ -420,7 +418,7 @@ def test_words_whose_length_is_secret(tmp_path: Path, mechanism: str, source: st
         document = {"format": "symveil/1", "kind": "markov-chain", "states": ["a", "b"]}
         rows = [["a", "a", "1/2"], ["a", "b", "1/2"], ["b", "a", 1]]
         (tmp_path / "chain.json").write_text(json.dumps({**document, "transitions": rows}))
-        values |= {"source": "file", "model": str(tmp_path / "chain.json"), "trip": "abaa"}
+        values |= {"source": "file", "model": str(tmp_path / "chain.json"), "trip": "abaa", "adjacency": "1"}
         if mechanism == "edit":  # every word may come out of a channel, also one that the model does not know
             with pytest.raises(SymveilError):
                 task_of(ReleasePanel)(values, lambda *_: None)
@@ -455,6 +453,6 @@ def test_a_proof_that_gains_nothing_is_called_so() -> None:
     rows = [("a", "b", "1/2"), ("a", "a", "1/2"), ("b", "a", 1)]
     trips = sv.runs(sv.MarkovChain.from_transitions(rows), length=4)
     said = "Certified, no better than classic here: no proof gave a larger rate than the published bound."
-    assert said in promise(sv.PermuteAndFlip(trips, epsilon=1), "trip")
-    asked_for = promise(sv.PermuteAndFlip(trips, epsilon=1, calibration="classic"), "trip")
+    assert said in promise(sv.PermuteAndFlip(trips, epsilon=1, adjacency=1), "trip")
+    asked_for = promise(sv.PermuteAndFlip(trips, epsilon=1, adjacency=1, calibration="classic"), "trip")
     assert said not in asked_for and "Classic: the bound that the papers give" in asked_for

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from symveil.errors import ParameterError
-from symveil.numerics.progress import Progress, named
+from symveil.numbers.progress import Progress, listener, named
 from symveil.studio.worker import BrokenError, StoppedError, TaskHandle, Worker
 
 
@@ -21,6 +21,14 @@ def double(number: int, progress: Progress) -> int:
     doubling(0, None)
     doubling(1, 2)
     return 2 * number
+
+
+def search(progress: Progress) -> None:
+    """As a proof behind a property does: nobody hands it a callback, and it counts fast."""
+    found = listener("searching")
+    assert found is not None
+    for step in range(100_000):
+        found(step, None)
 
 
 def refuse(progress: Progress) -> None:
@@ -76,6 +84,9 @@ def test_results_errors_and_progress() -> None:
         try:
             assert await worker.run(double, 4, handle=TaskHandle(tell)) == 8
             assert told == [(0, None, "doubling"), (1, 2, "doubling")]
+            told.clear()
+            await worker.run(search, handle=TaskHandle(tell))
+            assert told and {what for *_, what in told} == {"searching"} and len(told) < 1000  # what a page can show
             with pytest.raises(ParameterError, match="epsilon: expected more, found less"):
                 await worker.run(refuse)
             with pytest.raises(BrokenError) as broken:

@@ -120,3 +120,59 @@ def test_progress_is_told() -> None:
     sv.audit(sv.Exponential(sv.words("ab", 3), epsilon=1), progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (8, 8)
     assert len(seen) == 8
+
+
+def plain_by_distance(mechanism, words) -> list[float]:
+    """The largest loss of words at most 1, 2 … places apart, pair by pair."""
+    largest = [0.0] * (len(words[0]) + 1)
+    for word, other in itertools.permutations(words, 2):
+        apart = sum(a != b for a, b in zip(word, other, strict=True))
+        for released in words:
+            loss = mechanism.log_probability(word, released) - mechanism.log_probability(other, released)
+            largest[apart] = max(largest[apart], loss)
+    return list(itertools.accumulate(largest, max))[1:]
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sv.Exponential(sv.words("abc", 3), epsilon=2, adjacency=2),
+        sv.Staircase(sv.words("ab", 4), epsilon=2, adjacency=2),
+        sv.PermuteAndFlip(sv.words("abc", 3), epsilon=1),
+    ],
+    ids=str,
+)
+def test_the_loss_at_every_distance(mechanism) -> None:
+    verdict = sv.audit(mechanism)
+    words = ["".join(word) for word in itertools.product(mechanism.alphabet.symbols, repeat=mechanism.length)]
+    plain = plain_by_distance(mechanism, words)
+    assert [row.distance for row in verdict.by_distance] == list(range(1, mechanism.length + 1))
+    assert [row.enumerated for row in verdict.by_distance] == pytest.approx(plain, rel=1e-9)
+    assert [row.proved for row in verdict.by_distance] == [mechanism.loss_at(d + 1) for d in range(mechanism.length)]
+    assert verdict.private and verdict.by_distance[mechanism.adjacency - 1].enumerated == verdict.worst_epsilon
+    assert verdict.document()["loss_at"][0] == {
+        "distance": 1,
+        "enumerated": verdict.by_distance[0].enumerated,
+        "proved": verdict.by_distance[0].proved,
+    }
+
+
+def test_a_bound_beyond_b_that_does_not_hold_is_no_promise_kept() -> None:
+    """Randomised response at rate 1: the loss is ε = 1 for one symbol and 2 for two, and a bound of 1.5 is false."""
+    own = sv.Exponential(sv.words("ab", 2), epsilon=1)
+    words = own.inputs(at_most=10)[0]
+    table = np.exp([own.log_probabilities(word, words) for word in words])
+    for claimed, private in ((2.0, True), (1.5, False)):
+        curve = sv.Exponential(sv.words("ab", 2), epsilon=1).guarantee.curve
+        claim = sv.Guarantee(1.0, "exact", curve=type(curve)(1, 2, {1: 1.0, 2: claimed}.get))
+        verdict = sv.audit(TableLaw(table, sv.words("ab", 2), guarantee=claim))
+        assert verdict.worst_epsilon == pytest.approx(1) and verdict.private is private
+        assert [row.kept for row in verdict.by_distance] == [True, private]
+    silent = sv.audit(TableLaw(table, sv.words("ab", 2)))
+    assert silent.private and [row.proved for row in silent.by_distance] == [None, None]
+
+
+def test_where_all_pairs_are_too_many_the_adjacent_ones_are_compared(monkeypatch) -> None:
+    monkeypatch.setattr("symveil.verification.audit._MOST_COMPARISONS_BEYOND", 0)
+    verdict = sv.audit(sv.Exponential(sv.words("abc", 3), epsilon=2, adjacency=2))
+    assert [row.distance for row in verdict.by_distance] == [1, 2] and verdict.private

@@ -10,8 +10,8 @@ import pytest
 import symveil as sv
 from symveil.errors import ModelError, ParameterError
 from symveil.examples.paper_systems import pin_checker, randomised_response
-from symveil.numerics.conversions import ball, log_upper_bound, precision
-from symveil.numerics.rationals import at_least
+from symveil.numbers.conversions import ball, log_upper_bound, precision
+from symveil.numbers.rationals import at_least
 from symveil.verification.distances.bracket import Bracket
 from symveil.verification.privacy_verdict import Bound, shown_bound
 from symveil.verification.privacy_verdict import shown as shown_value

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.central.contributions import cell_name
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.estimation.batches import Batch, Indices, windows
 from symveil.estimation.statistics import Statistic, read_statistic
@@ -76,6 +78,17 @@ class Cells:
             cells, code = np.divmod(cells, self.symbols)
             columns.append(code)
         return np.stack(columns[::-1], axis=1)
+
+    def names(self, symbols: Sequence[object]) -> list[bytes]:
+        """The name of each cell: its symbols (or zones), or its length.
+
+        >>> cells_of("lengths", symbols=2, longest=1).names("ab"), cells_of("first", symbols=2, longest=9).names("ab")
+        ([b'["0"]', b'["1"]'], [b'["a"]', b'["b"]'])
+        """
+        if self.statistic.kind == "lengths":
+            return [cell_name(map(str, row)) for row in self.codes().tolist()]
+        texts = [str(symbol) for symbol in symbols]
+        return [cell_name([texts[code] for code in row]) for row in self.codes().tolist()]
 
     def _counts(self, lengths: Lengths) -> NDArray[np.bool_]:
         return np.asarray((lengths >= self.shortest) & (lengths <= self.longest))

@@ -6,6 +6,7 @@ is at most L·M, so the tables of two files that differ by one person differ by 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -32,6 +33,15 @@ class Table(Protocol):
     def of(self, batch: Batch) -> tuple[Indices, Indices]:
         """For everything in a batch that counts: its cell, and which word it is in."""
         ...
+
+
+def cell_name(parts: Iterable[object]) -> bytes:
+    """The name of a cell by what it counts, whatever its number is: no other cell of the table has it.
+
+    >>> cell_name(["move", "a", "b"])
+    b'["move", "a", "b"]'
+    """
+    return json.dumps(list(parts)).encode()
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +109,18 @@ def contributed_each(tables: Sequence[Table], batches: Iterable[Batch], weights:
             both[0] += both[1] >> 32
             both[1] &= GRID - 1
     return [[(int(above) << 32) + int(below) for above, below in zip(*both, strict=True)] for both in sums]
+
+
+def bin_names(bins: int) -> list[bytes]:
+    """The names of dyadic bins.
+
+    >>> bin_names(4)
+    [b'["1", "1"]', b'["2", "2"]', b'["3", "4"]', b'["5", "more"]']
+    """
+    ends = [(1, 1), *(((1 << power) // 2 + 1, 1 << power) for power in range(1, bins))]
+    return [
+        cell_name([str(low), "more" if number == bins - 1 else str(high)]) for number, (low, high) in enumerate(ends)
+    ]
 
 
 def dyadic_bins(counts: Indices, bins: int) -> list[int]:

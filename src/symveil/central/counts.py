@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.central.cells import Cells
-from symveil.central.contributions import GRID, MOST_PER_PERSON, PersonCounts, Read, contributed, dyadic_bins
+from symveil.central.contributions import GRID, MOST_PER_PERSON, PersonCounts, Read, bin_names, contributed, dyadic_bins
 from symveil.central.noise import Neighbours, Query
 from symveil.errors import ParameterError
 from symveil.estimation.intervals import projected
 from symveil.estimation.named_table import NamedTable
 from symveil.estimation.statistics import Statistic
-from symveil.numerics.rationals import spelled
-from symveil.privacy.guarantee import Guarantee
+from symveil.laws.guarantee import Guarantee
+from symveil.numbers.rationals import spelled
 from symveil.randomness import RecordKey
 
 Bound = int | Literal["auto", "normalised"]
@@ -95,7 +95,7 @@ class PrivateCounts(NamedTable):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Those of the notes without which the table would be misread; they are the first notes."""
-        return warnings_of(self.queries[-1], self.clipped_share)
+        return warnings_of(self.queries, self.clipped_share)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -170,7 +170,7 @@ class PrivateCounts(NamedTable):
             bound=query.bound,
             clipped_share=clipped_share,
             queries=tuple(queries),
-            notes=notes_of(query, clipped_share),
+            notes=notes_of(queries, clipped_share),
             delta=query.delta,
             threshold=shown_threshold(query),
         )
@@ -229,7 +229,7 @@ def private_counts(
     return PrivateCounts.of(
         cells.statistic,
         cells.codes(),
-        queries[-1].answered(sums, keys),
+        queries[-1].answered(sums, keys, cells=cells.names(names)),
         queries,
         names=names,
         epsilon=epsilon,
@@ -253,26 +253,49 @@ def bounded_queries(
 
     The second is the share that such a bound cuts off. `cells` is None where their number is a secret.
     """
-    queries: list[Query] = []
-    share = None
-    if bound == "auto":
-        bins = Query(name="bound", epsilon=epsilon * BIN_SHARE, bound=1, neighbours=neighbours)
-        queries.append(bins)
-        answers = bins.answered([GRID * count for count in dyadic_bins(counted.counts, BINS)], keys)
-        table = Query(name=name, epsilon=epsilon - bins.epsilon, bound=1, neighbours=neighbours, delta=delta)
 
-        def least(bound: int) -> float:
-            return replace(table, bound=bound).threshold / GRID
+    def queries(chosen: int) -> tuple[Query, ...]:
+        return count_queries(name, epsilon=epsilon, bound=bound, chosen=chosen, neighbours=neighbours, delta=delta)
 
-        noisy = [_nearest(value) for value in answers]
-        chosen, share = chosen_bound(noisy, epsilon=epsilon, cells=cells, threshold=least if cells is None else None)
-    elif bound == "normalised":
-        chosen = 1
-    else:
-        chosen = bound
-    left = epsilon - sum((query.epsilon for query in queries), Fraction(0))
-    queries.append(Query(name=name, epsilon=left, bound=chosen, neighbours=neighbours, delta=delta))
-    return tuple(queries), share
+    if bound != "auto":
+        return queries(1 if bound == "normalised" else bound), None
+    bins = [GRID * count for count in dyadic_bins(counted.counts, BINS)]
+    noisy = [_nearest(value) for value in queries(1)[0].answered(bins, keys, cells=bin_names(BINS))]
+
+    def least(chosen: int) -> float:
+        return queries(chosen)[-1].threshold / GRID
+
+    chosen, share = chosen_bound(noisy, epsilon=epsilon, cells=cells, threshold=least if cells is None else None)
+    return queries(chosen), share
+
+
+def count_queries(
+    name: str, *, epsilon: Fraction, bound: Bound, chosen: int, neighbours: Neighbours, delta: Fraction = Fraction(0)
+) -> tuple[Query, ...]:
+    """The queries of a count, the table itself last; where the bound is "auto", the bins it is chosen from are first.
+
+    Parameters
+    ----------
+    name
+        Of the statistic.
+    epsilon, delta
+        Of everything together.
+    bound
+        As it was asked for.
+    chosen
+        What one person adds at most to the table.
+    neighbours
+        Which files are to look alike.
+
+    >>> [each.name for each in count_queries(
+    ...     "visits", epsilon=Fraction(1), bound="auto", chosen=8, neighbours="replace"
+    ... )]
+    ['bound', 'visits']
+    """
+    bins = Query(name="bound", epsilon=epsilon * BIN_SHARE, bound=1, neighbours=neighbours)
+    before = (bins,) if bound == "auto" else ()
+    left = epsilon - bins.epsilon * len(before)
+    return (*before, Query(name=name, epsilon=left, bound=chosen, neighbours=neighbours, delta=delta))
 
 
 def chosen_bound(
@@ -281,8 +304,8 @@ def chosen_bound(
     epsilon: Fraction,
     cells: int | None = None,
     threshold: Callable[[int], float] | None = None,
-) -> tuple[int, float]:
-    """A bound on what one person adds, from noisy bins alone, and the share that it cuts off.
+) -> tuple[int, float | None]:
+    """A bound on what one person adds, from noisy bins alone, and the share that it cuts off; None: nothing is known.
 
     The error of a table has two parts: what is cut off, and noise of L/ε in every cell that anything is left of. The
     bound with the least sum of both is taken, in powers of two. Where the number of cells is a secret, the second part
@@ -310,7 +333,7 @@ def chosen_bound(
     middle = [1.0, *(0.75 * 2**j for j in range(1, len(bins)))]
     total = math.fsum(count * mid for count, mid in zip(kept, middle, strict=True))
     if total <= 0:
-        return NOTHING_KNOWN, 0.0
+        return NOTHING_KNOWN, None
     left = float(epsilon * (1 - BIN_SHARE))
 
     def cut_off(bound: int) -> float:
@@ -342,38 +365,44 @@ def read_bound(value: object) -> Bound:
     raise ParameterError("bound", expected=wanted, found=value)
 
 
-def warnings_of(query: Query, clipped_share: float | None) -> tuple[str, ...]:
+def warnings_of(queries: Sequence[Query], clipped_share: float | None) -> tuple[str, ...]:
     """What a reader must know before the table, and what the holder can do about it.
 
-    >>> query = Query(name="visits", epsilon=Fraction(1), bound=4)
-    >>> warnings_of(query, 0.02), warnings_of(query, 0.986)[0][:60]
+    >>> asked = count_queries("visits", epsilon=Fraction(1), bound="auto", chosen=4, neighbours="add-remove")
+    >>> warnings_of(asked, 0.02), warnings_of(asked, 0.986)[0][:60]
     ((), 'the automatic bound of 4 cuts off about 98.6% of what is cou')
+    >>> warnings_of(asked, None)[0][:60]
+    'how much persons have drowned in noise: the bound of 4 is a '
     """
+    if clipped_share is None and len(queries) > 1:
+        return (
+            f"how much persons have drowned in noise: the bound of {queries[-1].bound} is a guess, and which share it "
+            "cuts off is not known; give `bound` with what a person has as a rule, a public guess, or take a larger "
+            "epsilon",
+        )
     if clipped_share is None or clipped_share <= MUCH_CLIPPED:
         return ()
     return (
-        f"the automatic bound of {query.bound} cuts off about {clipped_share:.1%} of what is counted, by a private "
-        "estimate: counts are far below the true ones, and the order of small ones is noise; give --bound with what a "
-        "person has as a rule, a public guess (its noise grows with it), or take fewer cells or a larger epsilon",
+        f"the automatic bound of {queries[-1].bound} cuts off about {clipped_share:.1%} of what is counted, by a "
+        "private estimate: counts are far below the true ones, and the order of small ones is noise; give `bound` with "
+        "what a person has as a rule, a public guess (its noise grows with it), or take fewer cells or more epsilon",
     )
 
 
-def notes_of(query: Query, clipped_share: float | None) -> tuple[str, ...]:
+def notes_of(queries: Sequence[Query], clipped_share: float | None) -> tuple[str, ...]:
     """What a table covers and what it leaves out, in sentences; warnings are the first."""
-    return (*warnings_of(query, clipped_share), *_covered(query, clipped_share))
+    return (*warnings_of(queries, clipped_share), *_covered(queries, clipped_share))
 
 
-def _covered(query: Query, clipped_share: float | None) -> tuple[str, ...]:
-    bound = query.bound
+def _covered(queries: Sequence[Query], clipped_share: float | None) -> tuple[str, ...]:
+    query, bound = queries[-1], queries[-1].bound
     if bound == 1:
         what = "each person adds 1 in all, shared among everything of theirs that is counted"
     else:
         what = f"each person adds at most {bound} in all; those with more are scaled down to that"
-    share = (
-        "which share that cuts off is not known, because the bound was given"
-        if clipped_share is None
-        else f"that cuts off about {clipped_share:.1%}, by a private estimate"
-    )
+    share = "which share that cuts off is not known" + (", because the bound was given" if len(queries) == 1 else "")
+    if clipped_share is not None:
+        share = f"that cuts off about {clipped_share:.1%}, by a private estimate"
     covered = (f"{what}; intervals cover the sums after that, not the raw counts", share)
     if not query.delta:
         return covered

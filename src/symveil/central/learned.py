@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
 from symveil.central.contributions import GRID, PersonCounts, Read, contributed_each
-from symveil.central.fit import Classes, NoisyTable, fitted
+from symveil.central.fit import Classes, fitted, words_in
 from symveil.central.noise import Neighbours, Query
+from symveil.central.noisy_tables import NoisyTable
+from symveil.central.quality import Quality
 from symveil.central.rules import RuledLaw, Rules
 from symveil.central.support import Support
 from symveil.central.word_law import FEATURES, Parameters
@@ -47,6 +49,8 @@ class LearnedLaw:
         The names of the zones.
     rules
         What words obey beside the support: the law is the one above, given these.
+    quality
+        The noise that it was learned from; None where an older version wrote it.
     """
 
     support: Support
@@ -54,6 +58,7 @@ class LearnedLaw:
     symbols: tuple[str, ...] = field(repr=False)
     zone_names: tuple[str, ...] = field(repr=False)
     rules: Rules = field(default_factory=Rules)
+    quality: Quality | None = None
 
     def chain(self) -> MarkovChain:
         """The Markov chain with the same moves: each from a symbol as often as the law has it.
@@ -84,6 +89,26 @@ class LearnedLaw:
     def under(self, rules: Rules) -> LearnedLaw:
         """The same law with more rules."""
         return replace(self, rules=self.rules.and_those(rules))
+
+
+def law_queries(
+    epsilon: Fraction, neighbours: Neighbours, shares: Mapping[str, Fraction] = SHARES
+) -> tuple[Query, ...]:
+    """The queries of a law of trips: a table for each feature, with its share of ε.
+
+    >>> [str(each.epsilon) for each in law_queries(Fraction(1), "add-remove")]
+    ['1/2', '2/25', '2/25', '3/10', '1/25']
+    """
+    return tuple(
+        Query(name=f"law of words: {name}", epsilon=epsilon * shares[name], bound=1, neighbours=neighbours)
+        for name in FEATURES
+    )
+
+
+def law_quality(support: Support, persons: float, queries: Sequence[Query]) -> Quality:
+    """The noise of each table of a law of trips."""
+    cells = {name: len(each) for name, each in support.cells().items()}
+    return Quality.of(persons, cells, dict(zip(FEATURES, queries, strict=True)))
 
 
 def learn_law(
@@ -123,19 +148,22 @@ def learn_law(
     keys
         Where noise comes from.
     """
-    queries = tuple(
-        Query(name=f"law of words: {name}", epsilon=epsilon * SHARES[name], bound=1, neighbours=neighbours)
-        for name in FEATURES
-    )
+    queries = law_queries(epsilon, neighbours)
     tables: dict[str, NoisyTable] = {}
     every = [support.cells()[name] for name in FEATURES]
     weights = [counted.weights(1) for counted in PersonCounts.of_each(every, read(), persons)]
     sums = contributed_each(every, read(), weights)
-    for name, query, own in zip(FEATURES, queries, sums, strict=True):
-        values = np.array([value / GRID for value in query.answered(own, keys)])
+    for name, query, cells, own in zip(FEATURES, queries, every, sums, strict=True):
+        called = cells.names(zone_names if name == "od" else symbols)
+        values = np.array([value / GRID for value in query.answered(own, keys, cells=called)])
         tables[name] = NoisyTable(values=values, deviation=math.sqrt(2) * float(query.scale / GRID))
     parameters = fitted(support, tables, classes)
     law = LearnedLaw(
-        support=support, parameters=parameters, symbols=tuple(symbols), zone_names=tuple(zone_names), rules=rules
+        support=support,
+        parameters=parameters,
+        symbols=tuple(symbols),
+        zone_names=tuple(zone_names),
+        rules=rules,
+        quality=law_quality(support, words_in(tables), queries),
     )
     return law, queries

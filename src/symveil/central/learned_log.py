@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from symveil.central.contributions import GRID, PersonCounts, Read, Table, contributed_each
+from symveil.central.contributions import GRID, PersonCounts, Read, contributed_each
 from symveil.central.counts import CLEAR
-from symveil.central.fit import NoisyTable
 from symveil.central.learned import LearnedLaw
-from symveil.central.log_cells import LogLengths, LogMoves, LogRepeats
-from symveil.central.log_fit import fitted_log, lower_quartile, smoothed
+from symveil.central.log_cells import LogLengths, LogMoves, LogRepeats, LogTable
+from symveil.central.log_fit import fitted_log, lower_quartile
 from symveil.central.noise import Neighbours, Query
+from symveil.central.noisy_tables import NoisyTable, length_shares
+from symveil.central.quality import Quality
 from symveil.central.rules import RuledLaw, Rules
 from symveil.central.support import Support
 from symveil.central.word_law import Floats, Trellis, no_parameters
-from symveil.estimation.intervals import projected
 from symveil.randomness import BitSource, RecordKey
 
 LOG_SHARES = {"lengths": Fraction(15, 100), "repeats": Fraction(10, 100), "moves": Fraction(75, 100)}
@@ -40,6 +39,26 @@ LEAST_OBEYED = 0.05
 MOST_GIVEN_UP = 0.2
 """The share of all words that lengths may have which are given up; where it is more, rules are withdrawn."""
 _NO_SHARE = 1e-300
+
+
+def log_queries(
+    epsilon: Fraction, neighbours: Neighbours, *, quartile: int, shares: Mapping[str, Fraction] = LOG_SHARES
+) -> tuple[Query, ...]:
+    """The queries of the law of a log, in their order: the bound of the third follows from the answer to the first.
+
+    >>> [(each.bound, str(each.epsilon)) for each in log_queries(Fraction(1), "add-remove", quartile=7)]
+    [(1, '3/20'), (4, '1/10'), (7, '3/4')]
+    """
+    return tuple(
+        Query(name=f"law of a log: {name}", epsilon=epsilon * shares[name], bound=bound, neighbours=neighbours)
+        for name, bound in zip(LOG_SHARES, (1, MOST_REPEATS, quartile), strict=True)
+    )
+
+
+def log_quality(support: Support, persons: float, queries: Sequence[Query]) -> Quality:
+    """The noise of the tables that decide most about the words of a log: lengths and moves."""
+    cells = {"lengths": len(LogLengths(support)), "moves": len(LogMoves(support))}
+    return Quality.of(persons, cells, {"lengths": queries[0], "moves": queries[2]})
 
 
 def learn_log(
@@ -77,41 +96,38 @@ def learn_log(
         Where noise comes from.
     """
 
-    def query(name: str, bound: int) -> Query:
-        share = epsilon * LOG_SHARES[name]
-        return Query(name=f"law of a log: {name}", epsilon=share, bound=bound, neighbours=neighbours)
+    def answers(asked: Query, table: LogTable, sums: Sequence[int]) -> Floats:
+        return np.array([value / GRID for value in asked.answered(sums, keys, cells=table.names(symbols))])
 
-    def answers(asked: Query, sums: Sequence[int]) -> Floats:
-        return np.array([value / GRID for value in asked.answered(sums, keys)])
-
-    tables: list[Table] = [LogLengths(support), LogRepeats(support), LogMoves(support)]
+    tables: list[LogTable] = [LogLengths(support), LogRepeats(support), LogMoves(support)]
     counted = PersonCounts.of_each(tables, read(), persons)
-    asked = [query("lengths", 1), query("repeats", MOST_REPEATS)]
+    asked = list(log_queries(epsilon, neighbours, quartile=1)[:2])
     weights = [own.weights(each.bound) for own, each in zip(counted, asked, strict=False)]
     sums = contributed_each(tables[:2], read(), weights)
-    lengths = answers(asked[0], sums[0])
+    lengths = answers(asked[0], tables[0], sums[0])
     there = RuledLaw.of(support, no_parameters(support), rules, symbols).trellis().log_lengths > -np.inf
     deviation = math.sqrt(2) * float(asked[0].scale / GRID)
-    shares = _shares(NoisyTable(values=lengths, deviation=deviation), there[support.shortest - 1 :])
-    repeats = answers(asked[1], sums[1])
+    shares = length_shares(NoisyTable(values=lengths, deviation=deviation), there[support.shortest - 1 :])
+    repeats = answers(asked[1], tables[1], sums[1])
     quartile = min(lower_quartile(shares, support.shortest), max(support.longest, 2))
-    asked.append(query("moves", quartile))
+    asked.append(log_queries(epsilon, neighbours, quartile=quartile)[2])
     parted = replace(support, split=quartile)
-    moves = answers(asked[2], contributed_each([LogMoves(parted)], read(), [counted[2].weights(quartile)])[0])
+    last = LogMoves(parted)
+    moves = answers(asked[2], last, contributed_each([last], read(), [counted[2].weights(quartile)])[0])
     noise = float(asked[2].scale / GRID)
     table = NoisyTable(values=moves, deviation=math.sqrt(2) * noise)
     parameters = fitted_log(parted, shares, table, clear=CLEAR * noise)
-    law = LearnedLaw(support=parted, parameters=parameters, symbols=tuple(symbols), zone_names=("all",), rules=rules)
+    law = LearnedLaw(
+        support=parted,
+        parameters=parameters,
+        symbols=tuple(symbols),
+        zone_names=("all",),
+        rules=rules,
+        quality=log_quality(parted, float(lengths.sum()), asked),
+    )
     once = _at_most_once(law, shares, repeats, max(FEWEST_CASES, float(lengths.sum())), float(asked[1].scale / GRID))
     bits = keys.streams(keys.names([b"law of a log: words that obey the rules"])).of_row(0)
     return _obeyed(law, shares, once, bits), tuple(asked)
-
-
-def _shares(lengths: NoisyTable, there: NDArray[np.bool_]) -> Floats:
-    """The share of each length that words have: smoothed, without negative ones; all alike where nothing is left."""
-    table = np.where(there, projected(smoothed(lengths)), 0.0)
-    table = table if table.sum() > 0 else there.astype(np.float64)
-    return np.asarray(table / table.sum())
 
 
 def _at_most_once(law: LearnedLaw, shares: Floats, repeats: Floats, cases: float, noise: float) -> list[int]:

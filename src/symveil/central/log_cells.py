@@ -6,10 +6,12 @@ shorter than the shortest does not count.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from symveil.central.contributions import cell_name
 from symveil.central.support import Support
 from symveil.estimation.batches import Batch, Indices
 
@@ -22,6 +24,12 @@ class LogLengths:
 
     def __len__(self) -> int:
         return self.support.longest - self.support.shortest + 1
+
+    def names(self, symbols: Sequence[str]) -> list[bytes]:
+        """The length of each cell; the last one also has longer cases."""
+        del symbols
+        shortest, longest = self.support.shortest, self.support.longest
+        return [cell_name([str(length)]) for length in range(shortest, longest)] + [cell_name([str(longest), "more"])]
 
     def of(self, batch: Batch) -> tuple[Indices, Indices]:
         """The length of each case that counts, and which case it is."""
@@ -38,6 +46,10 @@ class LogRepeats:
 
     def __len__(self) -> int:
         return self.support.symbols
+
+    def names(self, symbols: Sequence[str]) -> list[bytes]:
+        """The activity of each cell."""
+        return [cell_name([symbol]) for symbol in symbols]
 
     def of(self, batch: Batch) -> tuple[Indices, Indices]:
         """Each repeated activity, and which case repeats it."""
@@ -62,6 +74,16 @@ class LogMoves:
         support = self.support
         return support.symbols + support.phases * (len(support.source) + support.symbols)
 
+    def names(self, symbols: Sequence[str]) -> list[bytes]:
+        """What each cell counts: which positions, and the activities."""
+        support = self.support
+        split = str(support.split)
+        phases = [["all"]] if support.split is None else [["up to", split], ["after", split]]
+        pairs = list(zip(support.source.tolist(), support.target.tolist(), strict=True))
+        starts = [cell_name(["start", symbol]) for symbol in symbols]
+        moves = [cell_name(["move", *phase, symbols[a], symbols[b]]) for phase in phases for a, b in pairs]
+        return starts + moves + [cell_name(["end", *phase, symbol]) for phase in phases for symbol in symbols]
+
     def of(self, batch: Batch) -> tuple[Indices, Indices]:
         """The cell of every start, move and end, and which case it is in."""
         support, counted = self.support, _counted(self.support, batch)
@@ -80,6 +102,10 @@ class LogMoves:
             support.symbols + support.phases * len(listed) + late[ends] * support.symbols + codes[ends],
         ]
         return np.concatenate(cells), batch.word[np.concatenate([starts, moves, ends])]
+
+
+LogTable = LogLengths | LogRepeats | LogMoves
+"""A table of an event log, with the names of its cells."""
 
 
 def _counted(support: Support, batch: Batch) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -12,38 +12,19 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize
 
-from symveil.central.fit import FARTHEST, ROUNDS, STEPS, NoisyTable
+from symveil.central.fit import FARTHEST
+from symveil.central.noisy_tables import NoisyTable
 from symveil.central.support import Support
 from symveil.central.word_law import Floats, Parameters, Trellis, no_parameters
 
 FITTED = ("starts", "moves", "ends")
 """The parameters that the table of moves is fitted with, in the order of its cells."""
+STEPS = 60
+"""Of the quasi-Newton method, for each round."""
+ROUNDS = 2
+"""How often the weights of moves are brought up to the law that was fitted before."""
 HELD = 0.005
 """c: how much a parameter is held back. Cells that drown in noise were set to 0 before, so little is needed."""
-SMOOTH = (1, 2, 3, 4, 3, 2, 1)
-"""How the table of lengths is smoothed: a length and its neighbours."""
-
-
-def smoothed(lengths: NoisyTable) -> Floats:
-    """A table of lengths, each averaged with its neighbours as far as the noise explains how they differ.
-
-    The part of the table that averaging takes away is put back to the share by which it is larger than noise alone
-    would make it (as James and Stein shrink): lengths with little noise stay as they are.
-
-    >>> peak = np.array([16.0, 0.0, 0.0, 0.0, 0.0])
-    >>> smoothed(NoisyTable(values=peak, deviation=100.0)).round(1).tolist()
-    [6.4, 3.7, 2.3, 1.2, 0.0]
-    >>> smoothed(NoisyTable(values=peak, deviation=0.01)).round(1).tolist()
-    [16.0, 0.0, 0.0, 0.0, 0.0]
-    """
-    kernel, sides = np.array(SMOOTH, dtype=np.float64), len(SMOOTH) // 2
-    every = np.ones_like(lengths.values)
-    sums, weights = (np.convolve(each, kernel)[sides:-sides] for each in (lengths.values, every))
-    squares = np.convolve(every, kernel**2)[sides:-sides]
-    rough = lengths.values - sums / weights
-    own = kernel[sides] / weights  # of a length in its own average
-    noise = lengths.deviation**2 * float(((1 - own) ** 2 + squares / weights**2 - own**2).sum())
-    return np.asarray(lengths.values - min(1.0, noise / max(float(rough @ rough), 1e-300)) * rough)
 
 
 def lower_quartile(shares: Floats, shortest: int) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from symveil.central.fit import Classes
 from symveil.central.support import Support
-from symveil.drawing.road_map import Road
+from symveil.pictures.road_map import Road
 
 TURNS = 8
 """Into how many sectors directions are divided."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,14 +13,15 @@ from flint import arb
 
 from symveil.central.contributions import GRID
 from symveil.errors import ParameterError, either
-from symveil.numerics.conversions import ball, dyadic, precision, upper_bound
-from symveil.numerics.rationals import Number, exact, spelled
-from symveil.privacy.parameters import require_spellable
+from symveil.laws.parameters import require_spellable
+from symveil.numbers.conversions import ball, dyadic, precision, upper_bound
+from symveil.numbers.rationals import Number, exact, spelled
 from symveil.randomness import RecordKey, discrete_laplace
 
 Neighbours = Literal["add-remove", "replace"]
 """Which files are to look alike: with and without all records of a person, or with others in their place."""
 
+_LEAST_EPSILON = Fraction(1, 10**100)
 _BITS = 256
 """Of precision, for the width of an interval: enough for 10⁷ cells on a grid of 2³²."""
 
@@ -82,16 +85,32 @@ class Query:
             least = upper_bound((chances / ball(allowed)).log() * scale)
         return max(-(-least.numerator // least.denominator), self.bound * GRID)
 
-    def answered(self, table: Sequence[int], keys: RecordKey) -> list[int]:
-        """The table with noise."""
-        return self.answered_by_name([str(cell).encode() for cell in range(len(table))], table, keys)
+    def answered(self, table: Sequence[int], keys: RecordKey, *, cells: Sequence[bytes]) -> list[int]:
+        """The table with noise: what a cell draws depends on its name and on everything that decides the noise.
 
-    def answered_by_name(self, cells: Sequence[bytes], table: Sequence[int], keys: RecordKey) -> list[int]:
-        """The same for cells that have names: what a cell draws depends on its name alone."""
-        names = keys.names([self.name.encode() + b"\0" + cell for cell in cells])
+        A release that is made again draws the same noise for the same question. Where an earlier stage came out
+        otherwise (another bound, another split of positions), the question is another one and so is its noise: the
+        difference of two such tables is never exact.
+
+        Parameters
+        ----------
+        table
+            The sums.
+        keys
+            Where noise comes from.
+        cells
+            The names of the cells, by their content and not by their number (`contributions.cell_name`).
+        """
+        names = keys.names([self._noise_name + cell for cell in cells])
         streams = keys.streams(names)
         scale = self.scale
         return [value + discrete_laplace(scale, streams.of_row(cell)) for cell, value in enumerate(table)]
+
+    @property
+    def _noise_name(self) -> bytes:
+        """What decides the noise of a cell beside its own name."""
+        parts = (self.name, spelled(self.epsilon), self.bound, self.neighbours, spelled(self.delta))
+        return json.dumps(parts).encode() + b"\0"
 
     def half_width(self, confidence: float, *, cells: int = 1) -> int:
         """The least h with P(|noise| ≤ h in all of so many cells) ≥ confidence, in steps of the grid.
@@ -110,6 +129,28 @@ class Query:
             outside = 1 - arb(dyadic(confidence)) ** (1 / arb(cells))
             most = upper_bound((2 / (outside * (1 + ratio))).log() * scale)
         return max(-(-most.numerator // most.denominator) - 1, 0)
+
+
+def require_writable_noise(epsilon: Fraction) -> Fraction:
+    """An ε whose noise fits into the numbers of a table and of a fit; refused otherwise.
+
+    >>> require_writable_noise(Fraction(1, 10**310))
+    Traceback (most recent call last):
+    symveil.errors.ParameterError: epsilon: expected at least 1e-100, ..., found about 1e-310
+    """
+    if epsilon < _LEAST_EPSILON:
+        raise ParameterError(
+            "epsilon",
+            expected="at least 1e-100, so that noise fits into floating-point numbers",
+            found=_power_of_ten(epsilon),
+        )
+    return epsilon
+
+
+def _power_of_ten(value: Fraction) -> str:
+    """About how large a number is that no float holds."""
+    digits = (value.numerator.bit_length() - value.denominator.bit_length()) * math.log10(2)
+    return f"about 1e{round(digits)}"
 
 
 def read_delta(value: object) -> Fraction:

@@ -7,8 +7,7 @@ nobody has are never shown, and nothing is drawn for them: the noise of a cell i
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.central.cells import STATISTICS
-from symveil.central.contributions import GRID, PersonCounts, Read
+from symveil.central.contributions import GRID, PersonCounts, Read, cell_name
 from symveil.central.counts import Bound, PrivateCounts, bounded_queries
 from symveil.central.noise import Neighbours
 from symveil.errors import ParameterError
@@ -73,23 +72,23 @@ class PersonCells:
         """How many counted things each person has."""
         return PersonCounts(_summed(self.persons, self.times, persons))
 
-    def limited(self, bound: int, keys: RecordKey, name: Name) -> PersonCells:
+    def limited(self, bound: int, keys: RecordKey, name: Name, persons: Sequence[str]) -> PersonCells:
         """At most so many cells of each person: those that come first in an order that the key draws for each of them.
 
-        All orders are alike for each person, whatever others have, so two files can be compared order by order: the
-        draw costs no privacy.
+        The order belongs to a person's name. All orders are alike for each person, whatever others have, so two files
+        can be compared order by order: the draw costs no privacy.
         """
         own = np.bincount(self.persons)[self.persons] if len(self.persons) else self.persons
         many = np.flatnonzero(own > bound)
         if not len(many):
             return self
         names = keys.names([
-            _KEPT + f"{person}\0".encode() + _cell_name(codes, name)
+            _KEPT + cell_name([persons[person]]) + _cell_name(codes, name)
             for person, codes in zip(self.persons[many].tolist(), self.cells[many].tolist(), strict=True)
         ])  # fmt: skip
         order = many[np.lexsort((names[:, 2], names[:, 1], names[:, 0], self.persons[many]))]
-        persons = self.persons[order]
-        rank = np.arange(len(order)) - np.searchsorted(persons, persons)
+        owners = self.persons[order]
+        rank = np.arange(len(order)) - np.searchsorted(owners, owners)
         kept = own <= bound
         kept[order[rank < bound]] = True
         return PersonCells(self.persons[kept], self.cells[kept], self.times[kept])
@@ -108,7 +107,7 @@ class PersonCells:
 def selected_counts(
     statistic: Statistic,
     read: Read,
-    persons: int,
+    persons: Sequence[str],
     *,
     name: Name,
     longest: int,
@@ -128,7 +127,7 @@ def selected_counts(
     read
         Reads all words; their groups are persons, numbered from 0.
     persons
-        How many persons there are: a secret.
+        The names of all persons, in the order of their numbers: a secret.
     name
         The name of a symbol by its code, once all words were read. Only names of rows that are shown are released.
     longest
@@ -147,8 +146,9 @@ def selected_counts(
     >>> from symveil.estimation.statistics import read_statistic
     >>> words = Batch(np.array([0, 1, 1] * 500 + [2], dtype=np.int32), np.array([3] * 500 + [1]), np.arange(501))
     >>> table = selected_counts(
-    ...     read_statistic("visits"), lambda: [words], 501, name="abc".__getitem__, longest=9, epsilon=Fraction(1),
-    ...     delta=Fraction(1, 10**6), bound=3, confidence=0.95, keys=RecordKey(bytes(32), "example"),
+    ...     read_statistic("visits"), lambda: [words], [str(number) for number in range(501)],
+    ...     name="abc".__getitem__, longest=9, epsilon=Fraction(1), delta=Fraction(1, 10**6),
+    ...     bound=3, confidence=0.95, keys=RecordKey(bytes(32), "example"),
     ... )
     >>> table, table.symbols
     (PrivateCounts('visits', 2 rows, epsilon 1, delta 1e-06 per person), ('a', 'b'))
@@ -156,7 +156,7 @@ def selected_counts(
     found = PersonCells.of(statistic, read(), longest=longest)
     queries, share = bounded_queries(
         statistic.name,
-        found.counted(persons),
+        found.counted(len(persons)),
         None,
         epsilon=epsilon,
         bound=bound,
@@ -166,8 +166,8 @@ def selected_counts(
     )
     query = queries[-1]
     own_name: Name = str if statistic.kind == "lengths" else name
-    cells, sums = found.limited(query.bound, keys, own_name).sums(query.bound, persons)
-    answers = query.answered_by_name([_cell_name(row, own_name) for row in cells.tolist()], sums, keys)
+    cells, sums = found.limited(query.bound, keys, own_name, persons).sums(query.bound, len(persons))
+    answers = query.answered(sums, keys, cells=[_cell_name(row, own_name) for row in cells.tolist()])
     least = query.threshold
     shown = [place for place, answer in enumerate(answers) if answer >= least]
     codes, symbols = cells[shown], tuple[str, ...]()
@@ -227,7 +227,7 @@ def _summed(which: Indices, values: Indices, size: int) -> Indices:
 
 def _cell_name(codes: Iterable[int], name: Name) -> bytes:
     """A name that no other cell has, the same in every file that has the cell."""
-    return json.dumps([name(code) for code in codes]).encode()
+    return cell_name(name(code) for code in codes)
 
 
 def _renamed(codes: NDArray[np.int64], name: Name) -> tuple[NDArray[np.int64], tuple[str, ...]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_facts, print_json, print_notes
+from symveil.cli.output import print_facts, print_json, print_notes, visible
 from symveil.cli.single_options import event_options, json_option, out_option, size_options, wide_form_options
 from symveil.cli.values import PATH
 from symveil.errors import InputError
@@ -26,8 +27,8 @@ def alphabet_command(source: Path, out: Path | None, as_json: bool, **reading: o
     IN is CSV, JSON Lines, Parquet or XES, each also gzipped. The log must be public: which symbols occur in a private
     one depends on single persons, and the list would tell that without any epsilon.
     """
-    from symveil.files.atomic import write_text
-    from symveil.workflows.public_alphabet import ONLY_PUBLIC, alphabet_of
+    from symveil.storage.atomic import write_text
+    from symveil.tasks.public_alphabet import ONLY_PUBLIC, alphabet_of
 
     found = alphabet_of(source, **reading)  # type: ignore[arg-type]  # named as they are
     broken = any("\n" in symbol or "\r" in symbol for symbol in found.symbols)
@@ -41,5 +42,5 @@ def alphabet_command(source: Path, out: Path | None, as_json: bool, **reading: o
         print_facts("Alphabet", [("symbols", str(len(found.symbols))), ("file", str(out))])
     else:
         for symbol in found.symbols:
-            print(symbol)
+            print(visible(symbol) if sys.stdout.isatty() else symbol)
     print_notes([], warnings=[ONLY_PUBLIC])

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 import click
 
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
-from symveil.cli.output import print_facts, print_json, print_notes, progress_bar
+from symveil.cli.output import print_facts, print_json, print_notes, print_table
+from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import json_option, number_option
+
+if TYPE_CHECKING:
+    from symveil.verification.verdict import LossAtDistance
 
 
 @command("audit", example="symveil audit --alphabet abc --length 4 --epsilon 1 --mechanism permute-and-flip")
@@ -27,6 +34,7 @@ def audit_command(
 ) -> int:
     """Compute the exact worst-case loss of a mechanism.
 
+    The loss at every distance stands beside its proved bound, where all pairs can be compared.
     A small language is enumerated, or the loss is proved on the mechanism's chain. Exit status 0: it is at most
     epsilon; 1: it is not.
 
@@ -34,8 +42,8 @@ def audit_command(
     words of any length: those of up to --output-length are enumerated, and for longer ones the proved
     bound is reported.
     """
-    from symveil.numerics.rationals import shown_at_least
-    from symveil.workflows.audit import audit_choice
+    from symveil.numbers.rationals import shown_at_least
+    from symveil.tasks.audit import audit_choice
 
     notes: list[str] = []
     choice = mechanism.choice(public_start=source.public_start)
@@ -62,5 +70,23 @@ def audit_command(
         if verdict.witness:
             facts += [(name, " ".join(map(repr, word)) or "(the empty word)") for name, word in verdict.witness.items()]
         print_facts("Audit", facts)
+        if verdict.by_distance:
+            edits = choice.metric == "levenshtein"
+            columns = (
+                "edits apart, up to" if edits else "symbols apart, up to",
+                "largest loss, enumerated",
+                "proved bound",
+            )
+            print_table("Loss by distance", columns, [_row(row) for row in verdict.by_distance])
     print_notes([*notes, *report.notes])
     return 0 if verdict.private else 1
+
+
+def _row(row: LossAtDistance) -> tuple[str, str, str]:
+    """Both numbers as they are rounded against the claim; what is broken is marked."""
+    from symveil.numbers.rationals import shown_at_least
+
+    def shown(loss: float | None) -> str:
+        return "—" if loss is None else "not bounded" if loss == math.inf else shown_at_least(loss, 9)
+
+    return str(row.distance), shown(row.enumerated) + ("" if row.kept else " EXCEEDS THE BOUND"), shown(row.proved)

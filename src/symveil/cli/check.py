@@ -9,6 +9,7 @@ import click
 from symveil.cli.command import command
 from symveil.cli.output import print_json, print_table
 from symveil.cli.single_options import file_option, json_option
+from symveil.cli.usage import as_typed
 from symveil.cli.values import PATH
 
 
@@ -23,12 +24,14 @@ def check_command(manifest: Path, output: Path | None, model: Path | None, as_js
     The output's bytes, the model, the guarantee, and that every word is legal. Exit status 0: all of it holds; 1: it
     does not.
     """
-    from symveil.workflows.check import check_manifest
+    from symveil.tasks.check import check_manifest
 
     result = check_manifest(manifest, output=output, model=model)
     if as_json:
         print_json(result.document())
     else:
-        rows = [(each.name, "yes" if each.holds else "NO", each.note) for each in result.checks]
+        rows = [
+            (each.name, "yes" if each.holds else "NO", as_typed(each.note, check_command)) for each in result.checks
+        ]
         print_table(str(manifest), ("checked", "holds", "note"), rows)
     return 0 if result.holds else 1

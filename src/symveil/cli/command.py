@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from symveil.errors import InputError
+from symveil.errors import InputError, ParameterError, SymveilWarning
+
+_HELP = {"help_option_names": ["--help", "-h"]}
 
 
 class Command(click.Command):
@@ -17,17 +21,33 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read what was typed; an error says of which command, which click's parser does not know."""
         try:
+            self._refuse_repeated(ctx, args)
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
 
+    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
+        """Refuse an option with one value that is given twice: click would take the last one without a word."""
+        given = self.make_parser(ctx).parse_args(list(args))[2]
+        for option in (each for each in given if isinstance(each, click.Option)):
+            times = given.count(option)
+            if times > 1 and not (option.multiple or option.is_flag or option.count):
+                raise ParameterError(str(option.name), expected=f"{option.opts[0]} once", found=f"{times} times")
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run it; a long search behind a mechanism (a certificate) and a long file show how far they are."""
-        from symveil.cli.output import progress_bar
+        from symveil.cli.output import print_notes
+        from symveil.cli.progress import progress_bar
+        from symveil.numbers.holder import collected, collected_notes
 
-        with progress_bar("working"):
-            return super().invoke(ctx)
+        with collected() as confided, collected_notes() as notes, warnings.catch_warnings(), progress_bar(""):
+            warnings.simplefilter("ignore", SymveilWarning)  # commands print what results have to say, last
+            result = super().invoke(ctx)
+        print_notes(notes)
+        if sys.stderr.isatty():  # for the holder alone: a log may be read by others
+            print_notes([], warnings=confided)
+        return result
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example, which click would wrap."""
@@ -52,10 +72,10 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that is meant; there must be one."""
+        """Run the command that is meant; without one, show which there are."""
         result = super().invoke(ctx)
         if ctx.invoked_subcommand is None:
-            raise self._expected(ctx, found="none")
+            click.echo(ctx.get_help())
         return result
 
     def _expected(self, ctx: click.Context, *, found: str) -> InputError:
@@ -77,9 +97,11 @@ def _write_example(example: str | None, formatter: click.HelpFormatter) -> None:
 
 def command(name: str, *, example: str) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a function a command; nobody should have to guess how it is used."""
-    return click.command(name, cls=Command, epilog=f"Example: {example}")
+    return click.command(name, cls=Command, epilog=f"Example: {example}", context_settings=_HELP)
 
 
 def group(name: str | None = None, *, example: str) -> Callable[[Callable[..., Any]], Group]:
     """Make a function a command that has commands."""
-    return click.group(name, cls=Group, invoke_without_command=True, epilog=f"Example: {example}")
+    return click.group(
+        name, cls=Group, invoke_without_command=True, epilog=f"Example: {example}", context_settings=_HELP
+    )

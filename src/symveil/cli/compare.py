@@ -23,7 +23,7 @@ from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from symveil.workflows.compare import Comparison
+    from symveil.tasks.compare import Comparison
 
 _SIZES = re.compile(r"(\d{1,3})(?:\.\.(\d{1,3}))?")
 _USUAL = "2..5"
@@ -32,7 +32,7 @@ _USUAL = "2..5"
 @command("compare", example='symveil compare examples/trips.csv private.csv --separator "|" --out report.html')
 @click.argument("true", metavar="TRUE", type=PATH)
 @click.argument("private", metavar="PRIVATE", type=PATH)
-@out_option("The report, as HTML", required=False)
+@out_option("The report, as HTML, readable for you only: it depends on the secret sequences", required=False)
 @places_option
 @zones_option
 @number_option("--top", "N", text="How many patterns count; of a table, how many rows.", default=100)
@@ -59,11 +59,11 @@ def compare_command(
     reads them; they may differ in form. A private file is read as the manifest beside it says, if there is one: it may
     also be synthetic, or a table that symveil count wrote.
     """
-    from symveil.files.atomic import write_text
-    from symveil.io.sequences.columns import ColumnOptions
-    from symveil.workflows.compare import HOLDER_ONLY, compare
-    from symveil.workflows.compare_report import comparison_page
-    from symveil.workflows.compare_tables import is_table
+    from symveil.formats.sequences.columns import ColumnOptions
+    from symveil.storage.atomic import write_text
+    from symveil.tasks.compare import HOLDER_ONLY, compare
+    from symveil.tasks.compare_report import comparison_page
+    from symveil.tasks.compare_tables import is_table
 
     require_suffix("out", out, (".html", ".htm"))
     if is_table(private):
@@ -78,7 +78,7 @@ def compare_command(
         return
     found = compare(true, private, places=places, zones=zones, top=top, patterns=_sizes(patterns or _USUAL), **columns)
     if out is not None:
-        write_text(out, comparison_page(found))
+        write_text(out, comparison_page(found), owner_only=True)
     if as_json:
         print_json(found.document())
     else:
@@ -88,13 +88,13 @@ def compare_command(
 
 
 def _compare_table(true: Path, private: Path, out: Path | None, as_json: bool, given: dict[str, Any]) -> None:
-    from symveil.files.atomic import write_text
-    from symveil.workflows.compare import HOLDER_ONLY
-    from symveil.workflows.compare_tables import TABLE_METRICS, compare_table, table_page
+    from symveil.storage.atomic import write_text
+    from symveil.tasks.compare import HOLDER_ONLY
+    from symveil.tasks.compare_tables import TABLE_METRICS, compare_table, table_page
 
     found = compare_table(true, private, **given)
     if out is not None:
-        write_text(out, table_page(found))
+        write_text(out, table_page(found), owner_only=True)
     if as_json:
         print_json(found.document())
     else:
@@ -115,7 +115,7 @@ def _sizes(text: str) -> tuple[int, int]:
 
 
 def _print(found: Comparison) -> None:
-    from symveil.workflows.compare_report import METRICS
+    from symveil.tasks.compare_report import METRICS
 
     print_table(
         f"For the holder only: {len(found.true.words):,} true sequences, {len(found.private.words):,} "

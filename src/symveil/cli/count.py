@@ -32,6 +32,7 @@ from symveil.cli.single_options import (
     person_option,
     places_option,
     release_id_option,
+    spreadsheet_option,
     wide_form_options,
     zones_option,
 )
@@ -79,6 +80,7 @@ _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
 @again_option
 @engine_options
 @out_option("The table, as .csv, .parquet or .json")
+@spreadsheet_option
 @file_option("--plot", text="A picture (.svg): bars with intervals, or a map of pairs.")
 @wide_form_options
 @event_options
@@ -104,10 +106,10 @@ def count_command(
     the public alphabet or model does not have add nothing, silently. With --ledger every person is charged once.
     Without a public alphabet or model, --delta counts whatever there is and shows what is frequent enough.
     """
-    from symveil.files.atomic import check_place, write_text
-    from symveil.io.estimates import SUFFIXES
-    from symveil.workflows.count import count_file
-    from symveil.workflows.doubts import large_loss
+    from symveil.storage.atomic import check_place, write_text
+    from symveil.tasks.count import count_file
+    from symveil.tasks.doubts import large_loss
+    from symveil.tasks.table_files import SUFFIXES
 
     require_suffix("out", out, SUFFIXES)
     require_suffix("plot", plot, (".svg",))

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_json, print_table, progress_bar
+from symveil.cli.output import print_json, print_table
+from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import json_option
 from symveil.cli.values import PATH
 
@@ -28,9 +29,10 @@ def demo_command(out: Path, as_json: bool) -> None:
     The report is one HTML page: true and private trips on a map, what an analyst still learns from them, with
     intervals, what nobody can learn, and what the published mechanisms would have made of the same trips.
     """
-    from symveil.numerics.rationals import shown_at_least
-    from symveil.workflows.demo import run_demo
-    from symveil.workflows.demo_result import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, coverage
+    from symveil.mechanisms.attacker import percent
+    from symveil.numbers.rationals import shown_at_least, spelled
+    from symveil.tasks.demo import run_demo
+    from symveil.tasks.demo_result import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, coverage
 
     with progress_bar("demo") as progress:
         result = run_demo(out, progress=progress)
@@ -40,35 +42,42 @@ def demo_command(out: Path, as_json: bool) -> None:
     print_table(
         f"{result.trips} synthetic trips of {result.people} people in Millford, each made private by itself",
         (
-            "epsilon per trip",
+            f"epsilon, up to {ADJACENCY} blocks",
+            "per block",
             "proved loss",
             f"blocks changed, of {TYPICAL_LENGTH}",
             "as published",
+            "an attacker names",
             "checked",
-            "private file",
+            "private file, beside the report",
         ),
         [
             (
                 str(row.epsilon),
+                spelled(row.per_block),
                 f"{shown_at_least(row.loss)} ({row.how})",
                 f"{row.expected_error:.2f}",
                 f"{min(curve.at(row.epsilon) for curve in result.curves[:-1]):.2f}",
+                f"{percent(row.attacker.symbol.after)} of blocks",
                 "yes" if row.checked else "NO",
-                str(row.release.out),
+                row.release.out.name,
             )
             for row in result.rows
         ],
     )
     total = sum(row.epsilon for row in result.rows)
+    before = percent(result.rows[0].attacker.symbol.before)
     click.echo(
-        f"Trips that differ in at most {ADJACENCY} blocks are hard to tell apart; every private trip can be driven."
+        f"Two trips that differ in d blocks lose at most d/{ADJACENCY} of epsilon, for every d, ours and as published; "
+        "every private trip can be driven."
     )
+    click.echo(f"An attacker knows the map and names {before} of blocks before seeing the private trip.")
     click.echo(f"Each file is a release of its own: publishing all of them costs {total} per trip.")
-    last = result.rows[-1].epsilon
-    click.echo(f"Drives on each block, from the private file with epsilon {last}: {coverage(result.visits)}")
-    click.echo(f"Turns, from the same file: {coverage(result.turns)}")
     click.echo(
         f"Trips between quarters, from the whole file with epsilon {EPSILON_PER_PERSON} per person: "
         f"{coverage(result.flows)}"
     )
+    last = result.rows[-1].epsilon
+    click.echo(f"Drives on each block, from the private file with epsilon {last}: {coverage(result.visits)}")
+    click.echo(f"Turns, from the same file: {coverage(result.turns)}")
     click.echo(f"Report: {result.report}")

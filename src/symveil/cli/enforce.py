@@ -10,17 +10,9 @@ import click
 from symveil.cli.command import command
 from symveil.cli.enforce_function import FUNCTIONS, FunctionOptions, enforce_by_function, function_options
 from symveil.cli.options import read_adjacency_option
-from symveil.cli.output import (
-    print_facts,
-    print_json,
-    print_notes,
-    print_table,
-    progress_bar,
-    require_different,
-    require_suffix,
-)
+from symveil.cli.output import print_facts, print_json, print_notes, print_table, require_different, require_suffix
+from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import (
-    adjacency_option,
     again_option,
     choice_option,
     column_options,
@@ -30,6 +22,7 @@ from symveil.cli.single_options import (
     k_option,
     ledger_option,
     number_option,
+    observations_adjacency_option,
     out_option,
     over_budget_option,
     release_id_option,
@@ -37,6 +30,7 @@ from symveil.cli.single_options import (
     spreadsheet_option,
     start_option,
     time_step_option,
+    unobservable_option,
 )
 from symveil.cli.values import PATH
 from symveil.errors import InputError
@@ -50,10 +44,11 @@ _LONGEST_FRACTION = 60
 @k_option
 @choice_option("--policy", of=("private", "safe", "substitution", *FUNCTIONS), text="What is done: see above.")
 @epsilon_option(required=False)
-@adjacency_option
+@observations_adjacency_option
 @number_option("--omega", "W", text="With policy safe or substitution: the exact distance of substitutes.")
 @number_option("--length", "N", text="At most so many observed events; needed where there are loops.")
 @secret_option
+@unobservable_option
 @file_option("--log", text="A file of observations to replace, with --out.")
 @out_option(
     "With --log: what is shown, in the log's format with its ids, or one column of .csv, .tsv or .jsonl", required=False
@@ -74,7 +69,9 @@ _LONGEST_FRACTION = 60
 @time_step_option
 @click.option("--step", metavar="T", help="The same as --time-step.")
 @function_options
-@file_option("--draw", text="Draw the automaton of the substitutes, or the function (.svg, .dot).")
+@file_option(
+    "--draw", text="Draw the automaton of the substitutes (private: the nearest), or the function (.svg, .dot)."
+)
 @json_option
 def enforce_command(
     model: Path,
@@ -85,6 +82,7 @@ def enforce_command(
     omega: int | None,
     length: int | None,
     secret: tuple[str, ...],
+    unobservable: tuple[str, ...],
     log: Path | None,
     out: Path | None,
     ledger: str | None,
@@ -113,20 +111,17 @@ def enforce_command(
     enforced; 1: cannot be, and for which observation.
     """
     from symveil.enforcement.enforce import enforce_opacity
-    from symveil.io.sequences.columns import ColumnOptions
-    from symveil.workflows.enforce import report_enforcement
-    from symveil.workflows.enforce_log import check_log_name
-    from symveil.workflows.opacity import load_system
-    from symveil.workflows.parameters import RunOptions
+    from symveil.formats.sequences.columns import ColumnOptions
+    from symveil.tasks.enforce import report_enforcement
+    from symveil.tasks.enforce_log import check_log_name
+    from symveil.tasks.opacity import load_system
+    from symveil.tasks.parameters import RunOptions
 
     require_suffix("draw", draw, (".svg", ".dot"))
     if (log is None) != (out is None):
         raise InputError("log: expected --log and --out together, found one of them")
     is_release = ledger is not None or release_id is not None
-    if is_release and (log is None or policy != "private"):
-        raise InputError("ledger: expected --log with the policy private, found a ledger or a release id without them")
-    if not is_release and on_unknown != "error":
-        raise InputError("on-unknown: expected --ledger or --release-id with it, found neither; only a release drops")
+    _require_release(is_release, policy, log, on_unknown, unobservable)
     if step is not None and time_step is not None:
         raise InputError("time-step: expected --time-step or --step, found both")
     run = RunOptions(
@@ -159,6 +154,7 @@ def enforce_command(
             policy,
             asked,
             secret=secret,
+            unobservable=unobservable,
             log=log,
             out=out,
             columns=options,
@@ -168,7 +164,7 @@ def enforce_command(
         )
     asked.require_none(policy)
     notes: list[str] = []
-    system = load_system(model, secret=secret, notes=notes)
+    system = load_system(model, secret=secret, unobservable=unobservable, notes=notes)
     with progress_bar("enforcing") as progress:
         enforced = enforce_opacity(
             system,
@@ -202,6 +198,18 @@ def enforce_command(
     return 0 if enforced.enforceable else 1
 
 
+def _require_release(
+    is_release: bool, policy: str, log: Path | None, on_unknown: str, unobservable: tuple[str, ...]
+) -> None:
+    """Refuse options that mean something for a release only, or nothing for one."""
+    if is_release and (log is None or policy != "private"):
+        raise InputError("ledger: expected --log with the policy private, found a ledger or a release id without them")
+    if is_release and unobservable:
+        raise InputError("unobservable: expected a MODEL that says it, which a check reads again, found an option")
+    if not is_release and on_unknown != "error":
+        raise InputError("on-unknown: expected --ledger or --release-id with it, found neither; only a release drops")
+
+
 def _print_refusal(document: dict[str, Any]) -> None:
     nothing = "no safe observation of its length" if document["policy"] == "private" else "nothing at this distance"
     answer = f"cannot be enforced: {nothing} can be shown for {' '.join(document['unenforceable'])}"
@@ -221,7 +229,7 @@ def _print_sensitive(sensitive: list[dict[str, Any]] | None, count: int | None) 
         click.echo(f"{number} sensitive strings, not listed")
         return
     if not sensitive:
-        click.echo("no sensitive string: no observation gives a secret away")
+        click.echo("already opaque: no sensitive string, no observation gives a secret away")
         return
     rows = []
     for each in sensitive[:_MOST_STRINGS]:
@@ -251,12 +259,13 @@ def _print_facts(document: dict[str, Any]) -> None:
 
 def _least_error(document: dict[str, Any]) -> list[tuple[str, str]]:
     """The mechanism, its error over all observations of the length, and what no private policy can be below."""
-    from symveil.numerics.rationals import shown_at_most
+    from symveil.numbers.rationals import shown_at_most
 
     if document["mechanism"] is None:
         return []
     spread, bound = document["standard_error"], document["lower_bound"]
     error = f"{document['expected_error']:.4g}" + (f" ± {2 * spread:.2g}" if spread else "")
+    policy = "ε-private policy" if bound is None or bound["beyond"] == "nothing" else "policy with this promise"
     if bound is None:
         least = "not computed"
     else:
@@ -265,13 +274,13 @@ def _least_error(document: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("released by", document["mechanism"]),
         ("error over uniform observations", error),
-        ("no ε-private policy has less than", least),
+        (f"no {policy} has less than", least),
     ]
 
 
 def _probability(text: str | None) -> str:
     """A fraction, and the decimal it is; where the fraction is long, the decimal alone."""
-    from symveil.workflows.enforce import read_probability
+    from symveil.tasks.enforce import read_probability
 
     if text is None:
         return "not computed"
@@ -280,7 +289,7 @@ def _probability(text: str | None) -> str:
 
 
 def _loss(epsilon: float | str | None, how: str | None) -> str:
-    from symveil.numerics.rationals import shown_at_least
+    from symveil.numbers.rationals import shown_at_least
 
     if epsilon is None:
         return "not computed"
@@ -290,7 +299,7 @@ def _loss(epsilon: float | str | None, how: str | None) -> str:
 
 
 def _at_most(value: float | None) -> str:
-    from symveil.numerics.rationals import shown_at_least
+    from symveil.numbers.rationals import shown_at_least
 
     return "not computed" if value is None else shown_at_least(float(value))
 

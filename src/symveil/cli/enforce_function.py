@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from symveil.cli.output import print_facts, print_json, print_notes, progress_bar
+from symveil.cli.output import print_facts, print_json, print_notes
+from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import file_option, notion_option
 from symveil.cli.values import OneOf
 from symveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from symveil.enforcement.synthesis import Synthesis
-    from symveil.io.sequences.columns import ColumnOptions
-    from symveil.workflows.parameters import RunOptions
+    from symveil.formats.sequences.columns import ColumnOptions
+    from symveil.tasks.parameters import RunOptions
 
 FUNCTIONS = ("insertion", "edit", "supervisor")
 _MOST_REFUTING = 5
@@ -84,6 +85,7 @@ def enforce_by_function(
     asked: FunctionOptions,
     *,
     secret: tuple[str, ...],
+    unobservable: tuple[str, ...],
     log: Path | None,
     out: Path | None,
     columns: ColumnOptions,
@@ -93,13 +95,13 @@ def enforce_by_function(
 ) -> int:
     """Find a function or a supervisor, and say what it does."""
     from symveil.enforcement.synthesize import synthesize_opacity
-    from symveil.workflows.enforce_function import read_event_costs, report_synthesis
-    from symveil.workflows.opacity import load_system
+    from symveil.tasks.enforce_function import read_event_costs, report_synthesis
+    from symveil.tasks.opacity import load_system
 
     if log and policy == "supervisor":
         raise InputError("log: expected a policy that replaces observations, found supervisor, which prevents them")
     notes: list[str] = []
-    system = load_system(model, secret=secret, notes=notes)
+    system = load_system(model, secret=secret, unobservable=unobservable, notes=notes)
     if policy == "supervisor" and not asked.controllable and system.controllable:
         unseen = len(set(system.controllable) - set(system.observable))
         if unseen:
@@ -141,7 +143,7 @@ def _print(found: Synthesis) -> None:
         more = len(found.refutation) - len(listed)
         shown = ", ".join(listed) + (f" and {more} more" if more else "")
         if found.policy == "supervisor":
-            facts.append(("why", f"nothing can prevent {shown}, which gives a secret away"))
+            facts.append(("why", f"no disabling of such events prevents {shown}, which gives a secret away"))
         elif len(found.refutation) == 1:
             facts.append(("why", f"whatever is shown for {shown}, a secret is given away"))
         else:
@@ -161,6 +163,10 @@ def _print(found: Synthesis) -> None:
 
 
 def _answer(found: Synthesis) -> str:
+    if found.already_opaque:
+        return "already opaque: nothing has to be changed"
+    if found.possible is False and found.policy == "supervisor":
+        return "cannot be enforced by disabling controllable events that are observed"
     if found.possible is False:
         return "cannot be enforced"
     if found.supervisor is not None or (found.informed_verdict is not None and found.informed_verdict.holds):

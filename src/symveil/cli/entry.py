@@ -19,7 +19,9 @@ def main() -> None:
         finally:
             let_go()
     except KeyboardInterrupt:
-        sys.exit(130)
+        from symveil.cli.interrupts import interrupted_status
+
+        sys.exit(interrupted_status())
     except SystemExit:
         raise
     except BaseException as error:  # before `run` could: what is imported is missing or damaged

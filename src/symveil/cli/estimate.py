@@ -22,6 +22,7 @@ from symveil.cli.single_options import (
     json_option,
     number_option,
     out_option,
+    spreadsheet_option,
 )
 from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
@@ -50,6 +51,7 @@ _SHOWN = 50
 @confidence_option
 @number_option("--top", "N", text="So many of the largest rows; by default 50 in a table, all in JSON.")
 @out_option("All rows, as .csv, .parquet or .json", required=False)
+@spreadsheet_option
 @file_option("--plot", text="A picture (.svg): bars with intervals, a table of pairs, or with --places a map.")
 @file_option("--places", text="Where symbols lie: CSV with symbol, x, y. The picture has flows on the map then.")
 @json_option
@@ -64,6 +66,7 @@ def estimate_command(
     confidence: str,
     top: int | None,
     out: Path | None,
+    spreadsheet_safe: bool,
     plot: Path | None,
     places: Path | None,
     as_json: bool,
@@ -74,10 +77,10 @@ def estimate_command(
     It costs no privacy, since nothing but the private file and its manifest is read.
     """
     from symveil.estimation.estimate import NUMBERS
-    from symveil.io.estimates import SUFFIXES, write_estimate
-    from symveil.io.manifest import manifest_path
-    from symveil.workflows.estimate import estimate
-    from symveil.workflows.released_file import model_beside
+    from symveil.formats.manifest import manifest_path
+    from symveil.tasks.estimate import estimate
+    from symveil.tasks.released_file import model_beside
+    from symveil.tasks.table_files import SUFFIXES, check_table_name, write_estimate
 
     require_suffix("out", out, SUFFIXES)
     require_suffix("plot", plot, (".svg",))
@@ -88,6 +91,10 @@ def estimate_command(
         raise ParameterError("places", expected="--plot with it: they are for the picture", found="no --plot")
     if top is not None and top < 1:
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)
+    if spreadsheet_safe:
+        if out is None:
+            raise ParameterError("spreadsheet-safe", expected="--out with it, a .csv file", found="no --out")
+        check_table_name(out, spreadsheet_safe=True)
     level = read_confidence(confidence)
     found = estimate(
         private,
@@ -99,9 +106,10 @@ def estimate_command(
         confidence=level,
         assume=assume,
     )
-    write_estimate(found, out=out, plot=plot, places=places)
+    write_estimate(found, out=out, plot=plot, places=places, spreadsheet_safe=spreadsheet_safe)
+    print_notes([], warnings=found.warnings)  # before the table: it is not to be read without them
     if as_json:
         print_json(found.document(top))
         return
-    print_named_table(found, NUMBERS, top=_SHOWN if top is None else top, said=found.method)
-    print_notes(found.assumptions)
+    print_named_table(found, NUMBERS, top=_SHOWN if top is None else top, said=found.method + found.caveat)
+    print_notes(note for note in found.assumptions if note not in found.warnings)

@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.command import command
-from symveil.cli.explain_setting import explain_settings
-from symveil.cli.options import MechanismOptions, WordOptions, mechanism_options, optional_word_options
-from symveil.cli.output import (
-    print_facts,
-    print_json,
-    print_notes,
-    print_table,
-    progress_bar,
-    require_different,
-    require_suffix,
+from symveil.cli.explain_setting import explain_settings, show_hides
+from symveil.cli.options import (
+    MechanismOptions,
+    WordOptions,
+    mechanism_options_without_epsilon,
+    optional_word_options,
 )
+from symveil.cli.output import print_facts, print_json, print_notes, print_table, require_different, require_suffix
+from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import file_option, json_option, number_option
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
-    from symveil.privacy.law import DistanceLaw
-    from symveil.workflows.explain import Explanation
+    from symveil.laws.law import DistanceLaw
+    from symveil.tasks.explain import Explanation
 
 _MOST_ROWS = 24
 
@@ -32,8 +30,11 @@ _MOST_ROWS = 24
 @command("explain", example="symveil explain abcab --alphabet abc --epsilon 2 --mechanism permute-and-flip")
 @optional_word_options
 @number_option("--length", "N", text="Without a word: the public length of the words averaged over.")
-@mechanism_options
-@file_option("--plot", text="Plot the law of the distance (.png, .svg).")
+@number_option(
+    "--count", "N", text="Also say what an attacker guesses who sees N private versions of the same word.", default=1
+)
+@mechanism_options_without_epsilon
+@file_option("--plot", text="Plot the law of the distance; without --epsilon, what each adjacency hides (.png, .svg).")
 @file_option("--draw", text="Draw the word's automaton (.svg, .dot).")
 @file_option("--curves", text="Plot the expected error of all mechanisms against epsilon (.png, .svg, .json).")
 @click.option(
@@ -47,6 +48,7 @@ def explain_command(
     source: WordOptions,
     mechanism: MechanismOptions,
     length: int | None,
+    count: int,
     plot: Path | None,
     draw: Path | None,
     curves: Path | None,
@@ -62,21 +64,33 @@ def explain_command(
     Without a word: the averages over all words of --length symbols of the public model, beside the least error that
     any private mechanism can have. Then --epsilon 1..6 shows several budgets, --compare all mechanisms beside each
     other, and --curves plots them.
-    """
-    from symveil.workflows.doubts import doubts, hides_little, no_better_than_classic
-    from symveil.workflows.explain import explain_word
 
+    With --model and --length alone: what each adjacency hides, the alternatives that a typical word has at each
+    position among the words within it.
+    """
+    from symveil.tasks.doubts import doubts, hides_little, no_better_than_classic
+    from symveil.tasks.explain import explain_word
+
+    require_suffix("plot", plot, (".png", ".svg"))
+    if mechanism.epsilon is None:
+        if source.word is not None or source.model is None:
+            raise InputError("epsilon: expected --epsilon E, or --model and --length alone, found none")
+        given = {"--draw": draw, "--curves": curves, "--at-distance": at_distance, "--compare": compare or None}
+        given |= {"--count": None if count == 1 else count}
+        show_hides(source, mechanism, length, plot=plot, as_json=as_json, needs_epsilon=given)
+        return
     if source.word is None:
         given = {"--plot": plot, "--draw": draw, "--at-distance": at_distance}
         require_suffix("curves", curves, (".png", ".svg", ".json"))
-        explain_settings(source, mechanism, length, as_json=as_json, needs_word=given, compare=compare, curves=curves)
+        explain_settings(
+            source, mechanism, length, count=count, as_json=as_json, needs_word=given, compare=compare, curves=curves
+        )
         return
     if compare:
         raise InputError("compare: expected --length without a word, found a word; --curves compares for a word")
     if length is not None:
         raise InputError("length: expected --length without a word, whose length it is, found both")
     require_suffix("draw", draw, (".svg", ".dot"))
-    require_suffix("plot", plot, (".png", ".svg"))
     require_suffix("curves", curves, (".png", ".svg", ".json"))
     require_different(draw=draw, plot=plot, curves=curves)
     if at_distance is not None and draw is None:
@@ -85,17 +99,17 @@ def explain_command(
     if mechanism.metric == "levenshtein" and curves:
         raise InputError("curves: expected --metric hamming with --curves, found levenshtein")
     built, word = source.read(mechanism, notes)
-    explanation = explain_word(word, built)
+    explanation = explain_word(word, built, count=count)
     if draw:
-        from symveil.workflows.draw import draw_automaton
+        from symveil.tasks.draw import draw_automaton
 
         draw_automaton(word, built.language, draw, distance=at_distance)
     if plot:
-        from symveil.workflows.draw import plot_law
+        from symveil.tasks.draw import plot_law
 
         plot_law(explanation, plot)
     if curves:
-        from symveil.workflows.curves import error_curves, save_curves
+        from symveil.tasks.curves import error_curves, save_curves
 
         with progress_bar("computing curves") as progress:
             lines = error_curves(built.language, word=word, adjacency=built.adjacency, progress=progress)
@@ -112,7 +126,8 @@ def explain_command(
 
 
 def _print(explanation: Explanation) -> None:
-    from symveil.workflows.public_averages import bound_sentence
+    from symveil.tasks.doubts import attacker_facts
+    from symveil.tasks.public_averages import bound_sentence
 
     mechanism, law, automaton = explanation.mechanism, explanation.law, explanation.automaton
     parameters = mechanism.parameters_document()
@@ -122,19 +137,20 @@ def _print(explanation: Explanation) -> None:
         ("expected error", f"{law.expected_error:.6g} {_unit(law)}"),
         *([] if law.expected_cost is None else [("expected cost", f"{law.expected_cost:.6g} units of the costs")]),
         *([("on average", bound_sentence(explanation.bound))] if explanation.bound else []),
-        *([("attacker", explanation.attacker.sentence())] if explanation.attacker else []),
+        *attacker_facts(mechanism, explanation.attacker, versions=explanation.versions),
         ("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"),
     ]
     if explanation.certificate and mechanism.metric == "hamming":
         proof = explanation.certificate
         facts.append(("certificate", f"rate {float(proof.rate):.6g}, ln Z(v)/Z(w) at most {proof.ratio_bound:.4g}"))
     if explanation.protection:
-        near = explanation.protection.neighbours_within_adjacency
-        facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
+        facts.append(("protection", explanation.protection.sentence()))
     if mechanism.chosen_because:
         facts.append(("chosen", mechanism.chosen_because))
     if mechanism.given_up:
         facts.append(("given up", mechanism.given_up))
+    if mechanism.price_of_grace:
+        facts.append(("price", mechanism.price_of_grace))
     if law.bounds:
         why = "(B26 Theorem 2)" if mechanism.metric == "hamming" else ": far words are not told apart"
         facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g} {why}".replace(" :", ":")))
@@ -148,9 +164,9 @@ def _print(explanation: Explanation) -> None:
 
 def _promise(explanation: Explanation) -> list[tuple[str, str]]:
     """What is promised, about which words."""
-    from symveil.numerics.integers import shortened
-    from symveil.numerics.rationals import shown_at_least, spelled
-    from symveil.workflows.doubts import promise_in_words
+    from symveil.numbers.integers import shortened
+    from symveil.numbers.rationals import shown_at_least, spelled
+    from symveil.tasks.doubts import promise_in_words, protects
 
     mechanism = explanation.mechanism
     guarantee, language = mechanism.guarantee, mechanism.language
@@ -160,11 +176,7 @@ def _promise(explanation: Explanation) -> list[tuple[str, str]]:
         ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {asked} asked for"),
         ("loss by distance", f"two words that differ in {promise_in_words(mechanism)}"),
     ]
-    if language.length is not None:
-        protects = f"words that differ in up to {mechanism.adjacency} of {language.length} positions"
-    else:
-        protects = f"words up to {mechanism.adjacency} insertions, deletions or substitutions apart"
-    facts.append(("protects", protects))
+    facts.append(("protects", protects(mechanism)))
     if language.length is None:
         bound = language.max_length
         public = "no bound on the length" if bound is None else f"no word has more than {bound} symbols"

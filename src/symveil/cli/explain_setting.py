@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+import click
+from click.core import ParameterSource
+
 from symveil.cli.options import MechanismOptions, WordOptions
-from symveil.cli.output import print_facts, print_json, print_notes, print_table, progress_bar
+from symveil.cli.output import print_facts, print_json, print_notes, print_table
+from symveil.cli.progress import progress_bar
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,8 +19,8 @@ if TYPE_CHECKING:
 
     from symveil.languages.language import Language
     from symveil.mechanisms.choice import MechanismChoice
-    from symveil.workflows.curves import ErrorCurve
-    from symveil.workflows.public_averages import PublicAverages
+    from symveil.tasks.curves import ErrorCurve
+    from symveil.tasks.public_averages import PublicAverages
 
 _MOST_SETTINGS = 50
 
@@ -26,6 +30,7 @@ def explain_settings(
     mechanism: MechanismOptions,
     length: int | None,
     *,
+    count: int,
     as_json: bool,
     needs_word: Mapping[str, object],
     compare: bool = False,
@@ -33,24 +38,25 @@ def explain_settings(
 ) -> None:
     """Print what each ε gives on average; beside it what other mechanisms give, and plots of them, if asked."""
     from symveil.mechanisms.selection import choose_mechanism
-    from symveil.workflows.doubts import doubts, given_up_notes, hides_little, no_better_than_classic
-    from symveil.workflows.public_averages import NO_BOUND, average_over_model
+    from symveil.tasks.doubts import doubts, given_up_notes, hides_little, no_better_than_classic
+    from symveil.tasks.public_averages import NO_BOUND, average_over_model
 
     for option, value in needs_word.items():
         if value is not None:
             raise InputError(f"{option[2:]}: expected a word with {option}, found none")
     notes: list[str] = []
-    epsilons = read_epsilons(mechanism.epsilon)
-    several = ".." in mechanism.epsilon
+    typed = mechanism.epsilon or ""
+    epsilons, several = read_epsilons(typed), ".." in typed
     language, choice = source.without_word(replace(mechanism, epsilon=epsilons[0]), length, notes)
     found: list[PublicAverages] = []
     with progress_bar("averaging") as progress:
         for number, epsilon in enumerate(epsilons, start=1):
-            found.append(average_over_model(choose_mechanism(replace(choice, epsilon=epsilon), language)))  # type: ignore[arg-type]
+            chosen = choose_mechanism(replace(choice, epsilon=epsilon), language)  # type: ignore[arg-type]
+            found.append(average_over_model(chosen, count=count))
             progress(number, len(epsilons))
     compared = _compared(language, choice, epsilons) if compare else ()
     if curves is not None:
-        from symveil.workflows.curves import error_curves, save_curves
+        from symveil.tasks.curves import error_curves, save_curves
 
         with progress_bar("computing curves") as progress:
             save_curves(error_curves(language, adjacency=choice.adjacency, progress=progress), curves)
@@ -82,9 +88,58 @@ def explain_settings(
     )
 
 
+def show_hides(
+    source: WordOptions,
+    mechanism: MechanismOptions,
+    length: int | None,
+    *,
+    plot: Path | None,
+    as_json: bool,
+    needs_epsilon: Mapping[str, object],
+) -> None:
+    """Print what each adjacency hides on a model, and plot it if asked; nothing but the model is looked at."""
+    from symveil.laws.adjacency import adjacency_table
+
+    typed = [f"--{field.name.replace('_', '-')}" for field in fields(mechanism) if _was_typed(field.name)]
+    for option in [*typed, *(option for option, value in needs_epsilon.items() if value is not None)]:
+        if option != "--adjacency":
+            raise InputError(f"epsilon: expected --epsilon with {option}, found none")
+    notes: list[str] = []
+    # nothing of a mechanism is looked at: any budget names the same words
+    language, choice = source.without_word(replace(mechanism, epsilon="1"), length, notes)
+    table = adjacency_table(language, adjacencies=None if choice.adjacency is None else [choice.adjacency])
+    if plot is not None:
+        from symveil.tasks.draw import plot_adjacency_table
+
+        plot_adjacency_table(table, plot)
+        notes.append(f"wrote {plot}")
+    if as_json:
+        print_json(table.document())
+    else:
+        rows = [
+            (
+                str(row.adjacency),
+                f"{100 * row.positions_with_alternatives:.0f} %",
+                f"{row.alternatives:.3g}",
+                f"{row.at_middle:.3g}",
+            )
+            for row in table.rows
+        ]
+        which = "all words" if table.all_words else f"{table.words} typical words"
+        title = f"What each adjacency b hides in words of {table.length} symbols, over {which} of the public model"
+        heads = ("b", "positions with alternatives", "alternatives a position, mean", "at a middle position")
+        print_table(title, heads, rows)
+    print_notes(notes)
+
+
+def _was_typed(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source not in (None, ParameterSource.DEFAULT)
+
+
 def _compared(language: Language, choice: MechanismChoice, epsilons: list[str]) -> tuple[ErrorCurve, ...]:
-    from symveil.numerics.rationals import exact
-    from symveil.workflows.curves import error_curves
+    from symveil.numbers.rationals import exact
+    from symveil.tasks.curves import error_curves
 
     with progress_bar("comparing") as progress:
         return error_curves(
@@ -109,7 +164,7 @@ def read_epsilons(text: str) -> list[str]:
     >>> read_epsilons("1..3"), read_epsilons("0.5..2"), read_epsilons("1/2")
     (['1', '2', '3'], ['0.5', '1.5'], ['1/2'])
     """
-    from symveil.numerics.rationals import exact, spelled
+    from symveil.numbers.rationals import exact, spelled
 
     first, dots, last = text.partition("..")
     if not dots:
@@ -123,9 +178,9 @@ def read_epsilons(text: str) -> list[str]:
 
 
 def _print_one(averages: PublicAverages) -> None:
-    from symveil.numerics.integers import shortened
-    from symveil.numerics.rationals import shown_at_least, spelled
-    from symveil.workflows.doubts import promise_in_words
+    from symveil.numbers.integers import shortened
+    from symveil.numbers.rationals import shown_at_least, spelled
+    from symveil.tasks.doubts import attacker_facts, promise_in_words, protects
 
     mechanism = averages.mechanism
     guarantee, language = mechanism.guarantee, mechanism.language
@@ -134,26 +189,27 @@ def _print_one(averages: PublicAverages) -> None:
         ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
         ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {spelled(mechanism.epsilon)} asked for"),
         ("loss by distance", f"two words that differ in {promise_in_words(mechanism)}"),
-        ("protects", f"words that differ in up to {mechanism.adjacency} of {mechanism.length} positions"),
+        ("protects", protects(mechanism)),
         ("words", "without end" if language.size is None else shortened(language.size)),
         ("on average", averages.sentence()),
     ]
-    if averages.attacker is not None:
-        facts.append(("attacker", averages.attacker.sentence()))
+    facts += attacker_facts(mechanism, averages.attacker, versions=averages.versions, error=averages.expected_error)
     if averages.expected_cost is not None:
         facts.append(("expected cost", f"{averages.expected_cost:.6g} units of the costs"))
     if averages.protection:
-        near = averages.protection.neighbours_within_adjacency
-        facts.append(("protection", f"{near:.4g} feasible words within the adjacency of a typical word"))
+        facts.append(("protection", averages.protection.sentence()))
     if mechanism.chosen_because:
         facts.append(("chosen", mechanism.chosen_because))
     if mechanism.given_up:
         facts.append(("given up", mechanism.given_up))
+    if mechanism.price_of_grace:
+        facts.append(("price", mechanism.price_of_grace))
     print_facts("On average over the public model", facts)
 
 
 def _print_all(found: list[PublicAverages]) -> None:
-    from symveil.numerics.rationals import shown_at_most, spelled
+    from symveil.mechanisms.attacker import percent
+    from symveil.numbers.rationals import shown_at_most, spelled
 
     rows = [
         (
@@ -162,8 +218,10 @@ def _print_all(found: list[PublicAverages]) -> None:
             each.mechanism.guarantee.how,
             f"{each.expected_error:.4g}",
             "" if each.bound is None else shown_at_most(each.bound.value, 4),
+            "" if each.attacker is None else percent(each.attacker.symbol.after),
         )
         for each in found
     ]
     title = "On average over the public model"
-    print_table(title, ("epsilon", "mechanism", "guarantee", "expected error", "least possible"), rows)
+    columns = ("epsilon", "mechanism", "guarantee", "expected error", "least possible", "attacker names")
+    print_table(title, columns, rows)

@@ -1,4 +1,4 @@
-"""An interrupt that nobody may swallow.
+"""An interrupt that nobody may swallow: Ctrl-C, a request to end (SIGTERM), or a terminal that was closed (SIGHUP).
 
 Python raises `KeyboardInterrupt` wherever the program happens to be. Inside a callback whose exceptions cannot be
 passed on (a weak reference that dies, `__del__`) it is printed and forgotten; inside the import of some compiled
@@ -22,19 +22,30 @@ AGAIN_AFTER = 0.01
 _asked = threading.Event()  # there was an interrupt
 _seen_to = threading.Event()  # and the work has stopped for it
 _again = threading.Event()  # the next one is not the user's: it was sent again
+_asked_by: list[int] = []  # the signals, in their order
+_DEFAULTS = {
+    number: otherwise
+    for name, otherwise in (
+        ("SIGINT", signal.default_int_handler),
+        ("SIGTERM", signal.SIG_DFL),
+        ("SIGHUP", signal.SIG_DFL),
+    )
+    if (number := getattr(signal, name, None)) is not None
+}
 
 
 def keep_interrupts() -> None:
     """Remember every interrupt, and send those again that were raised where they could not be passed on.
 
-    >>> before = sys.unraisablehook, signal.getsignal(signal.SIGINT)
+    >>> before = sys.unraisablehook, {number: signal.getsignal(number) for number in _DEFAULTS}
     >>> keep_interrupts()
     >>> sys.unraisablehook is before[0]
     False
-    >>> sys.unraisablehook, _ = before[0], signal.signal(signal.SIGINT, before[1])
+    >>> sys.unraisablehook, _ = before[0], [signal.signal(*each) for each in before[1].items()]
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where the caller ignores it, as nohup does
-        signal.signal(signal.SIGINT, _remember)
+    for number, otherwise_handled in _DEFAULTS.items():
+        if signal.getsignal(number) is otherwise_handled:  # not where the caller ignores it, as nohup does
+            signal.signal(number, _remember)
     otherwise = sys.unraisablehook
 
     def hook(what: "UnraisableHookArgs") -> None:
@@ -46,6 +57,15 @@ def keep_interrupts() -> None:
         again.start()
 
     sys.unraisablehook = hook
+
+
+def interrupted_status() -> int:
+    """The exit status of a command that a signal ended: 130 after Ctrl-C, 143 after SIGTERM.
+
+    >>> interrupted_status()
+    130
+    """
+    return 128 + (_asked_by[0] if _asked_by else signal.SIGINT)
 
 
 def stop_if_interrupted() -> None:
@@ -63,8 +83,9 @@ def let_go() -> None:
 
     >>> let_go()
     """
-    if signal.getsignal(signal.SIGINT) is _remember:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in _DEFAULTS:
+        if signal.getsignal(number) is _remember:
+            signal.signal(number, signal.SIG_IGN)
     if _asked.is_set():
         import ctypes  # only here: it is not light
 
@@ -73,11 +94,13 @@ def let_go() -> None:
         ctypes.pythonapi.PyRun_SimpleString(b"pass")
 
 
-def _remember(_signal: int, _frame: FrameType | None) -> None:
+def _remember(number: int, _frame: FrameType | None) -> None:
     if _again.is_set():
         _again.clear()
         if _seen_to.is_set():  # in the meantime: what cleans up is not to be disturbed
             return
+    else:
+        _asked_by.append(number)
     _asked.set()
     raise KeyboardInterrupt
 

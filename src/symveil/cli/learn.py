@@ -10,7 +10,7 @@ import click
 
 from symveil.cli.command import command
 from symveil.cli.options import public_support
-from symveil.cli.output import print_facts, print_json, print_notes
+from symveil.cli.output import print_facts, print_json, print_notes, print_table
 from symveil.cli.single_options import (
     again_option,
     choice_option,
@@ -53,7 +53,7 @@ _A_MODEL_IS_A_RELEASE = (
 @click.argument("source", metavar="IN", type=PATH)
 @out_option("The model, as JSON")
 @click.option("--smooth", metavar="X", default="0", show_default=True, help="Add this to every allowed move's count.")
-@file_option("--from-graph", text="A model whose moves are the allowed ones.")
+@file_option("--from-graph", "model", text="A model whose moves are the allowed ones.")
 @epsilon_option(required=False)
 @click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
 @click.option("--lengths", metavar="N..M", help="With --epsilon: the shortest and the longest sequence that counts.")
@@ -76,7 +76,7 @@ def learn_command(
     source: Path,
     out: Path,
     smooth: str,
-    from_graph: Path | None,
+    model: Path | None,
     epsilon: str | None,
     neighbours: str,
     kind: str,
@@ -93,19 +93,19 @@ def learn_command(
     law is that of trips on a chain or a map, and else that of an event log: lengths, activities that a case has at most
     once, moves early and late in a case.
     """
-    from symveil.workflows.learn import learn_file
+    from symveil.tasks.learn import learn_file
 
     private = {name: named.pop(name) for name in _PRIVATE_ONLY}
     if epsilon is not None:
         private |= {"kind": kind, "no_repeats": no_repeats, "neighbours": neighbours, "again": again}
-        _learn_privately(source, out, epsilon, from_graph, smooth, as_json, private, named)
+        _learn_privately(source, out, epsilon, model, smooth, as_json, private, named)
         return
     private |= {"kind": None if kind == "auto" else kind, "no_repeats": no_repeats or None, "again": again or None}
     for name, value in private.items():
         if value not in (None, "local"):
             raise ParameterError(name.replace("_", "-"), expected="--epsilon with it", found="none")
     reading = named
-    learned = learn_file(source, out, smooth=smooth, graph=from_graph, **reading)
+    learned = learn_file(source, out, smooth=smooth, graph=model, **reading)
     if as_json:
         print_json(learned.document())
     else:
@@ -130,10 +130,10 @@ def _learn_privately(
     reading: dict[str, Any],
 ) -> None:
     from symveil.central.noise import read_neighbours
-    from symveil.io.sequences.columns import ColumnOptions
-    from symveil.privacy.parameters import read_epsilon
-    from symveil.workflows.doubts import large_loss
-    from symveil.workflows.learn_privately import learn
+    from symveil.formats.sequences.columns import ColumnOptions
+    from symveil.laws.parameters import read_epsilon
+    from symveil.tasks.doubts import large_loss
+    from symveil.tasks.learn_privately import learn
 
     if smooth != "0":
         raise ParameterError(
@@ -158,9 +158,7 @@ def _learn_privately(
         **sizes,
         **private,
     )
-    notes = []
-    if learned.manifest["parameters"]["law"] == "log":
-        notes.append("the law of a log needs about 500 cases divided by epsilon; with fewer its words are mostly noise")
+    notes, quality = [], learned.quality
     if learned.already_done:
         notes.append("this release was finished before: its model stands, nothing was drawn, nobody was charged again")
     if private["ledger"] is not None:
@@ -174,4 +172,8 @@ def _learn_privately(
             ("loss per person", f"epsilon = {epsilon}, of all that is theirs"),
         ]
         print_facts("Learned privately", facts)
-    print_notes(notes, warnings=large_loss(epsilon))
+        if quality is not None:
+            rows = [(name, f"{share:.0%}", verdict) for name, share, verdict in quality.rows()]
+            title = f"Noise in each table, as a share of what about {quality.persons:,.0f} persons add (a noisy number)"
+            print_table(title, ("table", "noise", "what is learned from it"), rows)
+    print_notes(notes, warnings=[*large_loss(epsilon), *(() if quality is None else quality.warnings)])

@@ -1,8 +1,8 @@
 """The `symveil` command: its commands, and the one way in which all of them fail.
 
 Exit status: 0 done, or the property holds; 1 the property does not hold; 2 bad input or usage,
-with exactly one line on standard error, and so for a mistake in symveil itself; 130 interrupted; 141 the reader of
-the output went away.
+with exactly one line on standard error, and so for a mistake in symveil itself; 130 interrupted (143 by
+SIGTERM, 129 by SIGHUP); 141 the reader of the output went away.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from typing import NoReturn
 
 import click
+from click.shell_completion import shell_complete
 
 from symveil import __version__
 from symveil.cli.alphabet import alphabet_command
@@ -26,9 +27,11 @@ from symveil.cli.demo import demo_command
 from symveil.cli.enforce import enforce_command
 from symveil.cli.estimate import estimate_command
 from symveil.cli.explain import explain_command
+from symveil.cli.interrupts import interrupted_status
 from symveil.cli.learn import learn_command
 from symveil.cli.ledger import ledger_command
 from symveil.cli.opacity import opacity_command
+from symveil.cli.output import visible
 from symveil.cli.privatize import privatize_command
 from symveil.cli.release import release_command
 from symveil.cli.reproduce import reproduce_command
@@ -36,13 +39,13 @@ from symveil.cli.roads import roads_command
 from symveil.cli.studio import studio_command
 from symveil.cli.symbols import symbols_command
 from symveil.cli.synthesize import synthesize_command
-from symveil.cli.usage import advice_for, named_as_typed, usage_message
+from symveil.cli.usage import advice_for, as_typed, named_as_typed, usage_message
 from symveil.cli.verify import verify_command
 from symveil.errors import InternalError, ParameterError, SymveilError, reason
 
 BAD_INPUT = 2
-INTERRUPTED = 130
 READER_GONE = 141
+_COMPLETION = "_SYMVEIL_COMPLETE"  # what the scripts that click writes for shells set
 
 COMMANDS = (
     demo_command,
@@ -81,16 +84,21 @@ for command in COMMANDS:
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its status."""
     typed = sys.argv[1:] if arguments is None else arguments
+    if typed[:1] == ["help"]:
+        typed = [*typed[1:], "--help"]
     try:
         _prepare_streams()
+        if instruction := os.environ.get(_COMPLETION):
+            sys.exit(shell_complete(cli, {}, "symveil", _COMPLETION, instruction))
         status = _run(typed)
         sys.stdout.flush()
     except click.ClickException as error:
         _fail(usage_message(error))
     except ParameterError as error:
-        _fail(advice_for(named_as_typed(error), _options_of(typed)))
+        command = _command_of(typed)
+        _fail(advice_for(as_typed(named_as_typed(error, command), command), _options_of(typed)))
     except SymveilError as error:
-        _fail(advice_for(str(error), _options_of(typed)))
+        _fail(advice_for(as_typed(str(error), _command_of(typed)), _options_of(typed)))
     except BrokenPipeError:
         # The reader went away (`symveil … | head`). Not 0: a property may not have been told.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -100,13 +108,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (MemoryError, OverflowError):
         _fail("input: expected something that fits into memory, found more; use a shorter word or a smaller number")
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(INTERRUPTED)
+        sys.exit(interrupted_status())
     except SystemExit:
         raise
     except BaseException as error:  # the last resort; a panic of a library in Rust is no Exception
         # an interrupt inside a library's callback comes out as a SystemError
         if isinstance(error, SystemError) and isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
-            sys.exit(INTERRUPTED)
+            sys.exit(interrupted_status())
         _fail(str(InternalError.of(error)))
     sys.exit(status)
 
@@ -121,13 +129,19 @@ def _run(arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _options_of(arguments: list[str]) -> set[str]:
-    """The options of the command that was typed."""
+def _command_of(arguments: list[str]) -> click.Command:
+    """The command that was typed."""
     command: click.Command = cli
     for argument in arguments:
         if not isinstance(command, click.Group) or argument not in command.commands:
             break
         command = command.commands[argument]
+    return command
+
+
+def _options_of(arguments: list[str]) -> set[str]:
+    """The options of the command that was typed."""
+    command = _command_of(arguments)
     return {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
 
 
@@ -143,5 +157,5 @@ def _prepare_streams() -> None:
 
 def _fail(message: str) -> NoReturn:
     with contextlib.suppress(Exception):  # where nothing can be said the status still says it
-        click.echo(f"symveil: error: {' '.join(message.split())}", err=True)
+        click.echo(f"symveil: error: {visible(' '.join(message.split()))}", err=True)
     sys.exit(BAD_INPUT)

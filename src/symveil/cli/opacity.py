@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_facts, print_json, print_notes, progress_bar, require_different, require_suffix
-from symveil.cli.single_options import file_option, json_option, k_option, notion_option, number_option, secret_option
+from symveil.cli.output import print_facts, print_json, print_notes, require_different, require_suffix
+from symveil.cli.progress import progress_bar
+from symveil.cli.single_options import (
+    file_option,
+    json_option,
+    k_option,
+    notion_option,
+    number_option,
+    secret_option,
+    unobservable_option,
+)
 from symveil.cli.values import PATH
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
-    from symveil.workflows.opacity import OpacityReport
+    from symveil.tasks.opacity import OpacityReport
 
 
 @command("opacity", example="symveil opacity examples/medical.json --k 2 --theta 1/2")
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
 @number_option("--within", "T", text="Count only violations in the first T events of a run.")
 @click.option("--exact", is_flag=True, help="Insist on an exact probability, however long it takes.")
 @secret_option
+@unobservable_option
 @click.option(
     "--initial",
     metavar="S[=P]",
@@ -43,6 +53,7 @@ def opacity_command(
     within: int | None,
     exact: bool,
     secret: tuple[str, ...],
+    unobservable: tuple[str, ...],
     initial: tuple[str, ...],
     draw: Path | None,
     draw_observer: Path | None,
@@ -57,7 +68,7 @@ def opacity_command(
     a --secret of part 2 that others have too is typed 2:STATE. Exit status 0: never (or less probably than --theta);
     1: here is a shortest observation after which it can.
     """
-    from symveil.workflows.opacity import draw_system, judge_opacity, load_system
+    from symveil.tasks.opacity import draw_system, judge_opacity, load_system
 
     for option, path in (("draw", draw), ("draw-observer", draw_observer)):
         require_suffix(option, path, (".svg", ".dot"))
@@ -68,6 +79,7 @@ def opacity_command(
     if _are_parts(models):
         given = {
             "initial": initial,
+            "unobservable": unobservable,
             "theta": theta,
             "within": within,
             "exact": exact,
@@ -75,7 +87,9 @@ def opacity_command(
             "draw-observer": draw_observer,
         }
         return _judge_parts(models, k, notion, secret=secret, notes=notes, as_json=as_json, given=given)
-    system = load_system(models[0], secret=secret, initial=initial, notion=notion, notes=notes)
+    system = load_system(
+        models[0], secret=secret, unobservable=unobservable, initial=initial, notion=notion, notes=notes
+    )
     with progress_bar("estimates explored") as progress:
         report = judge_opacity(
             system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress
@@ -85,8 +99,8 @@ def opacity_command(
 
 
 def _are_parts(models: tuple[Path, ...]) -> bool:
-    from symveil.io.models.wmod_files import WMOD_SUFFIX, read_wmod_parts
-    from symveil.io.reading import suffix
+    from symveil.formats.models.wmod_files import WMOD_SUFFIX, read_wmod_parts
+    from symveil.formats.reading import suffix
 
     return len(models) > 1 or (suffix(models[0]) == WMOD_SUFFIX and len(read_wmod_parts(models[0])) > 1)
 
@@ -102,7 +116,7 @@ def _judge_parts(
     given: Mapping[str, object],
 ) -> int:
     """The verdict on several parts together."""
-    from symveil.workflows.opacity import judge_parts, load_parts
+    from symveil.tasks.opacity import judge_parts, load_parts
 
     for name, value in given.items():
         if value is not None and value is not False and value != ():
@@ -145,7 +159,7 @@ def _print(report: OpacityReport) -> None:
 
 
 def _shown(report: OpacityReport) -> str:
-    from symveil.numerics.rationals import shown_at_least, shown_at_most
+    from symveil.numbers.rationals import shown_at_least, shown_at_most
 
     violation = report.violation
     if violation is None:

@@ -24,10 +24,10 @@ from symveil.errors import InputError, ParameterError, WordError
 if TYPE_CHECKING:
     from symveil.languages.cost_table import CostTable
     from symveil.languages.language import Language
+    from symveil.laws.parameters import Adjacency
     from symveil.mechanisms.choice import MechanismChoice
     from symveil.mechanisms.mechanism import Mechanism
     from symveil.models.alphabet import Alphabet
-    from symveil.privacy.parameters import Adjacency
 
 _MECHANISM_OPTIONS: list[Option] = [
     epsilon_option(required=True),
@@ -99,10 +99,10 @@ _WORD_OPTIONS = [
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MechanismOptions:
-    """The shared options as they were typed."""
+    """The shared options as they were typed; only `explain` does without ε."""
 
-    epsilon: str
-    adjacency: str
+    epsilon: str | None
+    adjacency: str | None
     metric: str
     mechanism: str
     calibration: str
@@ -131,7 +131,7 @@ class MechanismOptions:
         from symveil.mechanisms.choice import read_choice
 
         typed = {field.name: getattr(self, field.name) for field in fields(self)}
-        typed["adjacency"] = read_adjacency_option(self.adjacency)
+        typed["adjacency"] = None if self.adjacency is None else read_adjacency_option(self.adjacency)
         typed["not_private"] |= for_file  # refused with the words
         del typed["places"], typed["metres_per_unit"]
         if for_file and self.time_step is not None:
@@ -147,7 +147,7 @@ class MechanismOptions:
             raise InputError("metres-per-unit: expected --places with it, found none")
         if self.costs is None and self.places is None:
             return None
-        from symveil.io.cost_files import read_costs, read_places
+        from symveil.formats.cost_files import read_costs, read_places
 
         if self.costs is not None:
             return read_costs(self.costs)
@@ -191,7 +191,7 @@ class LanguageOptions:
 
     def given(self, notes: list[str]) -> dict[str, Any]:
         """The alphabet or the model, as it was read."""
-        from symveil.io.models.model_files import load_word_model
+        from symveil.formats.models.model_files import load_word_model
 
         named = self.parameters()
         return {"model": load_word_model(self.model, notes=notes)} if self.model is not None else named
@@ -210,7 +210,7 @@ class LanguageOptions:
 
     def _alphabet(self) -> Alphabet:
         """The alphabet of `--alphabet`; refused when missing, since the data must not define it."""
-        from symveil.io.symbols import read_alphabet
+        from symveil.formats.symbols import read_alphabet
 
         if self.alphabet is None:
             raise InputError(
@@ -222,7 +222,7 @@ class LanguageOptions:
 
 def public_support(alphabet: str | None, model: Path | None, *, model_option: str) -> dict[str, Any]:
     """The alphabet or the model that sequences of a whole file are counted on; the data must not define it."""
-    from symveil.io.symbols import read_alphabet
+    from symveil.formats.symbols import read_alphabet
 
     if (alphabet is None) == (model is None):
         found = "none" if model is None else "both"
@@ -247,7 +247,7 @@ class WordOptions:
 
     def read(self, mechanism: MechanismOptions, notes: list[str]) -> tuple[Mechanism, list[str]]:
         """The mechanism on the language of the word, and the word; refuses a word outside it."""
-        from symveil.io.symbols import split_word
+        from symveil.formats.symbols import split_word
         from symveil.mechanisms.selection import choose_mechanism
 
         word = split_word(self.word or "", self.separator)
@@ -325,3 +325,6 @@ language_options = _collected(LanguageOptions, "source", _LANGUAGE_OPTIONS)
 word_options = _collected(WordOptions, "source", _WORD_OPTIONS)
 optional_word_options = _collected(WordOptions, "source", [click.argument("word", required=False), *_WORD_OPTIONS[1:]])
 mechanism_options = _collected(MechanismOptions, "mechanism", _MECHANISM_OPTIONS)
+mechanism_options_without_epsilon = _collected(
+    MechanismOptions, "mechanism", [epsilon_option(required=False), *_MECHANISM_OPTIONS[1:]]
+)

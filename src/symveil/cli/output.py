@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from symveil.cli.interrupts import stop_if_interrupted
+from symveil.cli.progress import rest
+from symveil.cli.usage import as_typed
 from symveil.errors import ParameterError, either
-from symveil.numerics.progress import Progress, heard_by
 
 if TYPE_CHECKING:
     from symveil.estimation.named_table import NamedTable
@@ -40,17 +38,20 @@ def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, sa
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
     """Say them on standard error, last, once everything has gone well: an error is the only line there."""
-    warned, stream = list(warnings), sys.stderr
-    for warning in warned:
-        click.echo(f"symveil: warning: {writable(warning, stream)}", err=True)
-    for note in notes:
-        if note not in warned:
-            click.echo(f"symveil: note: {writable(note, stream)}", err=True)
+    rest()
+    warned = list(warnings)
+    context = click.get_current_context(silent=True)
+    command = None if context is None else context.command
+    for kind, texts in (("warning", warned), ("note", [note for note in notes if note not in warned])):
+        for text in texts:
+            click.echo(f"symveil: {kind}: {writable(as_typed(text, command), sys.stderr)}", err=True)
 
 
 def print_json(document: dict[str, object]) -> None:
     """One JSON document on standard output, and nothing else there."""
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    text = _CONTROLS.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(document, ensure_ascii=False, allow_nan=False)
+    )
     # a question mark in the place of what a code page does not have would be another document
     click.echo(text if encodable(text, sys.stdout) else json.dumps(document, allow_nan=False))
 
@@ -67,10 +68,15 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     from rich.table import Table
     from rich.text import Text
 
+    rest()
     stream = sys.stdout
     borders = box.HEAVY_HEAD if encodable(_BORDERS, stream) else box.ASCII
     table = Table(
-        title=writable(title, stream), title_justify="left", title_style="bold", show_header=bool(columns), box=borders
+        title="\n".join(writable(line, stream) for line in title.split("\n")),
+        title_justify="left",
+        title_style="bold",
+        show_header=bool(columns),
+        box=borders,
     )
     for column in columns or ("", ""):
         table.add_column(writable(column, stream), overflow="fold")
@@ -99,17 +105,36 @@ def encodable(text: str, stream: TextIO) -> bool:
     return True
 
 
+def visible(text: str) -> str:
+    """The same text with control characters spelled out: symbols come from files, and a terminal obeys what it prints.
+
+    Line breaks are spelled too, and marks that turn the direction of writing.
+
+    >>> print(visible("a\\x1b[2Jb\\u202e"))
+    a\\x1b[2Jb\\u202e
+    """
+    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def print_line(text: str) -> None:
+    """One line on standard output."""
+    click.echo(writable(text, sys.stdout))
+
+
 def writable(text: str, stream: TextIO) -> str:
     """The same in characters that a stream can be written, as far as there is another way to write it.
 
     >>> writable("no ε-private █", io.TextIOWrapper(io.BytesIO(), encoding="cp1252"))
     'no epsilon-private #'
     """
+    text = visible(text)
     if encodable(text, stream):
         return text
     return "".join(each if encodable(each, stream) else _SPELLED.get(each, each) for each in text)
 
 
+# C0, DEL and C1, line and paragraph separators, marks of direction, and halves of surrogate pairs
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _BORDERS = "┏━┳┓┃┡╇┩│├─┼┤└┴┘┌┬┐"
 _SPELLED = {
     **{"ε": "epsilon", "δ": "delta", "α": "alpha", "η": "eta", "Σ": "Sigma", "█": "#", "…": "...", "−": "-"},
@@ -145,51 +170,3 @@ def require_not_read(*read: Path | None, **written: Path | None) -> None:
         linked = path.exists() and any(each.exists() and path.samefile(each) for each in kept)
         if same or linked:
             raise ParameterError(option, expected="another file than those that are read", found=repr(path.name))
-
-
-@contextmanager
-def progress_bar(label: str) -> Iterator[Progress]:
-    """One bar for all progress, on standard error where somebody is looking; yields what tells it.
-
-    It is drawn from the first report on. Work of unknown length shows its count, a file its records and their rate.
-    Searches behind a mechanism (certificates) tell it too, also those of threads that draw.
-    """
-    looking = sys.stderr.isatty()
-    one_at_a_time = Lock()
-    began = last = 0.0
-    shown, text = "", ""
-    bar = click.progressbar(range(_WHOLE), label=label, file=sys.stderr, item_show_func=lambda _: text)
-
-    def tell(done: int, total: int | None, what: str = "", records: int | None = None) -> None:
-        stop_if_interrupted()
-        with one_at_a_time:
-            show(done, total, what, records)
-
-    def show(done: int, total: int | None, what: str, records: int | None) -> None:
-        nonlocal began, last, shown, text
-        now = time.monotonic()
-        if not looking or (what == shown and done != total and now - last < _SECONDS_BETWEEN_REPORTS):
-            return
-        if not last or what != shown:  # the next part begins again
-            began, bar.pos, bar.finished, bar.start = now, 0, False, time.time()
-        last, shown = now, what
-        bar.length = None if total is None else _WHOLE
-        text = what if total is not None else f"{done:,} {what}".rstrip()
-        if records is not None:
-            text += f": {records:,} sequences, {records / max(now - began, 1e-3):,.0f} a second"
-        bar.pos = done if total is None else done * _WHOLE // max(total, 1)
-        bar.make_step(0)
-        bar.render_progress()  # `update` would not where it moved back, or only the text is new
-
-    try:
-        with heard_by(tell):
-            yield tell
-    finally:
-        if last and bar.length is None:
-            click.echo("\r\033[K\033[?25h", nl=False, err=True)  # a count that was on its way says nothing any more
-        elif last:
-            bar.render_finish()  # whatever is said next starts on a line of its own
-
-
-_WHOLE = 1000
-_SECONDS_BETWEEN_REPORTS = 0.1

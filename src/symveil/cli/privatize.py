@@ -10,7 +10,8 @@ import click
 from symveil.cli.budget_plan import print_plan
 from symveil.cli.command import command
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
-from symveil.cli.output import print_facts, print_json, print_notes, progress_bar, require_not_read, require_suffix
+from symveil.cli.output import print_facts, print_json, print_notes, require_not_read, require_suffix
+from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import (
     again_option,
     choice_option,
@@ -26,20 +27,20 @@ from symveil.cli.single_options import (
     size_options,
     spreadsheet_option,
     start_option,
+    thin_option,
     time_step_option,
 )
 from symveil.cli.values import PATH
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
-    from symveil.privacy.protection import Protection
-    from symveil.workflows.privatize_file import FileRelease
+    from symveil.tasks.privatize_file import FileRelease
 
 
 @command(
     "privatize",
     example="symveil privatize examples/trips.csv --out private.csv --model examples/roads.json "
-    '--separator "|" --epsilon 3',
+    '--separator "|" --epsilon 3 --adjacency 2',
 )
 @click.argument("source_file", metavar="IN", type=PATH)
 @out_option("The private file, of the same kind")
@@ -61,10 +62,12 @@ if TYPE_CHECKING:
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="With --ledger: who would be charged what, and what a year would cost; nothing is drawn, charged or written.",
+    help="With --ledger: who would be charged what, what a year would cost, and which answers estimate will be able to "
+    "give; nothing is drawn, charged or written.",
 )
 @click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
 @size_options
+@thin_option
 @spreadsheet_option
 @start_option
 @time_step_option
@@ -85,9 +88,10 @@ def privatize_command(
     drawn. True times of events do not pass: an XES log gets artificial ones, and so does a table with --start. A
     manifest beside the private file says what is promised; symveil check rechecks it.
     """
-    from symveil.files.atomic import check_place, write_text
-    from symveil.workflows.doubts import large_loss, thin_protection
-    from symveil.workflows.privatize_file import privatize_file
+    from symveil.storage.atomic import check_place, write_text
+    from symveil.tasks.doubts import hides_little, thin_protection
+    from symveil.tasks.privatize_file import privatize_file
+    from symveil.tasks.release_report import attacker_in, protection_in
 
     if mechanism.not_private:
         raise InputError("mechanism: expected a private mechanism for a file, found --not-private")
@@ -102,7 +106,7 @@ def privatize_command(
         check_place(report)  # before anybody is charged
     choice = mechanism.choice(public_start=source.public_start, for_file=True)
     if dry_run:
-        from symveil.workflows.plan_budget import plan_budget
+        from symveil.tasks.plan_budget import plan_budget
 
         with progress_bar("looking") as progress:
             plan = plan_budget(source_file, out, **given, choice=choice, **options, progress=progress)  # type: ignore[arg-type]
@@ -111,7 +115,8 @@ def privatize_command(
         else:
             print_plan(plan)
         return
-    with progress_bar("privatising") as progress:
+    passes = ("releasing",) if options["ledger"] is None else ("charging", "releasing")
+    with progress_bar("privatising", passes=passes) as progress:
         release = privatize_file(
             source_file,
             out,
@@ -122,7 +127,7 @@ def privatize_command(
         )
     notes = [*release.notes, *_no_better(release.manifest)]
     if report is not None:
-        from symveil.workflows.release_report import release_page
+        from symveil.tasks.release_report import release_page
 
         write_text(report, release_page(release.manifest))
     if release.already_done:
@@ -137,19 +142,20 @@ def privatize_command(
         print_json(release.document() | ({} if report is None else {"report": str(report)}))
     else:
         _print(release, report)
-    warnings = large_loss(release.manifest["epsilon"], release.largest_charge)
-    print_notes(notes, warnings=[*warnings, *thin_protection(_protection(release.manifest))])
+    warnings = [*thin_protection(protection_in(release.manifest)), *hides_little(attacker_in(release.manifest))]
+    print_notes(notes, warnings=[*release.warnings, *warnings])
 
 
 def _no_better(manifest: dict[str, Any]) -> list[str]:
-    from symveil.workflows.doubts import no_better_than_classic
+    from symveil.tasks.doubts import no_better_than_classic
 
     return no_better_than_classic(manifest["how"], manifest["parameters"].get("calibration"))
 
 
 def _print(release: FileRelease, report: Path | None) -> None:
-    from symveil.numerics.rationals import shown_at_least
-    from symveil.workflows.release_report import in_numbers, mechanism_in_words, passes_unprotected
+    from symveil.numbers.rationals import shown_at_least
+    from symveil.release.promise import passes_unprotected
+    from symveil.tasks.release_report import in_numbers, mechanism_in_words, times_in_words
 
     manifest, counts = release.manifest, release.manifest["counts"]
     loss = shown_at_least(manifest["guarantee"]["epsilon"])
@@ -174,6 +180,7 @@ def _print(release: FileRelease, report: Path | None) -> None:
     if release.persons is not None:
         facts.append(("persons", f"{release.persons}, of whom none is charged more than {release.largest_charge}"))
     facts += in_numbers(manifest)
+    facts += times_in_words(manifest)
     facts.append(("passes unprotected", ", ".join(passes_unprotected(manifest))))
     facts.append(("report", "--report FILE.html writes a page for those who decide" if report is None else str(report)))
     if release.true_error is not None:
@@ -181,10 +188,3 @@ def _print(release: FileRelease, report: Path | None) -> None:
             ("true error", f"{release.true_error['changed_fraction']:.6f} of the symbols changed: NOT PRIVATE")
         )
     print_facts("Private", facts)
-
-
-def _protection(manifest: dict[str, Any]) -> Protection | None:
-    from symveil.privacy.protection import Protection
-
-    said = manifest.get("protection")
-    return None if said is None else Protection(said["neighbours_within_adjacency"], tuple(said["by_position"]))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_json, print_notes, print_table, progress_bar
+from symveil.cli.output import print_json, print_notes, print_table
+from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import choice_option, json_option
 from symveil.cli.values import PATH
-from symveil.numerics.progress import named
+from symveil.numbers.progress import named
 
 if TYPE_CHECKING:
-    from symveil.workflows.reproduce.rows import Reproduction
+    from symveil.tasks.reproduce.rows import Reproduction
 
 
 @command("reproduce", example="symveil reproduce jones2019 --plots figures")
@@ -27,13 +28,13 @@ def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_jso
 
     PAPER is jones2019, benvenuti2026, zhao2025 or chistikov2019; by default all of them.
     """
-    from symveil.workflows.reproduce.papers import reproduce
+    from symveil.tasks.reproduce.papers import reproduce
 
     with progress_bar("reproducing") as progress:
         result = reproduce(paper, progress=progress)
     drawn: list[Path] = []
     if plots:
-        from symveil.workflows.reproduce.figures import draw_figures
+        from symveil.tasks.reproduce.figures import draw_figures
 
         with progress_bar("drawing") as progress:
             for path in draw_figures(plots, suffix, paper):

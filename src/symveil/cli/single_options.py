@@ -32,7 +32,23 @@ def number_option(name: str, metavar: str, *, text: str, default: int | None = N
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 
 adjacency_option = click.option(
-    "--adjacency", metavar="B|all", default="1", show_default=True, help="Words this close are to look alike."
+    "--adjacency",
+    metavar="B|all",
+    help="Words that differ in up to B symbols are to look alike: 1 by default with --alphabet, required with --model.",
+)
+
+observations_adjacency_option = click.option(
+    "--adjacency",
+    metavar="B|all",
+    default="1",
+    show_default=True,
+    help="Observations that differ in up to B events are to look alike.",
+)
+
+thin_option = click.option(
+    "--thin",
+    is_flag=True,
+    help="Release although more than half of the positions of a typical word of the model have no alternative.",
 )
 
 k_option = click.option(
@@ -96,6 +112,14 @@ secret_option = click.option(
 )
 
 
+unobservable_option = click.option(
+    "--unobservable",
+    metavar="E",
+    multiple=True,
+    help="An event that nobody sees, beside those that the file calls so; drawings (.dot) name none. Repeatable.",
+)
+
+
 def epsilon_option(*, required: bool) -> Option:
     """ε, exactly as it is typed."""
     return click.option(
@@ -134,15 +158,22 @@ def out_option(what: str, *, required: bool = True) -> Option:
     )
 
 
+delimiter_option = click.option(
+    "--delimiter",
+    metavar="D",
+    callback=lambda _context, _parameter, value: "\t" if value in ("tab", "\\t") else value,
+    help='CSV: what separates cells, such as ";" or tab; commas by default.',
+)
+
+date_format_option = click.option(
+    "--date-format", metavar="F", help="Long form: how dates in --order are written, such as %d.%m.%Y %H:%M."
+)
+
+
 def wide_form_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How a file with one sequence in a row is read."""
     for option in (
-        click.option(
-            "--delimiter",
-            metavar="D",
-            callback=lambda _context, _parameter, value: "\t" if value in ("tab", "\\t") else value,
-            help='CSV: what separates cells, such as ";" or tab; commas by default.',
-        ),
+        delimiter_option,
         click.option("--id", "identifier", metavar="COL", help="Wide form: the column that names the record."),
         click.option(
             "--separator",
@@ -159,9 +190,7 @@ def event_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How a file with one event in a row is read."""
     for option in (
         click.option("--symbol", metavar="COL", help="Long form: the column of the symbols."),
-        click.option(
-            "--date-format", metavar="F", help="Long form: how dates in --order are written, such as %d.%m.%Y %H:%M."
-        ),
+        date_format_option,
         click.option(
             "--order", metavar="COL", help="Long form: numbers or timestamps that put a case's events in order."
         ),

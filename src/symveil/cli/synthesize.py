@@ -31,11 +31,11 @@ def synthesize_command(
     learned for, and obeys the rules that it was learned with and those that are declared here. Drawing costs no
     privacy, however many words are drawn.
     """
-    from symveil.workflows.synthesize import synthesize
+    from symveil.tasks.synthesize import synthesize
 
     drawn = synthesize(model, out, count=count, no_repeats=no_repeats, constraint=constraint, separator=separator)
     if as_json:
         print_json(drawn.document())
     else:
         print_facts("Synthesised", [("words", str(drawn.released)), ("file", str(drawn.out))])
-    print_notes([_FREE])
+    print_notes([_FREE], warnings=() if drawn.quality is None else drawn.quality.warnings)

@@ -14,6 +14,8 @@ from symveil.cli.values import option_name
 from symveil.errors import ParameterError
 
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+_PARAMETER = re.compile(r"`(?P<name>[a-z_]+)(?:=(?P<value>[^`]*))?`")
+_PLAIN = re.compile(r"[\w.:%+-]+")
 _EVERYWHERE = ("--help", "--version")
 _HINT = "quote a word that has blanks, and put -- before a word that starts with a dash"
 
@@ -31,13 +33,45 @@ def usage_message(error: click.ClickException) -> str:
     return error.format_message()
 
 
-def named_as_typed(error: ParameterError) -> str:
+def named_as_typed(error: ParameterError, command: click.Command | None = None) -> str:
     """A parameter's error with the parameter named as its option is typed.
 
     >>> named_as_typed(ParameterError("max_length", expected="a whole number", found="x"))
     'max-length: expected a whole number, found x'
     """
-    return f"{error.name.replace('_', '-')}{str(error).removeprefix(error.name)}"
+    return f"{_option_of(error.name, command).lstrip('-')}{str(error).removeprefix(error.name)}"
+
+
+def as_typed(message: str, command: click.Command | None = None) -> str:
+    """A message of the library with Python's parameters, which stand between backticks, as options are typed.
+
+    Parameters
+    ----------
+    message
+        An error, a warning or a note.
+    command
+        The command that says it: it knows which option a parameter is.
+
+    >>> as_typed("name `person`, or say `on_unknown='drop-sequence'` or `again=True`")
+    'name --person, or say --on-unknown drop-sequence or --again'
+    >>> as_typed('they need `separator=""`; see `symveil opacity`')
+    'they need --separator ""; see `symveil opacity`'
+    """
+
+    def typed(match: re.Match[str]) -> str:
+        option, value = _option_of(match["name"], command), match["value"]
+        if value in (None, "True"):
+            return option
+        text = "tab" if value[1:-1] == "\\t" else value[1:-1] if value[:1] in "\"'" else value
+        return f"{option} {text}" if _PLAIN.fullmatch(text) else f'{option} "{text}"'
+
+    return _PARAMETER.sub(typed, message)
+
+
+def _option_of(name: str, command: click.Command | None) -> str:
+    """The option that a parameter of Python is on the command line."""
+    own = [] if command is None else [each for each in command.params if each.name == name]
+    return next((each.opts[0] for each in own if isinstance(each, click.Option)), f"--{name.replace('_', '-')}")
 
 
 def advice_for(message: str, options: Container[str]) -> str:

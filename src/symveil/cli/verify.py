@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from symveil.cli.command import command
-from symveil.cli.output import print_facts, print_json, print_notes, print_table, progress_bar, require_suffix
+from symveil.cli.output import print_facts, print_json, print_line, print_notes, print_table, require_suffix
+from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import epsilon_option, file_option, json_option, number_option
 from symveil.cli.values import PATH
 from symveil.errors import InputError, ModelError, ParameterError
@@ -55,6 +56,13 @@ _LONGEST_SHOWN = 40
 @number_option("--nodes", "N", text="Stop at so many nodes; wide ones count more.", default=20_000)
 @number_option("--horizon", "T", text="Stop after so many labels.")
 @file_option("--labels", text="Labels of a PRISM .tra file.")
+@click.option(
+    "--label",
+    "label_states",
+    metavar="L=N,N",
+    multiple=True,
+    help="A label that a .tra, .drn or .umb file lacks, and the numbers of the states that show it. Repeatable.",
+)
 @click.option("--bd/--no-bd", "symmetric", default=None, help="With or without bd; default: unless the chain is large.")
 @click.option(
     "--ld/--no-ld", "ld", default=None, help="With or without ld; default: unless the chain is large and ends."
@@ -74,6 +82,7 @@ def verify_command(
     silent: tuple[str, ...],
     delta: str | None,
     labels: Path | None,
+    label_states: tuple[str, ...],
     smallest_epsilon: bool,
     curve: Path | None,
     as_json: bool,
@@ -92,10 +101,10 @@ def verify_command(
     below e^epsilon and lower bounds just above. A channel is a table with the columns input, output and probability.
     Its answers are exact; without --epsilon the smallest one is told, for --delta or without any.
     """
-    from symveil.io.models.channel_tables import is_channel_table
-    from symveil.io.models.model_files import load_labelled_chain
-    from symveil.numerics.conversions import log_upper_bound
-    from symveil.numerics.rationals import exact, shown_at_least
+    from symveil.formats.models.channel_tables import is_channel_table
+    from symveil.formats.models.model_files import load_labelled_chain
+    from symveil.numbers.conversions import log_upper_bound
+    from symveil.numbers.rationals import exact, shown_at_least
     from symveil.verification.verify_privacy import verify_privacy
 
     require_suffix("curve", curve, (".png", ".svg", ".json"))
@@ -112,10 +121,14 @@ def verify_command(
     notes: list[str] = []
     model: LabelledChain | Channel
     if is_channel:
+        if label_states:
+            raise InputError("label: expected a .tra, .drn or .umb file, found a channel table")
         model = channel = _read_channel(chain, related, apart, notes)
         _require_inputs(channel, pairs)
     else:
-        model = labelled = load_labelled_chain(chain, labels=labels, notes=notes)
+        model = labelled = load_labelled_chain(
+            chain, labels=labels, label_states=_named_labels(label_states), notes=notes
+        )
         pairs = _named_pairs(labelled, pairs, notes)
     options: dict[str, Any] = {
         "pairs": pairs,
@@ -135,7 +148,7 @@ def verify_command(
             model, alpha=alpha, epsilon=epsilon, delta=delta, symmetric=symmetric, ld=ld, progress=progress, **options
         )
     if curve:
-        from symveil.workflows.verify import privacy_curve_up_to
+        from symveil.tasks.verify import privacy_curve_up_to
 
         with progress_bar("drawing") as progress:
             options |= {"symmetric": symmetric, "ld": ld}
@@ -151,6 +164,17 @@ def verify_command(
         _print(verdict)
     print_notes(notes)
     return 1 if delta is not None and verdict.holds is not True else 0
+
+
+def _named_labels(typed: tuple[str, ...]) -> dict[str, list[str]]:
+    """The states of each label, from texts such as `done=4,5`."""
+    named: dict[str, list[str]] = {}
+    for text in typed:
+        name, mark, states = text.rpartition("=")
+        if not (name and mark and states):
+            raise InputError(f"label: expected a label and numbers of states such as done=4,5, found {text[:40]!r}")
+        named.setdefault(name, []).extend(state.strip() for state in states.split(","))
+    return named
 
 
 def read_pair(text: str) -> tuple[str, str]:
@@ -184,7 +208,7 @@ def _require_question(
 
 
 def _read_channel(file: Path, related: str | None, apart: str | None, notes: list[str]) -> Channel:
-    from symveil.io.models.channel_tables import read_channel
+    from symveil.formats.models.channel_tables import read_channel
 
     meant: str | Fraction | Path | None = related
     if related is not None and related != "all":
@@ -222,7 +246,7 @@ def _named_pairs(
 def _search(
     model: LabelledChain | Channel, delta: str, options: dict[str, Any], notes: list[str], *, as_json: bool
 ) -> int:
-    from symveil.numerics.rationals import shown_at_least, shown_at_most, spelled
+    from symveil.numbers.rationals import shown_at_least, shown_at_most, spelled
     from symveil.verification.privacy_verdict import written
     from symveil.verification.smallest_epsilon import smallest_epsilon
 
@@ -245,7 +269,7 @@ def _search(
 
 
 def _print(verdict: PrivacyVerdict) -> None:
-    from symveil.numerics.rationals import spelled
+    from symveil.numbers.rationals import spelled
     from symveil.verification.privacy_verdict import said, shown, shown_bound, shown_loss
 
     name = "ld without relays" if verdict.pairs[0].support_only else "ld = lgd"
@@ -259,7 +283,7 @@ def _print(verdict: PrivacyVerdict) -> None:
     click.echo(f"delta over these pairs: {shown(verdict.delta)}")
     worst = verdict.worst
     if worst.witness is not None:
-        click.echo(f"largest odds of {worst.source} against {worst.target}: {worst.witness}")
+        print_line(f"largest odds of {worst.source} against {worst.target}: {worst.witness}")
         click.echo(f"epsilon without any delta: {shown_loss(verdict)}")
     if verdict.asked is not None:
         click.echo(f"at most {spelled(verdict.asked)}: {said(verdict.holds)}")

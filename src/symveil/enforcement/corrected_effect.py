@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from symveil.enforcement.losses import log_totals
 from symveil.errors import TooLargeError
 from symveil.languages.distance_sums import all_distances, distance_counts, log_sums
-from symveil.numerics.progress import Progress
+from symveil.numbers.progress import Progress
 from symveil.verification.opacity.complete_observations import ObservationTable
 
 if TYPE_CHECKING:

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.calibration.certificate import CertifiedRate
 from symveil.enforcement.corrected_effect import corrected_effect, one_hot
 from symveil.enforcement.losses import log_totals
 from symveil.errors import TooLargeError
 from symveil.languages.distance_sums import all_distances, distance_counts
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.law import DistanceLaw
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.run_release import release_runs
 from symveil.models.word import Codes, Lengths
-from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import spelled
-from symveil.privacy.calibration.certificate import CertifiedRate
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.law import DistanceLaw
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import spelled
 from symveil.randomness import BitSource, NotPrivateSeededBits
 
 if TYPE_CHECKING:
@@ -174,9 +174,9 @@ class CorrectedRelease(Mechanism):
 
     def laws(self, words: Codes, released: Codes) -> Floats:
         """P(x | w) for each row w of `words` and each safe x of `released`."""
-        drawn = np.exp([self.through.log_probabilities(word, released) for word in words])
+        drawn = np.exp([self.through._log_probabilities(word, released) for word in words])
         if len(self.unsafe):
-            wrong = np.exp([self.through.log_probabilities(word, self.unsafe) for word in words])
+            wrong = np.exp([self.through._log_probabilities(word, self.unsafe) for word in words])
             for rows, chances in self.corrections(released):
                 drawn += wrong[:, rows] @ chances
         return np.asarray(drawn)
@@ -186,12 +186,12 @@ class CorrectedRelease(Mechanism):
         runs = tables.runs  # first of all: refused where they are too many
         return corrected_effect(self, runs, tables.progress("what an observer can conclude"))
 
-    def log_probabilities(self, word: Codes, released: Codes) -> Floats:
+    def _log_probabilities(self, word: Codes, released: Codes) -> Floats:
         """ln P(row | word), over what the mechanism may have drawn; −∞ for what is never shown."""
         is_safe = self.safe.first_impossible(released) == 0
-        logs = np.asarray(self.through.log_probabilities(word, released), dtype=np.float64)
+        logs = np.asarray(self.through._log_probabilities(word, released), dtype=np.float64)
         if len(self.unsafe):
-            drawn = self.through.log_probabilities(word, self.unsafe)
+            drawn = self.through._log_probabilities(word, self.unsafe)
             largest = drawn.max()
             weights, corrected = np.exp(drawn - largest), np.zeros(len(released))
             for rows, chances in self.corrections(released):
@@ -204,7 +204,7 @@ class CorrectedRelease(Mechanism):
         assert codes is not None  # noqa: S101 - `distances` asks for a word, because they do not look alike
         outputs = self.outputs_listed
         distance = np.count_nonzero(outputs != codes, axis=1)
-        chances = np.exp(self.log_probabilities(codes, outputs))
+        chances = np.exp(self._log_probabilities(codes, outputs))
         by_distance: Floats = np.bincount(distance, chances, minlength=self.possible.length + 1).astype(np.float64)
         occurring = np.flatnonzero(np.bincount(distance, minlength=self.possible.length + 1))
         with np.errstate(divide="ignore"):
@@ -219,7 +219,7 @@ class CorrectedRelease(Mechanism):
             bounds=None,
         )
 
-    def expected_errors(self, words: Codes) -> tuple[Floats, Floats]:
+    def _expected_errors(self, words: Codes) -> tuple[Floats, Floats]:
         """For each word the expected number of events that are changed; what corrections add, over public bits.
 
         Parameters
@@ -227,7 +227,7 @@ class CorrectedRelease(Mechanism):
         words
             Rows of codes, observations of the system.
         """
-        errors = np.asarray(self.through.expected_errors(words)[0], dtype=np.float64)
+        errors = np.asarray(self.through._expected_errors(words)[0], dtype=np.float64)
         bits = NotPrivateSeededBits(_SEED)
         many = np.repeat(words, _DRAWS, axis=0)
         drawn, _ = self.through.release_checked(many.reshape(-1), np.full(len(many), words.shape[1]), bits)

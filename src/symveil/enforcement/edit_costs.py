@@ -15,7 +15,7 @@ from flint import fmpq
 from symveil.enforcement.edit_function import EditCosts, EditFunction, Reply, built, replies
 from symveil.enforcement.edit_game import EditGame, Solved
 from symveil.errors import TooLargeError
-from symveil.languages.strong_components import strong_components
+from symveil.graphs.strong_components import strong_components
 
 _MOST_POSITIONS = 3_000
 _MOST_REPLIES = 200_000

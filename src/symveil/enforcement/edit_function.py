@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from symveil.drawing.diagram import Diagram, Edge, Node
-from symveil.drawing.drawable import Drawable
-from symveil.drawing.labels import symbol_label
-from symveil.drawing.state_diagram import state_diagram
 from symveil.enforcement.edit_game import EditGame, Events, Solved
 from symveil.errors import WordError
-from symveil.numerics.once import computed_once
+from symveil.numbers.once import computed_once
+from symveil.pictures.diagram import Diagram, Edge, Node
+from symveil.pictures.drawable import Drawable
+from symveil.pictures.labels import symbol_label
+from symveil.pictures.state_diagram import state_diagram
 
 Answer = tuple[tuple[str, ...], int]
 """What is shown, and the next state."""

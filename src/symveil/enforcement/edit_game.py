@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from symveil.languages.observation import ExplorationLimit, Observed
-from symveil.languages.state_sets import Image, StateSet, members, set_of
-from symveil.numerics.once import computed_once
+from symveil.graphs.state_sets import Image, StateSet, members, set_of
+from symveil.numbers.once import computed_once
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.exploration import Explored, Numbers, explore
 from symveil.verification.opacity.notions import Question
+from symveil.verification.opacity.observation import ExplorationLimit, Observed
 
 Events = tuple[int, ...]
 

@@ -11,12 +11,12 @@ from symveil.enforcement.safe import SafeSubstitutes
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, read_omega
 from symveil.enforcement.substitution import AnySubstitutes
 from symveil.errors import ParameterError
-from symveil.languages.observation import Observed
+from symveil.laws.parameters import Adjacency, read_adjacency, read_epsilon
 from symveil.models.stochastic_system import PartiallyObserved
-from symveil.numerics.progress import Progress, accepted
-from symveil.numerics.rationals import Number
-from symveil.privacy.parameters import Adjacency, read_adjacency, read_epsilon
+from symveil.numbers.progress import Progress, accepted
+from symveil.numbers.rationals import Number
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.run_observations import RunObservations, read_horizon
 from symveil.verification.opacity.safe_observations import SafeObservations
 

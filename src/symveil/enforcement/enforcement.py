@@ -10,16 +10,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.drawing.diagram import Diagram
 from symveil.enforcement.private import PrivatePolicy
 from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, require_few_outcomes
 from symveil.errors import ParameterError, WordError
 from symveil.languages.language import Language
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.parameters import read_epsilon
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import Number, shown_at_least
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.parameters import read_epsilon
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import Number, shown_at_least
+from symveil.pictures.diagram import Diagram
 from symveil.randomness import BitSource, system_bits
 from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.safe_observations import Events

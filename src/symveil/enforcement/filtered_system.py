@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from symveil.enforcement.edit_function import EditFunction
 from symveil.errors import InternalError
-from symveil.languages.observation import Observed, observer
 from symveil.models.names import unlike
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
+from symveil.verification.opacity.observation import Observed, observer
 
 Key = TypeVar("Key")
 

@@ -15,19 +15,19 @@ from symveil.languages.free import words
 from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage
 from symveil.languages.smallest_graph import smallest
+from symveil.laws.parameters import Adjacency, read_adjacency
+from symveil.laws.public_words import public_words
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import select_one_of_many
 from symveil.models.word import Codes
-from symveil.numerics.once import computed_once
-from symveil.numerics.progress import Progress, named
-from symveil.privacy.parameters import Adjacency, read_adjacency
-from symveil.privacy.public_words import public_words
+from symveil.numbers.once import computed_once
+from symveil.numbers.progress import Progress, named
 from symveil.verification.opacity.complete_observations import ObservationTable
 from symveil.verification.opacity.run_observations import RunObservations
 
 AUTO, DIRECT, CORRECTED = RELEASES = ("auto", "direct", "corrected")
 """How every observation is released: by weights on safe observations only, or by a mechanism for all of them whose
-outcomes are corrected to safe ones; "auto" is the one with the least expected error."""
+outcomes are corrected to safe ones; "auto" is the one of these with the least expected error."""
 
 _MOST_OUTPUTS = 4_000_000
 _COMPARED, _CLEARLY = 64, 0.97  # so many public observations; what is less plain must have less error than that share

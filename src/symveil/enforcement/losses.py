@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from symveil.errors import TooLargeError
 from symveil.languages.distance_sums import all_distances, counts_by_row
 from symveil.languages.runs import RunLanguage
-from symveil.numerics.conversions import log_upper_bound
-from symveil.privacy.guarantee import Guarantee
+from symveil.laws.guarantee import Guarantee
+from symveil.numbers.conversions import log_upper_bound
 from symveil.verification.opacity.safe_observations import Events
 
 _MOST_PAIRS = 5_000_000

@@ -13,21 +13,23 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.drawing.diagram import Diagram
 from symveil.enforcement.corrected_release import CorrectedRelease
 from symveil.enforcement.length_tables import AUTO, LengthTables
+from symveil.enforcement.safe import safe_diagram
 from symveil.enforcement.safe_release import SafeRelease
 from symveil.enforcement.sensitive_only import MOST_OUTCOMES
 from symveil.errors import ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.languages.language import Language
+from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.word import Codes
-from symveil.numerics.once import Memo, computed_once
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.parameters import Adjacency
+from symveil.numbers.once import Memo, computed_once
+from symveil.pictures.diagram import Diagram
 from symveil.randomness import BitSource
 from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.safe_observations import Events, SafeObservations
@@ -117,11 +119,13 @@ class PrivatePolicy:
         return self.mechanism(codes.shape[1]).release_checked(codes.reshape(-1), lengths, bits)[0].reshape(codes.shape)
 
     def diagram(self, events: Events) -> Diagram:
-        """Refused: it shows words at every distance, and the automata of the papers have one."""
-        del events
-        raise ParameterError(
-            "draw", expected="the policy safe or substitution, whose distance is fixed", found=self.name
-        )
+        """The nearest safe observations, which are the likeliest to be shown; all others of the length are possible."""
+        language = self._safe.language(len(events))
+        if language is None:
+            raise ParameterError("draw", expected="an observation that can be replaced", found="none")
+        near = RunNeighbours(language, np.array(events, dtype=np.int32))
+        nearest = next(distance for distance, count in enumerate(near.counts()) if count)
+        return safe_diagram(self._safe, language, events, nearest)
 
     @computed_once
     def guarantee(self) -> Guarantee:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from symveil.drawing.diagram import Diagram
 from symveil.errors import ParameterError
-from symveil.languages.observer_diagram import estimate_label
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.run_product import product_diagram
+from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
-from symveil.numerics.once import Memo
+from symveil.numbers.once import Memo
+from symveil.pictures.diagram import Diagram
 from symveil.randomness import BitSource
+from symveil.verification.opacity.observer_diagram import estimate_label
 from symveil.verification.opacity.safe_observations import Events, SafeObservations
 
 
@@ -70,8 +71,13 @@ class SafeSubstitutes:
         language = self._safe.language(len(events))
         if language is None or not self.count(events):
             raise ParameterError("draw", expected="an observation that can be replaced", found="none")
-        codes = np.array(events, dtype=np.int32)
-        return product_diagram(language, codes, exactly=self.omega, state_label=self._estimate)
+        return safe_diagram(self._safe, language, events, self.omega)
 
-    def _estimate(self, state: int) -> str:
-        return "\n".join(estimate_label(self._safe.observed.names(self._safe.explored.states[state][0])))
+
+def safe_diagram(safe: SafeObservations, language: RunLanguage, events: Events, distance: int) -> Diagram:
+    """The safe observations at exactly this distance, with what is estimated after each of their events."""
+
+    def estimate(state: int) -> str:
+        return "\n".join(estimate_label(safe.observed.names(safe.explored.states[state][0])))
+
+    return product_diagram(language, np.array(events, dtype=np.int32), exactly=distance, state_label=estimate)

@@ -17,24 +17,24 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from symveil.calibration.search import largest_rate
 from symveil.enforcement.losses import EnumeratedLoss, log_totals
 from symveil.languages.distance_sums import all_distances, log_sums
 from symveil.languages.run_draws_exact import total_weight
 from symveil.languages.run_laws import expected_errors
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.law import DistanceLaw
+from symveil.laws.parameters import Adjacency
+from symveil.laws.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.run_release import release_runs
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
-from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import Number, at_least, spelled
-from symveil.privacy.calibration.search import largest_rate
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.law import DistanceLaw
-from symveil.privacy.parameters import Adjacency
-from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class SafeRelease(DistanceWeighted):
     def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
         return release_runs(self._weights, rows, bits)
 
-    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word) = −ηd − ln Z(word); −∞ for what is never shown."""
         with precision(STANDARD_PRECISION):
             log_total = total_weight(self._weights, word).log()
@@ -149,7 +149,7 @@ class SafeRelease(DistanceWeighted):
         shown = log_sums(runs.codes, log_values, tables.outputs, rate=rate, progress=said)
         return float(runs.chances[:, 0] @ mean), float(np.exp(shown[:, 1] - shown[:, 0]).max())
 
-    def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For each word the expected number of events that are changed, in one pass for all of them.
 
         Parameters

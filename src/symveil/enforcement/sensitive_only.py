@@ -16,11 +16,11 @@ from symveil.enforcement.losses import loss_of_laws
 from symveil.enforcement.safe import SafeSubstitutes
 from symveil.enforcement.substitution import AnySubstitutes
 from symveil.errors import ParameterError, TooLargeError, WordError
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.models.word import Codes
-from symveil.numerics.conversions import fraction, rational
-from symveil.numerics.once import computed_once
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.parameters import Adjacency, read_adjacency
+from symveil.numbers.conversions import fraction, rational
+from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource
 from symveil.verification.opacity import run_observations
 from symveil.verification.opacity.run_observations import RunObservations

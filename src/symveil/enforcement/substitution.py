@@ -12,11 +12,11 @@ from itertools import combinations, product
 
 import numpy as np
 
-from symveil.drawing.diagram import Diagram
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.neighbours import at_distance
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
+from symveil.pictures.diagram import Diagram
 from symveil.randomness import BitSource
 from symveil.verification.opacity.safe_observations import Events
 

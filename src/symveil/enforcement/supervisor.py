@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from symveil.drawing.diagram import Diagram, Edge, Node
-from symveil.drawing.drawable import Drawable
-from symveil.drawing.labels import symbol_label
-from symveil.drawing.state_diagram import state_diagram
 from symveil.enforcement.edit_game import Events
 from symveil.errors import WordError
-from symveil.languages.observation import ExplorationLimit, Observed
+from symveil.pictures.diagram import Diagram, Edge, Node
+from symveil.pictures.drawable import Drawable
+from symveil.pictures.labels import symbol_label
+from symveil.pictures.state_diagram import state_diagram
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.exploration import NOWHERE, SINK, explore
 from symveil.verification.opacity.notions import Question
+from symveil.verification.opacity.observation import ExplorationLimit, Observed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from symveil.drawing.diagram import Diagram
 from symveil.enforcement.edit_costs import WorstCost
 from symveil.enforcement.edit_function import EditFunction
 from symveil.enforcement.supervisor import Supervisor
 from symveil.errors import ParameterError, WordError
 from symveil.models.stochastic_system import PartiallyObserved
+from symveil.pictures.diagram import Diagram
 from symveil.verification.opacity.notions import Question
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict
 from symveil.verification.opacity.violation import ViolationProbability
@@ -25,7 +25,8 @@ class Synthesis:
     `possible`: True, there is a function and it was checked; False, there is none, and `refutation` proves it:
     whatever a function does, it fails for one of these observations; None, a function was found, but one that
     withstands an informed observer was asked for and this one does not. Of a supervisor the refutation is one
-    observation, which nothing can prevent.
+    observation, which no disabling of observable events can prevent: supervisors that disable events that nobody sees
+    are not looked for.
 
     `verdict` is about an observer who knows the system only, and takes what is shown for the truth;
     `informed_verdict` about one who knows the function as well. For a stochastic system the probability that a run
@@ -84,6 +85,15 @@ class Synthesis:
             raise ParameterError("draw", expected="a function or a supervisor", found="none: it cannot be enforced")
         return machine.to_diagram()
 
+    @property
+    def already_opaque(self) -> bool:
+        """Whether the system gives no secret away as it is: nothing had to be changed."""
+        if self.violation_before is not None and self.violation_before.upper == 0:
+            return True
+        if self.supervisor is not None:
+            return not any(self.supervisor.disabled)
+        return self.function is not None and self.function.changes == 0 and self.possible is True
+
     def document(self) -> dict[str, Any]:
         """The JSON form."""
         informed = self.informed_verdict
@@ -93,6 +103,7 @@ class Synthesis:
             "notion": self.question.shown_notion,
             "k": self.question.shown_k,
             "enforceable": self.possible,
+            "already_opaque": self.already_opaque,
             "holds": None if self.verdict is None else self.verdict.holds,
             "holds_informed": None if informed is None else informed.holds,
             "witness_informed": None if informed is None or informed.witness is None else list(informed.witness),
@@ -111,7 +122,8 @@ class Synthesis:
     def __repr__(self) -> str:
         name = self.question.property_name
         if self.possible is False:
-            return f"Synthesis({name} cannot be enforced by the policy {self.policy})"
+            limits = " (one that disables observable events)" if self.policy == "supervisor" else ""
+            return f"Synthesis({name} cannot be enforced by the policy {self.policy}{limits})"
         if self.supervisor is not None:
             return f"Synthesis({name} holds: {self.supervisor})"
         informed = self.informed_verdict is not None and self.informed_verdict.holds

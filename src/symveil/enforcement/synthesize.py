@@ -14,11 +14,11 @@ from symveil.enforcement.filtered_system import filtered_system, part_shown_as, 
 from symveil.enforcement.supervisor import Supervisor, supremal_supervisor
 from symveil.enforcement.synthesis import Synthesis
 from symveil.errors import InternalError, ParameterError
-from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
-from symveil.numerics.progress import Progress, accepted
-from symveil.numerics.rationals import Number, exact
+from symveil.numbers.progress import Progress, accepted
+from symveil.numbers.rationals import Number, exact
 from symveil.verification.opacity.notions import Question, read_question
+from symveil.verification.opacity.observation import ExplorationLimit, Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 from symveil.verification.opacity.verify import observed_for
 from symveil.verification.opacity.violation import violation_on
@@ -103,7 +103,11 @@ def synthesize_opacity(
     observed = observed_for(system, question)
     limit = observed.limit(most_states, accepted(progress, before=1))
     if policy == "supervisor":
-        return _supervised(system, observed, question, _controllable(system, observed, controllable), limit)
+        own = _controllable(system, observed, controllable)
+        found = _supervised(system, observed, question, own or frozenset(), limit)
+        if own is None and not found.possible:  # a system that is opaque already needs none
+            raise ParameterError("controllable", expected="the events that can be disabled", found="none")
+        return found
     edits = Edits(
         insertable=_numbers(observed, insertable, "insertable"),
         erasable=_numbers(observed, erasable, "erasable") if policy == "edit" else frozenset(),
@@ -156,11 +160,13 @@ def _read_costs(observed: Observed, costs: Mapping[str, Number] | None, name: st
     return tuple(found)
 
 
-def _controllable(system: PartiallyObserved, observed: Observed, events: Collection[str] | None) -> frozenset[int]:
+def _controllable(
+    system: PartiallyObserved, observed: Observed, events: Collection[str] | None
+) -> frozenset[int] | None:
     if events is None and system.controllable is not None:
         events = [event for event in system.controllable if event in observed.event_number]
     if events is None:
-        raise ParameterError("controllable", expected="the events that can be disabled", found="none")
+        return None
     for event in () if isinstance(events, str) else events:
         if event not in observed.event_number and any(event == move[1] for move in system.moves):
             raise ParameterError(

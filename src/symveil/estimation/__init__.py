@@ -2,5 +2,5 @@
 
 Lives here: the statistics, the estimators that undo a known law of noise, their variances and intervals.
 May not live here: reading files or manifests, building mechanisms. It reads laws and public parameters only.
-Stands on privacy.
+Stands on laws.
 """

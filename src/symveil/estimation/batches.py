@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from symveil.estimation.statistics import Statistic
 from symveil.models.word import Codes, Lengths
-from symveil.numerics.once import computed_once
+from symveil.numbers.once import computed_once
 
 Indices = NDArray[np.int64]
 

@@ -41,7 +41,7 @@ class ChainTables:
             if chain.work * begins > MOST_WORK:
                 raise InputError(
                     f"estimate: expected a model and a file small enough for {statistic.name} by a chain "
-                    f"({MOST_WORK:,} products), found {chain.work * begins:,}; leave --assume out"
+                    f"({MOST_WORK:,} products), found {chain.work * begins:,}; leave `assume` out"
                 )
 
     def table(self, chances: Floats, weights: Sequence[Floats]) -> Floats:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symveil.numerics.conversions import STANDARD_PRECISION, nearest_float, precision
-from symveil.privacy.calibration.edit_channel_loss import ChannelParameters, inserted_above, mean_inserted
+from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above, mean_inserted
+from symveil.numbers.conversions import STANDARD_PRECISION, nearest_float, precision
 
 SMALLEST_KEPT = 0.02
 """κ − σ/(m−1) below which nothing can be said about symbols."""

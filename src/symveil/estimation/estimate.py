@@ -31,7 +31,9 @@ class Estimate(NamedTable):
     target
         As it was asked for.
     assumptions
-        What it rests on, and what it leaves out, in sentences.
+        What it rests on, and what it leaves out, in sentences; warnings are the first.
+    warnings
+        Those without which the table would be misread: the noise could not be undone.
     statistic, confidence, symbols, leading, places, codes, numbers
         As in `NamedTable`.
 
@@ -49,6 +51,7 @@ class Estimate(NamedTable):
     method: Method
     target: str
     assumptions: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
     what: ClassVar[str] = "estimates"
     drawn_beside: ClassVar[tuple[str, str] | None] = ("released", "as released")
 
@@ -87,7 +90,8 @@ class Estimate(NamedTable):
             method=method,
             target=target,
             confidence=confidence,
-            assumptions=(*assumptions, *table.notes),
+            assumptions=(*table.warnings, *assumptions, *table.notes),
+            warnings=table.warnings,
             symbols=tuple(map(str, symbols)),
             leading=table.leading,
             places=places + 1 if places is not None and table.leading == "position" else places,
@@ -116,6 +120,8 @@ class Estimate(NamedTable):
     @property
     def caveat(self) -> str:
         """What the picture must say too."""
+        if self.warnings:
+            return ", noise not undone"
         return ", assuming a Markov chain" if self.method == "chain-assumed" else ""
 
     def __repr__(self) -> str:

@@ -37,7 +37,7 @@ def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
     if units < FEWEST:
         return InputError(
             f"variance: expected at least {FEWEST} {what} to compare with each other, found {units}; "
-            "use a statistic and a target that need no groups, such as visits with --target file"
+            "use a statistic and a target that need no groups, such as visits with `target='file'`"
         )
     return InputError(
         f"statistic: expected a table of at most {_NUMBERS_KEPT // FEWEST:,} cells, found {cells:,}; use a smaller "

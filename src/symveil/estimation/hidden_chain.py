@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.languages.graph import WordGraph
-from symveil.numerics.once import computed_once
+from symveil.numbers.once import computed_once
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -23,6 +23,8 @@ from symveil.randomness import NotPrivateSeededBits
 Floats = NDArray[np.float64]
 
 LEAST_AGREEMENT, SURE_AGREEMENT, MOST_THETA = 0.2, 0.9, 0.4
+LEAST_SIGNAL = 0.1
+"""A smaller share of signal in the first step is none."""
 _SPLITS = 20
 
 
@@ -79,6 +81,18 @@ class Iterates:
         noise = float((group_variance(list(self.first_steps), self.sizes) / scale).sum())
         return max(0.0, 1 - noise / size) if size else 0.0
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Where next to nothing of the first step is signal, and noise is not small either: it stays as it is."""
+        alpha = self.shrinkage(np.maximum(self.sums[0].sum(axis=0), 1.0))
+        if alpha >= LEAST_SIGNAL or self.agreement >= SURE_AGREEMENT:
+            return ()
+        return (
+            f"the noise could not be undone (shrinkage {alpha:.2f}): these are the numbers of the private file as it "
+            f"is, and about {1 - self.agreement:.0%} of its symbols are noise; they are no estimates of the true "
+            "sequences, and their order is that of the noise too; more sequences or a larger epsilon would say more",
+        )
+
     def _known(self) -> tuple[Floats, Floats, Floats, bool, tuple[str, ...]]:
         """The point estimate, h₁ by group, the bias allowance, whether intervals may be given, and what to say."""
         released = self.sums[0].sum(axis=0)
@@ -107,6 +121,7 @@ class Iterates:
             consistent=projected(point),
             most=np.inf,
             notes=notes,
+            warnings=self.warnings,
             centre=whole.sum(axis=0),
             allowance=np.abs(allowance.sum(axis=0)),
             bounded=bounded,
@@ -147,6 +162,7 @@ class Iterates:
             most=1.0,
             listed=listed,
             notes=notes,
+            warnings=self.warnings,
             centre=share,
             allowance=(np.abs(steps) + share * np.abs(of_row(steps))) / below,
             bounded=bounded,

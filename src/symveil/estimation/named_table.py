@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -9,16 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.drawing.heat_map import heat_map_svg
-from symveil.drawing.road_map import Road, flows_svg, road_weights_svg
-from symveil.drawing.whiskers import Whisker, whiskers_svg
 from symveil.errors import InputError, ParameterError
+from symveil.pictures.heat_map import heat_map_svg
+from symveil.pictures.road_map import Road, flows_svg, road_weights_svg
+from symveil.pictures.whiskers import Whisker, whiskers_svg
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
     import pyarrow as pa
 
 _MOST_BARS, _LARGEST_MAP = 30, 40
+_HOUR = re.compile(r"[0-9]{1,4}(?::[0-9]{2})?\s?h?")  # 7, 07, 07:30, 7h: bars stand in their order
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -179,8 +181,10 @@ class NamedTable:
             )
             for index in range(min(_MOST_BARS, len(self)))
         ]
+        if all(_HOUR.fullmatch(bar.name) for bar in bars):
+            bars.sort(key=lambda bar: [int(part) for part in re.findall(r"[0-9]+", bar.name)])
         title = f"{self.statistic}: {self.what} with {self.confidence:.0%} intervals{self.caveat}"
-        return whiskers_svg(bars, title=title, reference=said)
+        return whiskers_svg(bars, title=title, reference=said, heading=True)
 
     def _on_map(self, places: Mapping[str, Road]) -> str:
         order = self.codes.shape[1]

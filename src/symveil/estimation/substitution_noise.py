@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.numerics.once import Memo, computed_once
-from symveil.privacy.law import DistanceLaw
+from symveil.laws.law import DistanceLaw
+from symveil.numbers.once import Memo, computed_once
 
 Floats = NDArray[np.float64]
 

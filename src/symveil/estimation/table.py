@@ -51,6 +51,8 @@ class EstimatedTable:
     leading: str | None = None
     """What the first axis counts: "position" or "length"; None: there is none but symbols."""
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """Without which the table would be misread."""
     centre: Floats | None = None
     """What intervals are around, where that is not the estimate; they are widened to contain it."""
     allowance: Floats | float = 0.0

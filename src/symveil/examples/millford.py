@@ -14,10 +14,10 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
-from symveil.drawing.bezier import Point
-from symveil.drawing.road_map import Road
-from symveil.drawing.town_map import TownPlan
 from symveil.models.markov_chain import MarkovChain
+from symveil.pictures.bezier import Point
+from symveil.pictures.road_map import Road
+from symveil.pictures.town_map import TownPlan
 
 Crossing = str
 """A letter for the column and a number for the row on the map."""

@@ -1,7 +1,7 @@
 """The people of Millford and a week of their trips, from a fixed public seed: nobody made them.
 
 People live somewhere and go to work, to school or to the shops, and home again. Each has ways of their own, which are
-shortest or nearly so; now and then they take another. Trips have 3 to 10 blocks, and no block twice.
+shortest or nearly so; now and then they take another. Trips have 3 to 8 blocks, and no block twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from symveil.examples.millford import blocks, turns
 from symveil.randomness import BitSource, NotPrivateSeededBits, uniform_integer
 
 PEOPLE, DAYS = 500, 5
-SHORTEST, LONGEST = 3, 10
+SHORTEST, LONGEST = 3, 8
 MOST_TRIPS = 15
 """Of one person, three a day. A rule of the survey like the two lengths, and public."""
 
@@ -54,7 +54,7 @@ def millford_trips() -> dict[str, Trip]:
 
     >>> trips = millford_trips()
     >>> len(trips), trips["trip-0002"].purpose, trips["trip-0002"].blocks[:2]
-    (4208, 'work', ('Mill Lane 3 east', 'Abbey Street 2'))
+    (3977, 'work', ('Mill Lane 3 west', 'Mill Lane 2 west'))
     """
     survey = _Survey(NotPrivateSeededBits(_SEED))  # public, and the same everywhere
     days: list[list[Trip]] = [[] for _ in range(DAYS)]

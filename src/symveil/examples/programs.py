@@ -11,8 +11,8 @@ from collections.abc import Callable, Generator
 from fractions import Fraction
 from typing import Any
 
-from symveil.languages.program import draw, emit, hide
-from symveil.numerics.rationals import Number, exact
+from symveil.models.program_steps import draw, emit, hide
+from symveil.numbers.rationals import Number, exact
 
 Program = Callable[..., Generator[Any, Any, Any]]
 Bits = tuple[int, ...]

@@ -12,12 +12,12 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-from symveil.drawing.bezier import Point
-from symveil.drawing.road_map import Road
 from symveil.languages.runs import RunLanguage, runs
+from symveil.laws.protection import typical_words
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import decode
-from symveil.privacy.protection import typical_words
+from symveil.pictures.bezier import Point
+from symveil.pictures.road_map import Road
 
 SIDE = 5
 TRIPS_OF_A_LENGTH = 40

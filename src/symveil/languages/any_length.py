@@ -20,7 +20,7 @@ from symveil.languages.language import FAR, Metric, Neighbours, first_unknown
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Lengths, Word, encode
-from symveil.numerics.once import Memo, computed_once
+from symveil.numbers.once import Memo, computed_once
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

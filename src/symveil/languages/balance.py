@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage
-from symveil.numerics.conversions import ball
+from symveil.numbers.conversions import ball
 
 _MOST_EDGES = 20_000_000
 

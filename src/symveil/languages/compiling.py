@@ -12,7 +12,7 @@ import numpy as np
 
 from symveil.languages.loops import machine
 from symveil.languages.loops.values import NotTranslated
-from symveil.numerics.once import computed_once
+from symveil.numbers.once import computed_once
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -50,10 +50,16 @@ class Loop:
         return code(arguments)
 
     def _compile(self, arguments: tuple[Any, ...]) -> Callable[[tuple[Any, ...]], Any]:
+        if machine.is_cut_short():  # a locked LLVM would keep this process waiting for ever; Python is only slow
+            return lambda values: self.py_func(*values)
         try:
             return machine.code_for(self.py_func, arguments)
         except NotTranslated:
-            by_numba = self.by_numba
+            with machine.compiling():
+                import numba  # noqa: PLC0415 - takes a second to load
+
+                by_numba = self.by_numba
+                by_numba.compile(tuple(map(numba.typeof, arguments)))
             return lambda values: by_numba(*values)
 
     @computed_once

@@ -17,8 +17,8 @@ from symveil.errors import ParameterError
 from symveil.languages.costs import Cost
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet
-from symveil.numerics.once import LastFew
-from symveil.numerics.rationals import Number, exact, spelled
+from symveil.numbers.once import LastFew
+from symveil.numbers.rationals import Number, exact, spelled
 
 _KINDS = ("table", "places")
 _priced: LastFew[tuple[CostTable, Alphabet, int | None], Cost] = LastFew(8)  # the same for words of all lengths

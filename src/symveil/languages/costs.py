@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
-from symveil.numerics.once import computed_once
+from symveil.numbers.once import computed_once
 
 INFINITE = -1
 """The level of pairs that may never stand for each other."""

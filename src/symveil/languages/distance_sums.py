@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
 from symveil.models.word import Codes
-from symveil.numerics.progress import Progress, silent
+from symveil.numbers.progress import Progress, silent
 
 Table = NDArray[Any]
 Numbers = NDArray[np.int64]

@@ -18,8 +18,8 @@ from symveil.errors import TooLargeError
 from symveil.languages.graph import WordGraph
 from symveil.languages.universal_levenshtein import Profile, patterns_at, universal_automaton
 from symveil.models.word import Codes
-from symveil.numerics.conversions import ball
-from symveil.numerics.once import computed_once
+from symveil.numbers.conversions import ball
+from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
 
 _MOST_EDGES = 5_000_000

@@ -22,7 +22,7 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Symbol
-from symveil.numerics.rationals import Number, exact
+from symveil.numbers.rationals import Number, exact
 
 _MOST_UNITS = 10**12
 _MOST_SYMBOLS = 4000  # A² costs are written out

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-from symveil.drawing.diagram import Diagram, Edge, Node
-from symveil.drawing.drawable import Drawable
-from symveil.drawing.labels import count_label, others_label, probability_label, superscript, symbol_label
 from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Word, encode
+from symveil.pictures.diagram import Diagram, Edge, Node
+from symveil.pictures.drawable import Drawable
+from symveil.pictures.labels import count_label, others_label, probability_label, superscript, symbol_label
 
 State = tuple[int, int]
 """(position, errors): how many symbols have been read, and how many of them differ."""

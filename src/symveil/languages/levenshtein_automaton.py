@@ -18,10 +18,6 @@ from typing import Literal, cast
 
 import numpy as np
 
-from symveil.drawing.diagram import Diagram, Edge, Node
-from symveil.drawing.dot import to_dot
-from symveil.drawing.labels import superscript, symbol_label
-from symveil.drawing.svg import to_svg
 from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.languages.edit_distance import edit_distance
 from symveil.languages.edit_neighbours import EditNeighbours
@@ -29,7 +25,11 @@ from symveil.languages.open import BoundedLanguage
 from symveil.models.alphabet import Alphabet, Symbol, is_hashable
 from symveil.models.automaton import Automaton, Transition
 from symveil.models.word import Word, encode
-from symveil.numerics.once import computed_once
+from symveil.numbers.once import computed_once
+from symveil.pictures.diagram import Diagram, Edge, Node
+from symveil.pictures.dot import to_dot
+from symveil.pictures.labels import superscript, symbol_label
+from symveil.pictures.svg import to_svg
 
 State = tuple[int, int]
 """(position, edits): how many symbols of the word have been dealt with, and at which price."""

@@ -22,7 +22,7 @@ from symveil.languages.graph import NOT_ACCEPTED, Model, WordGraph, word_graph
 from symveil.languages.language import Language, Metric, first_unknown
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Lengths, Word, encode, read_length, split_words
-from symveil.numerics.once import computed_once
+from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_below, uniform_integer
 
 _MOST_BYTES = 2 * 10**9

@@ -21,8 +21,8 @@ from symveil.languages.graph import WordGraph
 from symveil.languages.language import Language
 from symveil.languages.run_ranks import RunRanks
 from symveil.models.word import Codes
-from symveil.numerics.conversions import ball
-from symveil.numerics.once import computed_once
+from symveil.numbers.conversions import ball
+from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ that twelve digits are right; Z(w) inside a log-probability is a ball.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from symveil.languages.run_draws import moved_back, worth
 from symveil.languages.run_draws_exact import total_weight
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
-from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def expected_errors(weights: RunWeights, codes: Codes) -> Errors:
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     >>> language = sv.runs(chain, length=6)
     >>> word = language.encode("aabaab")
-    >>> exponential = sv.Exponential(language, epsilon=2, calibration="classic")
+    >>> exponential = sv.Exponential(language, epsilon=2, adjacency=1, calibration="classic")
     >>> found = expected_errors(RunWeights(language=language, rate=Fraction(1)), word[None, :]).symbols
     >>> abs(float(found[0]) - exponential.distances("aabaab").expected_error) < 1e-12
     True
@@ -78,7 +78,7 @@ def expected_errors(weights: RunWeights, codes: Codes) -> Errors:
     )
 
 
-def likeliest_symbols(weights: RunWeights, codes: Codes) -> tuple[Codes, Floats]:
+def likeliest_symbols(weights: RunWeights, codes: Codes, more: Sequence[Codes] = ()) -> tuple[Codes, Floats]:
     """For every row w and every position, the symbol that the word drawn around w is likeliest to have there.
 
     And how likely it is. By one pass forwards and one backwards, all rows at once; a public first symbol is certain.
@@ -89,6 +89,9 @@ def likeliest_symbols(weights: RunWeights, codes: Codes) -> tuple[Codes, Floats]
         What words weigh around each row.
     codes
         Rows of codes, words of the language.
+    more
+        Further words, as many rows each: words weigh the product of what they weigh around each of them. With costs of
+        one phase only.
 
     >>> import symveil as sv
     >>> from fractions import Fraction
@@ -104,7 +107,7 @@ def likeliest_symbols(weights: RunWeights, codes: Codes) -> tuple[Codes, Floats]
     step = _rows_at_once(weights, codes)
     for start in range(0, len(codes), step):
         rows = slice(start, start + step)
-        for position, _, flow in _flows(weights, codes[rows]):
+        for position, _, flow in _flows(weights, codes[rows], [each[rows] for each in more]):
             by_symbol = np.zeros((size, flow.shape[1]))
             np.add.at(by_symbol, own, flow)
             symbols[rows, position] = np.argmax(by_symbol, axis=0)
@@ -127,7 +130,9 @@ def _expected(weights: RunWeights, codes: Codes) -> Errors:
     return Errors(wrong, dear)
 
 
-def _flows(weights: RunWeights, codes: Codes) -> Iterator[tuple[int, NDArray[np.int64], Floats]]:
+def _flows(
+    weights: RunWeights, codes: Codes, more: Sequence[Codes] = ()
+) -> Iterator[tuple[int, NDArray[np.int64], Floats]]:
     """For every position that is drawn: the level of each arrival, and the share of the drawn words that take it."""
     graph, costs, language, arrivals = weights.graph, weights.costs, weights.language, weights.arrivals
     count, length = codes.shape
@@ -136,7 +141,11 @@ def _flows(weights: RunWeights, codes: Codes) -> Iterator[tuple[int, NDArray[np.
     after = np.broadcast_to(weights.final_weights[:, None, None], (graph.state_count, costs.phases, count)).copy()
     behind = [after]
     for position in reversed(range(begin, length)):
-        after = moved_back(weights, codes[:, position], position, behind[-1])
+        if more:
+            reached = behind[-1][arrivals.target] * _worth_of_all(weights, (codes, *more), position)[:, None, :]
+            after = graph.sum_over_edges(reached[arrivals.of_edge] * weights.edge_weights[:, None, None])
+        else:
+            after = moved_back(weights, codes[:, position], position, behind[-1])
         behind.append(after / after.max(axis=(0, 1)))
     behind.reverse()
     now = np.zeros((graph.state_count, costs.phases, count))
@@ -150,7 +159,8 @@ def _flows(weights: RunWeights, codes: Codes) -> Iterator[tuple[int, NDArray[np.
         flow, following = np.zeros((len(arrivals.target), count)), np.zeros_like(now)
         for phase in range(costs.phases):
             to = costs.next_phase[levels, phase]
-            share = arriving[:, phase, :] * worth(weights, levels, phase)
+            factor = _worth_of_all(weights, (codes, *more), position) if more else worth(weights, levels, phase)
+            share = arriving[:, phase, :] * factor
             flow += share * behind[position - begin + 1][arrivals.target[:, None], to, lane]
             if met_once:
                 following[arrivals.target[:, None], to, lane] = share
@@ -160,13 +170,20 @@ def _flows(weights: RunWeights, codes: Codes) -> Iterator[tuple[int, NDArray[np.
         now = following / following.max(axis=(0, 1))
 
 
+def _worth_of_all(weights: RunWeights, rows: Sequence[Codes], position: int) -> Floats:
+    """What each arrival is worth beside several words at once: the product, with costs of one phase."""
+    symbol = weights.arrivals.symbol[:, None]
+    worths = [worth(weights, weights.costs.levels(position, each[None, :, position], symbol), 0) for each in rows]
+    return np.asarray(np.prod(worths, axis=0))
+
+
 def _shares(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> Floats:
     """T·κ of every edge for every word in one phase."""
     return worth(weights, levels, phase) * weights.edge_weights[:, None]
 
 
 def log_totals(weights: RunWeights, codes: Codes) -> Floats:
-    """ln Z(w) of every row, in floats.
+    """ln Z(w) of every row, in floats; −∞ or not a number where floats cannot hold its weights.
 
     >>> import symveil as sv
     >>> from fractions import Fraction
@@ -182,13 +199,14 @@ def log_totals(weights: RunWeights, codes: Codes) -> Floats:
     begin = 1 if language.public_start and length else 0
     now = np.broadcast_to(weights.final_weights[:, None, None], (graph.state_count, costs.phases, count)).copy()
     logs = np.zeros(count)
-    for position in reversed(range(begin, length)):
-        now = moved_back(weights, codes[:, position], position, now)
-        top = now.max(axis=(0, 1))
-        logs += np.log(top)
-        now /= top
     start = weights.first_states[codes[:, 0]] if begin else np.full(count, graph.start)
-    return np.asarray(logs + np.log(now[start, costs.start_phase, np.arange(count)]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for position in reversed(range(begin, length)):
+            now = moved_back(weights, codes[:, position], position, now)
+            top = now.max(axis=(0, 1))
+            logs += np.log(top)
+            now /= top
+        return np.asarray(logs + np.log(now[start, costs.start_phase, np.arange(count)]))
 
 
 def log_distances(weights: RunWeights, word: Codes) -> Floats:

@@ -13,13 +13,13 @@ from functools import partial
 
 import numpy as np
 
-from symveil.drawing.diagram import Diagram, Edge, Node
-from symveil.drawing.labels import count_label, probability_label, superscript, symbol_label
-from symveil.drawing.state_diagram import merged
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
+from symveil.pictures.diagram import Diagram, Edge, Node
+from symveil.pictures.labels import count_label, probability_label, superscript, symbol_label
+from symveil.pictures.state_diagram import merged
 
 MOST_STATES_DRAWN = 150
 

@@ -22,8 +22,8 @@ from symveil.languages.graph import Arrivals, WordGraph
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
-from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.numerics.once import computed_once
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numbers.once import computed_once
 
 # Doubles reach from 2^−1074 to 2^1023; both ends are kept well away from.
 _SAFE_EXPONENT = 900.0

@@ -22,7 +22,7 @@ from symveil.languages.language import FAR, Metric, first_unknown
 from symveil.languages.run_counts import RunNeighbours
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word, as_rows, check_code_range, encode, read_length
-from symveil.numerics.once import computed_once
+from symveil.numbers.once import computed_once
 
 States = NDArray[np.int32]
 

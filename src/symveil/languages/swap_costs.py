@@ -28,7 +28,7 @@ from scipy import sparse
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts, hamming
 from symveil.languages.runs import RunLanguage
-from symveil.numerics.once import LastFew
+from symveil.numbers.once import LastFew
 
 _MOST_PAIRS = 40_000_000  # entries of a relation or of a list of near symbols: half a GiB
 _MOST_EDGE_PAIRS = 16_000_000

@@ -2,5 +2,5 @@
 
 Lives here: budgets, charges, the record of every release, their composition.
 May not live here: sequences (the ledger never sees a symbol), drawing, or files of any other kind.
-Stands beside io: neither imports the other.
+Stands beside formats: neither imports the other.
 """

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
 
 from symveil.errors import LedgerError, ParameterError
-from symveil.ledger.amounts import LARGEST, UNIT, granted_units, shown_units
+from symveil.ledger.amounts import LARGEST, UNIT, WHOLE_PART, granted_units, shown_units
+from symveil.ledger.books import Book, book_of, first_use, settle
 from symveil.ledger.charging import in_parts
 from symveil.ledger.composition import composed_epsilon, delta_of, histories, spent_deltas
 from symveil.ledger.lifecycle import now
-from symveil.ledger.statements import Account, Entry, InUnit, Totals
-from symveil.ledger.store import (
-    Database,
+from symveil.ledger.spellings import persons_named
+from symveil.ledger.statements import Account, BookTotals, Entry, InUnit, OwnBook, Totals
+from symveil.ledger.store import Database, shown
+from symveil.ledger.tables import (
     charges,
     columns,
     grants,
+    own_column,
     persons,
     read_setting,
     releases,
-    settings,
-    shown,
-    unit_column,
+    write_setting,
 )
-from symveil.ledger.units import Unit, read_unit, shared_unit, shown_unit
-from symveil.numerics.rationals import Number, exact, spelled
+from symveil.ledger.units import PERSON, WHOLE_WORDS, Compares, Unit, read_unit, shared_unit, shown_unit
+from symveil.models.persons import person_name
+from symveil.numbers.rationals import Number, exact, spelled
 
 _ROWS_AT_ONCE = 10_000
 
@@ -41,36 +45,45 @@ def grant(
     everyone: bool = False,
     delta: Number | None = None,
     unit: Unit | None = None,
+    compares: Compares | None = None,
 ) -> int:
     """Add to the budget of some persons, or of everybody, known or not yet; how many persons were named.
 
-    With `delta` budgets of this ledger are (ε, δ) from now on: a charge that adding would refuse is allowed while the
-    composed loss stays below ε. With `unit` they are for this unit: charges that do not cover it are refused. All
-    charges so far must cover it, else what was spent would not bound the loss in it.
+    With `delta` budgets of this book are (ε, δ) from now on: a charge that adding would refuse is allowed while the
+    composed loss stays below ε. With `unit` those for words are for this unit: charges that do not cover it are
+    refused. All charges so far must cover it, else what was spent would not bound the loss in it. `compares` names the
+    book.
     """
     units = granted_units(epsilon)
     share = None if delta is None else exact(delta, name="delta", expected="a number such as 1e-6")
     if share is not None and not (everyone and 0 <= share < 1):
         raise ParameterError("delta", expected="a number from 0 to 1, with everyone", found=delta)
+    if unit is not None and compares not in (None, unit.compares):
+        raise ParameterError("compares", expected=f"{unit.compares}, as the unit does", found=compares)
+    compares = compares if unit is None else unit.compares
     with database.writing() as connection:
-        if unit is not None:
+        if compares is not None:
+            settle(connection, "words")
+        if unit is not None and compares == "words":
             _name_unit(connection, unit)
+        book = book_of(connection, compares)
+        text = PERSON.text() if book == book_of(connection, "persons") else None if unit is None else unit.text()
         if everyone:
-            allowance = _allowance(connection) + units
+            allowance = book.read_allowance(connection) + units
             if not 0 <= allowance <= LARGEST * UNIT:
                 raise _out_of_range()
-            _set(connection, "allowance", str(allowance))
+            write_setting(connection, book.allowance, str(allowance))
             if share is not None:
-                _keep_what_was_spent(connection, share)
-                _set(connection, "delta", repr(float(share)))
-            _write_grant(connection, None, units, unit)
+                _keep_what_was_spent(connection, share, book)
+                write_setting(connection, book.delta, repr(float(share)))
+            _write_grant(connection, None, units, text)
             return 0
-        return sum(_granted(connection, part, units, unit) for part in in_parts(names))
+        return sum(_granted(connection, part, units, text, book) for part in in_parts(names))
 
 
-def _keep_what_was_spent(connection: sa.Connection, delta: Fraction) -> None:
+def _keep_what_was_spent(connection: sa.Connection, delta: Fraction, book: Book) -> None:
     """Refuse a δ below what releases that have one have cost somebody."""
-    most = max(spent_deltas(connection).values(), default=Fraction(0))
+    most = max(spent_deltas(connection, book).values(), default=Fraction(0))
     if delta < most:
         raise LedgerError(
             f"grant: expected a delta of {spelled(most)} or more, which releases have cost somebody, found "
@@ -79,26 +92,26 @@ def _keep_what_was_spent(connection: sa.Connection, delta: Fraction) -> None:
 
 
 def _name_unit(connection: sa.Connection, unit: Unit) -> None:
-    so_far = shared_unit(read_unit(text) for (text,) in connection.execute(sa.select(releases.c.unit).distinct()).all())
+    of_words = sa.select(releases.c.unit).where(book_of(connection, "words").releases(connection)).distinct()
+    so_far = shared_unit(read_unit(text) for (text,) in connection.execute(of_words).all())
     if so_far is not None and not so_far.covers(unit):
         raise LedgerError(
             f"grant: expected a unit that all charges so far cover, found {unit}; what they share is {so_far}: name "
             "that, or begin another ledger"
         )
-    _set(connection, "unit", unit.text())
+    write_setting(connection, "unit", unit.text())
 
 
-def _write_grant(connection: sa.Connection, person: int | None, units: int, unit: Unit | None) -> None:
-    text = None if unit is None else unit.text()
-    connection.execute(grants.insert(), [{"person": person, "amount": units, "created": now(), "unit": text}])
+def _write_grant(connection: sa.Connection, person: int | None, units: int, unit: str | None) -> None:
+    connection.execute(grants.insert(), [{"person": person, "amount": units, "created": now(), "unit": unit}])
 
 
-def _granted(connection: sa.Connection, names: list[str], units: int, unit: Unit | None) -> int:
-    names = list(dict.fromkeys(names))
+def _granted(connection: sa.Connection, names: list[str], units: int, unit: str | None, book: Book) -> int:
+    names = list(dict.fromkeys(map(person_name, names)))
     if "" in names:
         raise ParameterError("person", expected="a name", found="an empty one")
     rows = [{"name": name} for name in names]
-    allowance = _allowance(connection)
+    allowance, own = book.read_allowance(connection), persons.c[book.granted]
     connection.execute(
         sa.text(f"INSERT INTO {persons.name} (name) VALUES (:name) ON CONFLICT (name) DO NOTHING"), rows  # noqa: S608
     )  # fmt: skip
@@ -106,8 +119,8 @@ def _granted(connection: sa.Connection, names: list[str], units: int, unit: Unit
         number, granted = connection.execute(
             persons.update()
             .where(persons.c.name == row["name"])
-            .values(granted=persons.c.granted + units)
-            .returning(persons.c.number, persons.c.granted)
+            .values({own: own + units})
+            .returning(persons.c.number, own)
         ).one()
         # what everybody has can be taken back from one person, too: the budget is the sum of both
         if not (granted + allowance >= 0 and granted <= LARGEST * UNIT):
@@ -120,77 +133,127 @@ def _out_of_range() -> LedgerError:
     return LedgerError(f"grant: expected budgets from 0 to {LARGEST} afterwards, found another")
 
 
+def _books(connection: sa.Connection) -> tuple[Book, ...]:
+    """The books of this ledger that are in use; the one that was used first comes first."""
+    first = first_use(connection) or "words"
+    other: Compares = "words" if first == "persons" else "persons"
+    books = (book_of(connection, first), book_of(connection, other))
+    if first_use(connection) is None or not _in_use(connection, books[1]):
+        return books[:1]
+    return books
+
+
+def _in_use(connection: sa.Connection, book: Book) -> bool:
+    charged = sa.select(releases.c.number).where(book.releases(connection)).limit(1)
+    return book.has_grants(connection) or connection.scalar(charged) is not None
+
+
 def totals(database: Database) -> Totals:
     """The ledger as a whole."""
     with database.reading() as connection:
-        allowance = _allowance(connection)
-        people = connection.execute(
-            sa.select(
-                sa.func.count(),
-                sa.func.coalesce(sa.func.max(persons.c.spent), 0),
-                sa.func.coalesce(sa.func.min(persons.c.granted - persons.c.spent), 0),
-            ).select_from(persons)
-        ).one()
+        books = _books(connection)
         by_state = sa.select(releases.c.state, sa.func.count().label("number")).group_by(releases.c.state)
         states = {row.state: int(row.number) for row in connection.execute(by_state).all()}
         return Totals(
-            persons=people[0],
+            persons=int(connection.scalar(sa.select(sa.func.count()).select_from(persons)) or 0),
             releases=sum(states.values()),
             pending=states.get("pending", 0),
             abandoned=states.get("abandoned", 0),
-            allowance=shown_units(allowance),
-            delta=read_setting(connection, "delta", "0"),
-            most_spent=shown_units(int(people[1])),
-            least_left=shown_units(allowance + int(people[2])),
+            books=tuple(_book_totals(connection, book) for book in books),
             unit=read_unit(read_setting(connection, "unit", None)),
             units=_releases_by_unit(connection),
         )
 
 
+def _book_totals(connection: sa.Connection, book: Book) -> BookTotals:
+    granted, spent = book.column("granted"), book.column("spent")
+    found = connection.execute(
+        sa.select(
+            sa.func.coalesce(sa.func.max(spent), 0), sa.func.coalesce(sa.func.min(granted - spent), 0)
+        ).select_from(persons)
+    ).one()
+    allowance = book.read_allowance(connection)
+    return BookTotals(
+        compares=book.compares,
+        allowance=shown_units(allowance),
+        delta=book.read_delta(connection),
+        most_spent=shown_units(int(found[0])),
+        least_left=shown_units(allowance + int(found[1])),
+    )
+
+
 def account(database: Database, name: str) -> Account:
     """One person's budget. Somebody the ledger has not met has what everybody has."""
     with database.reading() as connection:
-        row = connection.execute(sa.select(persons).where(persons.c.name == name)).one_or_none()
-        allowance = _allowance(connection)
-        if row is None:
-            return _account(name, 0, 0, allowance)
-        delta = float(read_setting(connection, "delta", "0"))
-        composed = None
-        spent_delta = None
-        if delta > 0:
-            history = histories(connection, [row.number])[row.number].items()
-            composed = composed_epsilon(history, delta)
-            spent_delta = spelled(delta_of(history)) if delta_of(history) else None
-        units = _spent_by_unit(connection, row.number, row.number).get(row.number, ())
-        return _account(name, row.granted, row.spent, allowance, units, composed, spent_delta)
+        rows = persons_named(connection, name)
+        numbers = [int(row.number) for row in rows]
+        amounts: dict[Unit | None, Amounts] = {}
+        for number in numbers:  # several of them are several spellings of one name
+            for unit, own in _amounts_by_unit(connection, number, number).get(number, {}).items():
+                amounts[unit] = amounts[unit].plus(own) if unit in amounts else own
+        return Account(
+            person=person_name(name),
+            books=tuple(_own_book(connection, book, rows, numbers) for book in _books(connection)),
+            units=_in_units(amounts),
+        )
+
+
+def _own_book(connection: sa.Connection, book: Book, rows: list[Any], numbers: list[int]) -> OwnBook:
+    granted, spent = (
+        sum(int(row._mapping[name]) for row in rows) if name else 0 for name in (book.granted, book.spent)
+    )
+    delta, composed, spent_delta = float(book.read_delta(connection)), None, None
+    if rows and delta > 0:
+        history: Counter[str] = Counter()
+        for own in histories(connection, numbers, book).values():
+            history.update(own)
+        composed = composed_epsilon(history.items(), delta)
+        spent_delta = spelled(delta_of(history.items())) if delta_of(history.items()) else None
+    return _own(book, granted, spent, book.read_allowance(connection), composed, spent_delta)
+
+
+def _own(
+    book: Book, granted: int, spent: int, allowance: int, composed: float | None, spent_delta: str | None
+) -> OwnBook:
+    return OwnBook(
+        compares=book.compares,
+        granted=shown_units(granted + allowance),
+        spent=shown_units(spent),
+        left=shown_units(granted + allowance - spent),
+        composed_epsilon=composed,
+        spent_delta=spent_delta,
+    )
 
 
 def accounts(database: Database) -> Generator[Account]:
     """Everybody's budget, in the order in which the ledger met them."""
     with database.reading() as connection:
-        allowance, deltas = _allowance(connection), spent_deltas(connection)
+        books = [(book, book.read_allowance(connection), spent_deltas(connection, book)) for book in _books(connection)]
+        wanted = columns(persons, connection)
         last = -1
         while True:
             rows = connection.execute(
-                sa.select(persons).where(persons.c.number > last).order_by(persons.c.number).limit(_ROWS_AT_ONCE)
+                sa.select(*wanted).where(persons.c.number > last).order_by(persons.c.number).limit(_ROWS_AT_ONCE)
             ).all()
             if not rows:
                 return
             if rows[-1].number <= last:  # only in a damaged file, which would be read for ever
                 raise LedgerError(f"{shown(database.url)}: expected persons in order, found a damaged ledger")
-            units = _spent_by_unit(connection, rows[0].number, rows[-1].number)
+            amounts = _amounts_by_unit(connection, rows[0].number, rows[-1].number)
             last = rows[-1].number
-            yield from (
-                _account(
-                    row.name,
-                    row.granted,
-                    row.spent,
-                    allowance,
-                    units.get(row.number, ()),
-                    spent_delta=spelled(deltas[row.name]) if deltas.get(row.name) else None,
+            for row in rows:
+                own = tuple(
+                    _own(
+                        book,
+                        int(row._mapping[book.granted]) if book.granted else 0,
+                        int(row._mapping[book.spent]) if book.spent else 0,
+                        allowance,
+                        None,
+                        spelled(deltas[row.name]) if deltas.get(row.name) else None,
+                    )
+                    for book, allowance, deltas in books
                 )
-                for row in rows
-            )
+                yield Account(person=row.name, books=own, units=_in_units(amounts.get(row.number, {})))
 
 
 def _releases_by_unit(connection: sa.Connection) -> tuple[InUnit, ...]:
@@ -201,26 +264,66 @@ def _releases_by_unit(connection: sa.Connection) -> tuple[InUnit, ...]:
     return tuple(InUnit(unit=unit, releases=count) for unit, count in sorted(counted.items(), key=_in_order))
 
 
-def _spent_by_unit(connection: sa.Connection, first: int, last: int) -> dict[int, tuple[InUnit, ...]]:
-    """What the persons of these numbers were charged in which unit."""
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """What a person was charged in one unit: in how many releases, how much, and what whole words lose."""
+
+    releases: int
+    units: int
+    whole: int | None
+    """In millionths; None where no bound is known."""
+
+    def plus(self, other: Self) -> Self:
+        """Both together."""
+        whole = None if self.whole is None or other.whole is None else self.whole + other.whole
+        return type(self)(self.releases + other.releases, self.units + other.units, whole)
+
+
+def _amounts_by_unit(connection: sa.Connection, first: int, last: int) -> dict[int, dict[Unit | None, Amounts]]:
+    """What the persons of these numbers were charged, by unit."""
     unit = unit_column(connection)
+    whole = sa.cast(own_column(charges, "whole", connection), sa.BigInteger)  # nothing, in an older ledger, has no type
     by = [charges.c.person, *([] if isinstance(unit, sa.Label) else [unit])]  # an older ledger has none to group by
     query = (
-        sa.select(charges.c.person, unit, sa.func.count(), sa.func.sum(charges.c.sequences * releases.c.charge))
+        sa.select(
+            charges.c.person,
+            unit,
+            sa.func.count(),
+            sa.func.sum(charges.c.sequences * releases.c.charge),
+            sa.func.sum(whole),
+            sa.func.count(whole),
+        )
+        .select_from(charges)
         .join(releases, releases.c.number == charges.c.release)
         .where(charges.c.person >= first, charges.c.person <= last)
         .group_by(*by)
     )
     read = cache(read_unit)
-    spent: dict[int, dict[Unit | None, InUnit]] = {}
-    for person, text, count, units in connection.execute(query).all():
-        charged_in = read(text)
-        spent.setdefault(person, {})[charged_in] = InUnit(
-            unit=charged_in, releases=count, spent=shown_units(int(units))
+    spent: dict[int, dict[Unit | None, Amounts]] = {}
+    for person, text, count, units, whole_sum, whole_count in connection.execute(query).all():
+        own = read(text)
+        bound: int | None = int(whole_sum) if whole_count == count else None
+        if own is not None and own.covers(WHOLE_WORDS):
+            bound = -(-int(units) // WHOLE_PART)  # the charge itself is what whole words lose
+        spent.setdefault(person, {})[own] = Amounts(int(count), int(units), bound)
+    return spent
+
+
+def _in_units(spent: dict[Unit | None, Amounts]) -> tuple[InUnit, ...]:
+    return tuple(
+        InUnit(
+            unit=unit,
+            releases=own.releases,
+            spent=shown_units(own.units),
+            whole=None if own.whole is None else shown_units(own.whole * WHOLE_PART),
         )
-    return {
-        person: tuple(each for _, each in sorted(by_unit.items(), key=_in_order)) for person, by_unit in spent.items()
-    }
+        for unit, own in sorted(spent.items(), key=_in_order)
+    )
+
+
+def unit_column(connection: sa.Connection) -> sa.ColumnElement[str | None]:
+    """In which unit each release was charged."""
+    return own_column(releases, "unit", connection)
 
 
 def _in_order(item: tuple[Unit | None, object]) -> str:
@@ -239,13 +342,13 @@ def history(database: Database, name: str | None = None) -> list[Entry]:
         )
         made = sa.select(*made_columns, releases.c.sequences.label("own"))
         if name is not None:
-            number = connection.scalar(sa.select(persons.c.number).where(persons.c.name == name))
-            given = given.where(sa.or_(grants.c.person.is_(None), grants.c.person == number))
+            numbers = [int(row.number) for row in persons_named(connection, name)]
+            given = given.where(sa.or_(grants.c.person.is_(None), grants.c.person.in_(numbers)))
             made = (
                 sa.select(*made_columns, charges.c.sequences.label("own"))
                 .select_from(releases)
                 .join(charges, charges.c.release == releases.c.number)
-                .where(charges.c.person == number)
+                .where(charges.c.person.in_(numbers))
             )
         entries = [
             Entry(
@@ -282,36 +385,6 @@ def _entry_unit(unit: Unit | None, *, named: bool) -> dict[str, Any]:
     return {"unit": shown_unit(unit), **({} if unit is None else unit.document())}
 
 
-def _account(
-    name: str,
-    granted: int,
-    spent: int,
-    allowance: int,
-    units: tuple[InUnit, ...] = (),
-    composed: float | None = None,
-    spent_delta: str | None = None,
-) -> Account:
-    return Account(
-        person=name,
-        granted=shown_units(granted + allowance),
-        spent=shown_units(spent),
-        left=shown_units(granted + allowance - spent),
-        units=units,
-        composed_epsilon=composed,
-        spent_delta=spent_delta,
-    )
-
-
 def _shown_delta(loss: str, times: int) -> str | None:
     delta = delta_of([(loss, times)])
     return spelled(delta) if delta else None
-
-
-def _allowance(connection: sa.Connection) -> int:
-    """What everybody has been granted."""
-    return int(read_setting(connection, "allowance", "0"))
-
-
-def _set(connection: sa.Connection, name: str, value: str) -> None:
-    connection.execute(settings.delete().where(settings.c.name == name))
-    connection.execute(settings.insert(), [{"name": name, "value": value}])

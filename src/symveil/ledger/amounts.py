@@ -9,10 +9,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from symveil.errors import ParameterError
-from symveil.numerics.rationals import Number, exact, spelled
+from symveil.numbers.rationals import Number, exact, spelled
 
 PLACES = 12
 UNIT = 10**PLACES
+WHOLE_PART = 10**6
+"""Losses of whole words are written in millionths of ε: so many units each."""
 LARGEST = 1_000_000
 """The largest amount: with it sums of amounts stay within 64 bits."""
 
@@ -26,6 +28,20 @@ def charged_units(epsilon: Fraction) -> int:
     if epsilon > LARGEST:
         raise ParameterError("epsilon", expected=f"at most {LARGEST} with a ledger", found=spelled(epsilon))
     return int(-(-epsilon.numerator * UNIT // epsilon.denominator))
+
+
+def whole_parts(loss: float) -> int | None:
+    """A loss of whole words in millionths, rounded up; None where it is not bounded, or by nothing that means anything.
+
+    >>> whole_parts(2.5), whole_parts(float("inf")), whole_parts(1e-9)
+    (2500000, None, 1)
+    """
+    if not 0 <= loss <= _LARGEST_WHOLE:
+        return None
+    return int(-(-exact(loss) * UNIT // WHOLE_PART))
+
+
+_LARGEST_WHOLE = 10_000
 
 
 def granted_units(amount: Number) -> int:

@@ -34,9 +34,10 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.ledger.amounts import UNIT
-from symveil.ledger.store import charges, persons, releases
-from symveil.numerics.conversions import float_at_least, float_at_most
-from symveil.numerics.rationals import at_least, exact, spelled
+from symveil.ledger.books import Book
+from symveil.ledger.tables import charges, persons, releases
+from symveil.numbers.conversions import float_at_least, float_at_most
+from symveil.numbers.rationals import at_least, exact, spelled
 
 _STEP = Fraction(1, 10_000)
 """The finest grid on which losses are rounded upwards."""
@@ -287,12 +288,12 @@ def _smallest_epsilon(chances: NDArray[np.float64], step: float, delta: float) -
     return high * (1 + 1e-12)
 
 
-def within_budget(connection: sa.Connection, budgets: list[Budget], *, loss: str, delta: float) -> set[int]:
-    """The persons whose composed loss, with the new release, stays within their ε at this δ."""
+def within_budget(connection: sa.Connection, budgets: list[Budget], *, loss: str, delta: float, book: Book) -> set[int]:
+    """The persons whose composed loss in this book, with the new release, stays within their ε at this δ."""
     covered = set()
     for start in range(0, len(budgets), _PERSONS_AT_ONCE):
         part = budgets[start : start + _PERSONS_AT_ONCE]
-        spent = histories(connection, [budget.person for budget in part])
+        spent = histories(connection, [budget.person for budget in part], book)
         for budget in part:
             history = defaultdict(int, spent.get(budget.person, {}))
             history[loss] += budget.sequences
@@ -302,14 +303,14 @@ def within_budget(connection: sa.Connection, budgets: list[Budget], *, loss: str
     return covered
 
 
-def spent_deltas(connection: sa.Connection) -> dict[str, Fraction]:
-    """The sum of δ of everybody who was ever in a release that has one, by name."""
+def spent_deltas(connection: sa.Connection, book: Book) -> dict[str, Fraction]:
+    """The sum of δ of everybody who was ever in a release of this book that has one, by name."""
     query = (
         sa.select(persons.c.name, releases.c.loss, sa.func.sum(charges.c.sequences))
         .select_from(charges)
         .join(releases, releases.c.number == charges.c.release)
         .join(persons, persons.c.number == charges.c.person)
-        .where(releases.c.loss.like('%"approximate"%'))
+        .where(releases.c.loss.like('%"approximate"%'), book.releases(connection))
         .group_by(persons.c.name, releases.c.loss)
     )
     found: dict[str, Fraction] = defaultdict(Fraction)
@@ -318,13 +319,13 @@ def spent_deltas(connection: sa.Connection) -> dict[str, Fraction]:
     return dict(found)
 
 
-def histories(connection: sa.Connection, numbers: list[int]) -> dict[int, dict[str, int]]:
-    """How often each of these persons was charged for which loss."""
+def histories(connection: sa.Connection, numbers: list[int], book: Book) -> dict[int, dict[str, int]]:
+    """How often each of these persons was charged for which loss in this book."""
     by_person: dict[int, dict[str, int]] = {number: {} for number in numbers}
     query = (
         sa.select(charges.c.person, releases.c.loss, sa.func.sum(charges.c.sequences))
         .join(releases, releases.c.number == charges.c.release)
-        .where(charges.c.person.in_(numbers))
+        .where(charges.c.person.in_(numbers), book.releases(connection))
         .group_by(charges.c.person, releases.c.loss)
     )
     for person, loss, times in connection.execute(query).all():

@@ -22,7 +22,8 @@ import sqlalchemy as sa
 
 from symveil.errors import LedgerError
 from symveil.ledger.amounts import shown_units
-from symveil.ledger.store import Database, columns, releases
+from symveil.ledger.store import Database
+from symveil.ledger.tables import columns, releases
 
 State = Literal["pending", "done", "abandoned"]
 

@@ -1,7 +1,8 @@
 """The ledger's database: its tables, and how it is opened. SQLite by itself, PostgreSQL when it is shared.
 
 An older ledger is read as it is: columns that it does not have yet are empty. It gets them with the first
-transaction that changes it, and all of that happens or nothing. Looking changes nothing.
+transaction that changes it, and its persons get the one spelling of their names (`spellings`); all of that happens or
+nothing. Looking changes nothing.
 """
 
 from __future__ import annotations
@@ -9,82 +10,18 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from symveil.errors import LedgerError, SymveilError, reason
+from symveil.ledger.books import settle_older
+from symveil.ledger.spellings import has_old_spellings, respell
+from symveil.ledger.tables import OLDER, VERSION, VERSION_OF, missing_columns, read_setting, settings, tables
 
-VERSION = "2"
-_OLDER = ("1",)
 _PATIENCE = 600  # seconds that a transaction waits for another one to finish
-
-Default = TypeVar("Default", str, None)
-
-_tables = sa.MetaData()
-_big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # SQLite numbers rows of INTEGER columns only
-
-settings = sa.Table(
-    "symveil_settings",
-    _tables,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
-)
-persons = sa.Table(
-    "symveil_persons",
-    _tables,
-    sa.Column("number", _big, primary_key=True, autoincrement=True),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("granted", sa.BigInteger, nullable=False, server_default="0"),
-    sa.Column("spent", sa.BigInteger, nullable=False, server_default="0"),
-)
-grants = sa.Table(
-    "symveil_grants",
-    _tables,
-    sa.Column("number", _big, primary_key=True, autoincrement=True),
-    sa.Column("person", _big, nullable=True),  # none: everybody
-    sa.Column("amount", sa.BigInteger, nullable=False),
-    sa.Column("created", sa.Text, nullable=False),
-    sa.Column("unit", sa.Text, nullable=True),  # what budgets are for since then; none: as before
-)
-releases = sa.Table(
-    "symveil_releases",
-    _tables,
-    sa.Column("number", _big, primary_key=True, autoincrement=True),
-    sa.Column("release_id", sa.Text, nullable=False, unique=True),
-    sa.Column("state", sa.Text, nullable=False),  # pending, then done or abandoned
-    sa.Column("charge", sa.BigInteger, nullable=False),  # units for each sequence
-    sa.Column("loss", sa.Text, nullable=False),  # how its privacy loss is distributed (composition)
-    sa.Column("sequences", sa.BigInteger, nullable=False),
-    sa.Column("persons", sa.BigInteger, nullable=False),
-    sa.Column("created", sa.Text, nullable=False),
-    sa.Column("finished", sa.Text, nullable=True),
-    sa.Column("out", sa.Text, nullable=False),
-    sa.Column("digest", sa.Text, nullable=True),
-    sa.Column("manifest", sa.Text, nullable=True),
-    # only while pending: with the key the noise can be undone
-    sa.Column("release_key", sa.LargeBinary, nullable=True),
-    sa.Column("stamp", sa.LargeBinary, nullable=True),  # of input and settings; once done, of parameters only
-    # since version 2; empty in what 0.2 has charged
-    sa.Column("settings", sa.Text, nullable=True),  # everything public that decides what is drawn
-    sa.Column("drawn", sa.Text, nullable=True),  # what the words hash to, where that is not the digest
-    sa.Column("unit", sa.Text, nullable=True),  # what its ε is an ε of
-    sa.Column("mechanism", sa.Text, nullable=True),
-    sa.Column("record", sa.Text, nullable=True),  # what one sequence is: a row, a case, a trace
-)
-charges = sa.Table(
-    "symveil_charges",
-    _tables,
-    sa.Column("person", _big, primary_key=True, autoincrement=False),
-    sa.Column("release", _big, primary_key=True, autoincrement=False),
-    sa.Column("sequences", sa.BigInteger, nullable=False),
-    sqlite_with_rowid=False,
-)
-_ADDED = (grants.c.unit, *(releases.c[name] for name in ("settings", "drawn", "unit", "mechanism", "record")))
-"""The columns that version 2 has more than version 1."""
 
 
 class Database:
@@ -101,13 +38,13 @@ class Database:
             if sa.inspect(self._engine).has_table(settings.name):
                 with self._engine.connect() as connection:
                     version = _version(connection)
-                if version not in (VERSION, *_OLDER):
+                if version not in (VERSION, *OLDER):
                     raise _of_another_version(self.url, version)
                 return
             if not create:
                 raise LedgerError(f"{shown(self.url)}: expected a ledger, found a database without one")
             with self.connection() as connection, self._alone(connection):
-                _tables.create_all(connection)
+                tables.create_all(connection)
                 # two processes may both find an empty database; the second one finds the tables made
                 if _version(connection) is None:
                     connection.execute(settings.insert(), [{"name": "version", "value": VERSION}])
@@ -117,7 +54,7 @@ class Database:
     def reading(self) -> Iterator[sa.Connection]:
         """A connection for looking."""
         with _explained(self.url), _meaningful(self.url), self._engine.connect() as connection:
-            connection.info[_IS_OLDER] = _version(connection) in _OLDER
+            connection.info[VERSION_OF] = _version(connection)
             yield connection
 
     @contextmanager
@@ -158,42 +95,42 @@ class Database:
                 raise
             connection.exec_driver_sql("COMMIT")
 
+    @contextmanager
+    def as_if_current(self, connection: sa.Connection) -> Iterator[None]:
+        """A transaction for looking: an older ledger whose persons have old spellings looks as it will be, for as long
+        as the block lasts. Nothing of it stays.
+        """
+        connection.info[VERSION_OF] = _version(connection)
+        if connection.info[VERSION_OF] == VERSION or not has_old_spellings(connection):
+            yield
+            return
+        if not self.is_sqlite:
+            connection.commit()
+        with suppress(_RolledBackError), self.begin_writing(connection):
+            yield
+            raise _RolledBackError
+
     def _migrate(self, connection: sa.Connection) -> None:
-        """Add the columns that an older ledger does not have. Nothing that is in it is touched."""
+        """Make an older ledger one of this version: its columns, and the spelling of its persons' names."""
         version = _version(connection)
         if version != VERSION:
-            if version not in _OLDER:
+            if version not in OLDER:
                 raise _of_another_version(self.url, version)
-            for column in _ADDED:
-                kind = column.type.compile(connection.dialect)
+            for column in missing_columns(version):
+                kind = column.type.compile(connection.dialect) + ("" if column.nullable else " DEFAULT 0 NOT NULL")
                 connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}")
+            settle_older(connection)
+            respell(connection)
             connection.execute(settings.update().where(settings.c.name == "version").values(value=VERSION))
-        connection.info[_IS_OLDER] = False
+        connection.info[VERSION_OF] = VERSION
 
     def close(self) -> None:
         """Let go of all connections."""
         self._engine.dispose()
 
 
-_IS_OLDER = "symveil_is_older"
-
-
-def columns(table: sa.Table, connection: sa.Connection) -> list[sa.ColumnElement[Any]]:
-    """The columns of a table, empty where this ledger is too old to have them."""
-    older = connection.info.get(_IS_OLDER, False)
-    missing = {column.name for column in _ADDED if column.table is table} if older else set()
-    return [sa.null().label(column.name) if column.name in missing else column for column in table.columns]
-
-
-def unit_column(connection: sa.Connection) -> sa.ColumnElement[str | None]:
-    """In which unit each release was charged."""
-    return next(column for column in columns(releases, connection) if column.name == "unit")
-
-
-def read_setting(connection: sa.Connection, name: str, default: Default) -> str | Default:
-    """A setting of the ledger, or the default where it has none of that name."""
-    value = connection.scalar(sa.select(settings.c.value).where(settings.c.name == name))
-    return default if value is None else str(value)
+class _RolledBackError(Exception):
+    """Ends a transaction of which nothing is to stay."""
 
 
 def _version(connection: sa.Connection) -> str | None:

@@ -17,8 +17,8 @@ So two units always have a largest one that both cover: charges of different uni
 
 A central release compares something else: files with and without one person. That unit, a *person*, neither covers a
 unit of words nor is covered by one: a person whose words change is one who leaves and one who comes, which is twice the
-loss. So a ledger holds charges of one kind only; with `replace` a central release pays for both, and its unit is the
-largest one of words.
+loss. So charges of the two kinds are kept in two books of a ledger (`books`); with `replace` a central release pays for
+both, and its unit is the largest one of words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ from typing import Any, Literal, Self
 
 from symveil.errors import ParameterError
 from symveil.languages.language import Metric
-from symveil.privacy.parameters import Adjacency, read_adjacency, read_metric
+from symveil.laws.parameters import Adjacency, read_adjacency, read_metric
+
+Compares = Literal["words", "persons"]
+"""What a loss is between: words of a person, or files with and without a person."""
 
 UNKNOWN = "unknown (0.2)"
 """What is shown where symveil 0.2 charged: it did not write the unit down."""
@@ -63,7 +66,7 @@ class Unit:
     adjacency: Adjacency = 1
     metric: Metric = "hamming"
     public_start: bool = False
-    compares: Literal["words", "persons"] = "words"
+    compares: Compares = "words"
 
     def __post_init__(self) -> None:
         read_metric(self.metric)
@@ -119,6 +122,10 @@ EVERYTHING = Unit(adjacency="all", metric="levenshtein")
 """Any word instead of any other one: covers every unit of words."""
 PERSON = Unit(adjacency="all", metric="levenshtein", compares="persons")
 """All records of one person, there or not."""
+WHOLE_WORDS = Unit(adjacency="all")
+"""Any word instead of any other one of the same length: of all words of a person, the person with other words. That is
+a person who is replaced, with as many words of the same, public lengths; not one who is added or removed.
+"""
 LEAST = Unit(adjacency=1, metric="hamming", public_start=True)
 """What every charge for words covers, whatever its unit: also one whose unit is unknown."""
 

@@ -4,5 +4,5 @@ Lives here: how a private word is chosen; the choice of a mechanism as data (`ch
 (`registry`), which one a choice means on a language (`selection`), and one for each length of words (`by_length`).
 May not live here: counting and drawing words (languages), random bits (randomness), or any check of a guarantee
 (verification), which must not trust what is written here.
-Stands on privacy, beside verification: neither imports the other.
+Stands on laws, beside verification: neither imports the other.
 """

@@ -11,43 +11,46 @@ Three ways, the first that applies:
   guessed by one pass forwards and one backwards with o in the place of w, words weighed by π·κ. That attacker ignores
   Z(w), so that the best one is right at least as often, and at most max Z/min Z times as often.
 
-What the promise allows: a class of words with a loss of at most e between any two of them, in which the likeliest
-symbol has the chance p, lets nobody be right with more than B(e, p) = e^e·p/(1 + (e^e − 1)p). Words that agree outside
-a window around i are such classes. One window serves all words of a position: the smallest average over windows is a
-bound, the average of the smallest ones is none.
+What the promise allows at most, whatever the mechanism, is in `attacker_windows`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_laws import likeliest_symbols, log_totals
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
+from symveil.laws.public_words import public_words
+from symveil.mechanisms.attacker_windows import (
+    FAILS,
+    Floats,
+    Losses,
+    largest_share,
+    mean_interval,
+    most_right,
+    promised_by_enumeration,
+    promised_by_sampling,
+)
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Codes
-from symveil.privacy.public_words import public_words
+from symveil.numbers.rationals import shown_at_least
 from symveil.randomness import NotPrivateSeededBits
 
-Floats = NDArray[np.float64]
-
 _SEED = 29  # public: the words that are released here are drawn from the public model
-_FAILS = 0.05  # how often an interval may miss
 _MOST_WORDS = 2_000  # of a language that is written out …
 _MOST_ENTRIES = 40_000_000  # … and words × released words × symbols …
 _MOST_ENTRIES_ONE_BY_ONE = 250_000  # … where the law of every word is asked for by itself
-_MOST_DRAWS, _FEWEST_DRAWS = 200, 20
+_MOST_DRAWS, _FEWEST_DRAWS = 200, 8
 _MOST_STEPS = 20_000_000  # edges × phases × symbols × draws
-_WIDEST_WINDOW = 8
 _OFTEN = 0.9
 
 
@@ -83,11 +86,17 @@ class AttackerView:
         The most that `symbol.after` can be by what is promised, whatever the mechanism; None where not worked out.
     prior
         What the attacker knows.
+    versions
+        How many private versions of the same word the attacker sees.
+    limit_confidence
+        Of `promised`, where it is an upper confidence limit; None where it is proved.
+    by_first_version
+        Of several versions only the first was looked at: the best guess with all of them is no worse.
 
     >>> import symveil as sv
     >>> view = attacker_view(sv.Exponential(sv.words("abc", 4), epsilon=2))
     >>> view.sentence()
-    'an attacker who knows the model names 33 % of symbols before and 79 % after (exact)'
+    'names 33 % of symbols before and 79 % after (exact); the promise allows at most 78.7 %'
     """
 
     symbol: Guess
@@ -98,11 +107,32 @@ class AttackerView:
     interval: tuple[float, float] | None = None
     promised: float | None = None
     prior: str = "uniform words"
+    versions: int = 1
+    limit_confidence: float | None = None
+    by_first_version: bool = False
 
     @property
     def hides_little(self) -> bool:
         """Whether nine guesses in ten are right."""
         return self.symbol.after >= _OFTEN
+
+    def agrees_with(self, other: AttackerView) -> bool:
+        """Whether another machine may have found the other one: where guesses were played, one in fifty may differ.
+
+        Parameters
+        ----------
+        other
+            What was written down.
+        """
+        if (self.how, self.prior, self.versions) != (other.how, other.prior, other.versions):
+            return False
+        numbers = [
+            [each for guess in (view.symbol, view.first, view.last, view.word) for each in (guess.before, guess.after)]
+            + [math.inf if view.promised is None else view.promised]
+            for view in (self, other)
+        ]
+        room = 1e-3 if self.how == "exact" else 0.02
+        return all(one == two or abs(one - two) <= room for one, two in zip(*numbers, strict=True))
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
@@ -115,25 +145,73 @@ class AttackerView:
             "how": self.how,
             "interval": None if self.interval is None else list(self.interval),
             "promised": self.promised,
+            "limit_confidence": self.limit_confidence,
+            **({} if self.versions == 1 else {"versions": self.versions}),
+            **({"by_first_version": True} if self.by_first_version else {}),
         }
 
     def sentence(self) -> str:
-        """Before and after in one line, as people read them."""
-        known = "exact"
+        """What an attacker who knows the model does, before and after, in one line."""
+        known = "exact" if self.how == "exact" else "at least, by the first of them alone"
         if self.interval is not None:
             low, high = self.interval
-            known = f"at least; 95 %: {_percent(low)[:-2]}–{_percent(high)}"
-        before, after = _percent(self.symbol.before), _percent(self.symbol.after)
-        return f"an attacker who knows the model names {before} of symbols before and {after} after ({known})"
+            least = "at least, by the first of them alone" if self.by_first_version else "at least"
+            known = f"{least}; 95 %: {percent(low)[:-2]}–{percent(high)}"
+        before, after = percent(self.symbol.before), percent(self.symbol.after)
+        seen = "" if self.versions == 1 else f" {self.versions} private versions of the word"
+        line = f"names {before} of symbols before and {after} after{seen} ({known})"
+        if self.promised is None:
+            return line
+        sure = "" if self.limit_confidence is None else f" (confidence {self.limit_confidence:g})"
+        return f"{line}; the promise allows at most {shown_at_least(100 * self.promised, 3)} %{sure}"
 
 
-def _percent(chance: float) -> str:
+def view_from_document(document: Mapping[str, Any]) -> AttackerView:
+    """What `AttackerView.document` wrote down.
+
+    Parameters
+    ----------
+    document
+        The JSON form.
+
+    >>> import symveil as sv
+    >>> view = attacker_view(sv.Exponential(sv.words("abc", 4), epsilon=2))
+    >>> view_from_document(view.document()) == view
+    True
+    """
+    guesses = {name: Guess(**document[name]) for name in ("symbol", "first", "last", "word")}
+    interval = document["interval"]
+    return AttackerView(
+        **guesses,
+        how=document["how"],
+        interval=None if interval is None else (interval[0], interval[1]),
+        promised=document["promised"],
+        prior=document["prior"],
+        versions=document.get("versions", 1),
+        by_first_version=document.get("by_first_version", False),
+        limit_confidence=document.get("limit_confidence"),
+    )
+
+
+def percent(chance: float) -> str:
+    """A chance as people read it; 100 % is certainty.
+
+    Parameters
+    ----------
+    chance
+        Between 0 and 1.
+
+    >>> percent(0.3333), percent(0.9995), percent(1.0), percent(1e-9), percent(0.0)
+    ('33 %', '99.9 %', '100 %', 'below 0.001 %', '0 %')
+    """
+    if 0 < chance < 1e-5:
+        return "below 0.001 %"
     if chance > 0.99:
-        return f"{math.floor(1000 * chance) / 10:g} %"  # 100 % is certainty
+        return f"{math.floor(1000 * chance) / 10:g} %"
     return f"{100 * chance:.2g} %"
 
 
-def attacker_view(mechanism: Mechanism, *, loss_at: Callable[[int], float] | None = None) -> AttackerView | None:
+def attacker_view(mechanism: Mechanism, *, loss_at: Losses | None = None, versions: int = 1) -> AttackerView | None:
     """How often an attacker is right who knows the public model and sees one private word. Nothing secret is read.
 
     None where words have secret lengths or no secret symbol, and where no attacker is known.
@@ -145,59 +223,46 @@ def attacker_view(mechanism: Mechanism, *, loss_at: Callable[[int], float] | Non
     loss_at
         A proved bound on the loss between words that differ in d places. Without one: the guarantee up to the
         adjacency, and what the mechanism says of words farther apart.
+    versions
+        What is promised is about so many private versions of the word: their losses add up. What a guess achieves with
+        all of them says `attacker_of_versions`.
 
     >>> import symveil as sv
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
-    >>> view = attacker_view(sv.Exponential(sv.runs(chain, length=3), epsilon=2))
+    >>> view = attacker_view(sv.Exponential(sv.runs(chain, length=3), epsilon=2, adjacency=1))
     >>> view.how, round(view.symbol.before, 3), round(view.symbol.after, 3)
     ('exact', 0.667, 0.896)
     """
     language = mechanism.language
     if mechanism.metric != "hamming" or not mechanism.length or not language.largest_distance:
         return None
-    losses = loss_at or (mechanism.loss_at if language.homogeneous else lambda apart: _named_loss(mechanism, apart))
+    proved = loss_at or (mechanism.loss_at if language.homogeneous else lambda apart: _named_loss(mechanism, apart))
+
+    def losses(apart: int) -> float:
+        return versions * proved(apart)
+
     by_distance = mechanism.log_weights_by_distance()
     if language.homogeneous and by_distance is not None:
         return _by_distance(mechanism, by_distance, losses)
-    words = _written_out(mechanism)
+    words = written_out(mechanism)
     if words is not None:
         return _enumerated(mechanism, *words, losses)
     runs = language.runs
     if runs is None or mechanism.released_language is not language:
         return None
-    return _played(mechanism, runs)
+    return _played(mechanism, runs, losses)
 
 
 def _named_loss(mechanism: Mechanism, apart: int) -> float:
     """What is promised, without writing out the law of all pairs."""
-    return mechanism.guarantee.epsilon if apart <= mechanism.reach else mechanism.loss_beyond(apart)
-
-
-def most_right(loss: float, before: float) -> float:
-    """B(e, p): how often a guess can be right that was right with chance p before, rounded upwards.
-
-    Parameters
-    ----------
-    loss
-        e: no two of the words make anything more than e^e times as likely.
-    before
-        p: the chance of the likeliest guess among these words.
-
-    >>> round(most_right(2.0, 1 / 3), 3), most_right(0.0, 0.25) < 0.25001, most_right(math.inf, 0.1)
-    (0.787, True, 1.0)
-    """
-    return float(_most_right(loss, np.array([before]))[0])
-
-
-def _most_right(loss: float, before: Floats) -> Floats:
-    # p/(p + (1 − p)e^{−e}): the same without a large power
-    return np.minimum(before / (before + (1 - before) * math.exp(-loss)) * (1 + 1e-12), 1.0)
+    known = mechanism.loss_beyond(apart)
+    return min(known, mechanism.guarantee.epsilon) if apart <= mechanism.reach else known
 
 
 # --- Σⁿ ----------------------------------------------------------------------------------------
 
 
-def _by_distance(mechanism: Mechanism, by_distance: Floats, losses: Callable[[int], float]) -> AttackerView:
+def _by_distance(mechanism: Mechanism, by_distance: Floats, losses: Losses) -> AttackerView:
     """All words have one Z, so that the posterior of a symbol is the law of its error."""
     size, length = len(mechanism.alphabet), mechanism.length or 0
     wrong = mechanism.distances().expected_error / length
@@ -212,8 +277,14 @@ def _by_distance(mechanism: Mechanism, by_distance: Floats, losses: Callable[[in
 # --- small languages -----------------------------------------------------------------------------
 
 
-def _written_out(mechanism: Mechanism) -> tuple[Codes, Codes] | None:
-    """All words and all that may be released, where they are few enough."""
+def written_out(mechanism: Mechanism) -> tuple[Codes, Codes] | None:
+    """All words and all that may be released, where they are few enough.
+
+    Parameters
+    ----------
+    mechanism
+        On words of one public length.
+    """
     if not (mechanism.language.has_at_most(_MOST_WORDS) and mechanism.released_language.has_at_most(_MOST_WORDS)):
         return None
     words, released = mechanism.inputs(at_most=_MOST_WORDS), mechanism.outputs(at_most=_MOST_WORDS)
@@ -224,24 +295,34 @@ def _written_out(mechanism: Mechanism) -> tuple[Codes, Codes] | None:
     return (words[0], released[0]) if entries <= (_MOST_ENTRIES_ONE_BY_ONE if one_by_one else _MOST_ENTRIES) else None
 
 
-def _enumerated(mechanism: Mechanism, words: Codes, released: Codes, losses: Callable[[int], float]) -> AttackerView:
+def _enumerated(mechanism: Mechanism, words: Codes, released: Codes, losses: Losses) -> AttackerView:
     begin = 1 if mechanism.language.public_start else 0
-    law = _law(mechanism, words, released) / len(words)  # π(w)·P(o|w)
+    law = law_of_all(mechanism, words, released) / len(words)  # π(w)·P(o|w)
     known = words[:, 0] if begin else np.zeros(len(words), dtype=np.int32)  # what is public of each word
     guesses = []
     for position in range(begin, words.shape[1]):
         order = np.argsort(words[:, position], kind="stable")
         first = np.flatnonzero(np.diff(words[order, position], prepend=-1))
         after = np.add.reduceat(law[order], first, axis=0).max(axis=0).sum()
-        guesses.append(Guess(_largest_share(known, words[:, position])[0].sum() / len(words), float(after)))
+        guesses.append(Guess(largest_share(known, words[:, position])[0].sum() / len(words), float(after)))
     symbol = Guess(*(float(np.mean([getattr(guess, when) for guess in guesses])) for when in ("before", "after")))
     word = Guess(len(np.unique(known)) / len(words), float(law.max(axis=0).sum()))
-    promised = None if mechanism.guarantee.delta else _promised(words, known, begin, losses)
+    promised = None if mechanism.guarantee.delta else promised_by_enumeration(words, known, begin, losses)
     return AttackerView(symbol, guesses[0], guesses[-1], word, "exact", promised=promised)
 
 
-def _law(mechanism: Mechanism, words: Codes, released: Codes) -> Floats:
-    """P(o|w), a row for each word."""
+def law_of_all(mechanism: Mechanism, words: Codes, released: Codes) -> Floats:
+    """P(o|w), a row for each word.
+
+    Parameters
+    ----------
+    mechanism
+        Whose law it is.
+    words
+        What may be handed in.
+    released
+        What may be released.
+    """
     weights = mechanism.run_weights
     if weights is None:
         return np.asarray(np.exp(np.array([mechanism.log_probabilities(word, released) for word in words])))
@@ -261,43 +342,19 @@ def _law(mechanism: Mechanism, words: Codes, released: Codes) -> Floats:
     return np.asarray(law / law.sum(axis=1, keepdims=True))
 
 
-def _largest_share(group: NDArray[np.integer], symbols: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of each group of words: how many have the symbol that most of them have, and how many there are."""
-    pairs, counts = np.unique(group.astype(np.int64) << 32 | symbols, return_counts=True)
-    first = np.flatnonzero(np.diff(pairs >> 32, prepend=-1))
-    return np.maximum.reduceat(counts, first), np.add.reduceat(counts, first)
-
-
-def _promised(words: Codes, known: Codes, begin: int, losses: Callable[[int], float]) -> float:
-    """For each position the best window, the same for all words; the mean of that over positions."""
-    count, length = words.shape
-    least = np.ones(length)
-    for width in range(1, min(length - begin, _WIDEST_WINDOW) + 1):
-        loss = losses(width)
-        if not math.isfinite(loss):
-            break  # wider windows promise no more
-        for left in range(begin, length - width + 1):
-            outside = np.column_stack([known, words[:, :left], words[:, left + width :]])
-            _, group = np.unique(outside, axis=0, return_inverse=True)
-            for position in range(left, left + width):
-                most, own = _largest_share(group.reshape(-1), words[:, position])
-                bound = float((own * _most_right(loss, most / own)).sum()) / count
-                least[position] = min(least[position], bound * (1 + 1e-12))
-    return float(least[begin:].mean())
-
-
 # --- large models --------------------------------------------------------------------------------
 
 
-def _played(mechanism: Mechanism, language: RunLanguage) -> AttackerView:
-    """An attacker who weighs words by π·κ, played on words of the public model."""
+def _played(mechanism: Mechanism, language: RunLanguage, losses: Losses) -> AttackerView | None:
+    """An attacker who weighs words by π·κ, played on words of the public model; None where that would take long."""
     own = mechanism.run_weights
     if own is None:  # any guess is an attacker: this one takes the rate that the budget suggests
         guessing = RunWeights(language=language, rate=mechanism.epsilon / max(mechanism.adjacency, 1))
     else:
         guessing = replace(own, with_prior=False, balance=None)  # words are weighed by π, never by s
-    steps = language.length * max(guessing.graph.edge_count, 1) * guessing.costs.phases
-    words = public_words(language, int(min(_MOST_DRAWS, max(_FEWEST_DRAWS, _MOST_STEPS // steps))))
+    words = drawn_words(guessing, language)
+    if words is None:
+        return None
     bits = NotPrivateSeededBits(_SEED)
     released = mechanism.release_codes(words, bits=bits) if own is None else draw_rows(own, words, bits)
     begin = 1 if language.public_start else 0
@@ -306,17 +363,43 @@ def _played(mechanism: Mechanism, language: RunLanguage) -> AttackerView:
         whole = float((released == words).all(axis=1).mean())
     else:  # the likeliest word is the released one: how often that is the true one is known for each word
         whole = float(np.exp(own.log_prior(words) - log_totals(own, words)).mean())
-    before, none = _before(language, words, begin), 1 if not begin else len(_starts(language))
+    before, exact = _before(language, words, begin)
+    none = 1 if not begin else len(_starts(language))
     after = right.mean(axis=0)
-    mean = float(right.mean())
+    mean, (low, high) = float(right.mean()), mean_interval(float(right.mean()), len(words))
+    if exact:  # whoever sees a private word can still guess without it
+        after, blind = np.maximum(after, before), float(before.mean())
+        mean, low, high = max(mean, blind), max(low, blind), max(high, blind)
+    promised = None
+    if not mechanism.guarantee.delta:
+        promised = promised_by_sampling(language, losses, before if exact else np.ones(len(before)))
     return AttackerView(
         Guess(float(before.mean()), mean),
         Guess(float(before[0]), float(after[0])),
         Guess(float(before[-1]), float(after[-1])),
         Guess(none / language.size, whole),
         "at-least",
-        interval=mean_interval(mean, len(words)),
+        interval=(low, high),
+        promised=promised,
+        limit_confidence=None if promised is None else 1 - FAILS,
     )
+
+
+def drawn_words(guessing: RunWeights, language: RunLanguage, *, passes: int = 1) -> Codes | None:
+    """As many words of the public model as an attacker is played with in about a second; None where they are too few.
+
+    Parameters
+    ----------
+    guessing
+        What the attacker weighs words by.
+    language
+        The words.
+    passes
+        How many private versions of each word are looked at.
+    """
+    steps = language.length * max(guessing.graph.edge_count, 1) * guessing.costs.phases * passes
+    draws = min(_MOST_DRAWS, _MOST_STEPS // steps)
+    return None if draws < _FEWEST_DRAWS else public_words(language, draws)
 
 
 def _starts(language: RunLanguage) -> dict[int, int]:
@@ -326,50 +409,15 @@ def _starts(language: RunLanguage) -> dict[int, int]:
     return {symbol: count for symbol, count in found.items() if count}
 
 
-def _before(language: RunLanguage, words: Codes, begin: int) -> Floats:
-    """The chance of the likeliest symbol at each secret position, given the public start."""
+def _before(language: RunLanguage, words: Codes, begin: int) -> tuple[Floats, bool]:
+    """The chance of the likeliest symbol at each secret position, given the public start; and whether it is exact."""
     uniform = RunWeights(language=language, rate=Fraction(0))
     if not begin:
-        return np.asarray(likeliest_symbols(uniform, words[:1])[1][0], dtype=np.float64)
+        return np.asarray(likeliest_symbols(uniform, words[:1])[1][0], dtype=np.float64), True
     starts = _starts(language)
     if len(starts) * language.length * language.graph.edge_count > _MOST_STEPS:
-        return np.asarray(likeliest_symbols(uniform, words)[1][:, begin:].mean(axis=0))
+        return np.asarray(likeliest_symbols(uniform, words)[1][:, begin:].mean(axis=0)), False
     rows = np.zeros((len(starts), language.length), dtype=np.int32)  # only the first symbol counts
     rows[:, 0] = list(starts)
     shares = np.array([count / language.size for count in starts.values()])
-    return np.asarray(shares @ likeliest_symbols(uniform, rows)[1][:, begin:])
-
-
-def mean_interval(mean: float, draws: int, *, fails: float = _FAILS) -> tuple[float, float]:
-    """Where the expectation of numbers in [0, 1] lies: all μ whose relative entropy from the mean is at most ln(2/δ)/t.
-
-    By Chernoff's bound, with Hoeffding's lemma for numbers between 0 and 1: it misses with a chance of at most δ, at
-    any t, and is never wider than Hoeffding's interval.
-
-    Parameters
-    ----------
-    mean
-        The mean of independent draws.
-    draws
-        t: how many.
-    fails
-        δ: the chance of missing.
-
-    >>> [round(end, 3) for end in mean_interval(0.9, 200)]
-    [0.833, 0.948]
-    """
-    limit = math.log(2 / fails) / draws
-
-    def end(low: float, high: float) -> float:
-        """From inside the interval at `low` to the edge outside, towards `high`."""
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if _relative_entropy(mean, middle) <= limit else (low, middle)
-        return high
-
-    return end(mean, 0.0), end(mean, 1.0)
-
-
-def _relative_entropy(mean: float, other: float) -> float:
-    terms = [(mean, other), (1 - mean, 1 - other)]
-    return math.fsum(p * math.log(p / q) if p and q else math.inf if p else 0.0 for p, q in terms)
+    return np.asarray(shares @ likeliest_symbols(uniform, rows)[1][:, begin:]), True

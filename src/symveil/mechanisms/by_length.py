@@ -7,6 +7,7 @@ that word only, whatever else is in the batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,15 +18,15 @@ from symveil.errors import ModelError, ParameterError
 from symveil.languages.any_length import AnyLength, gathered
 from symveil.languages.language import Language
 from symveil.languages.neighbours import resample_ragged
+from symveil.laws.guarantee import Guarantee, LossCurve
+from symveil.laws.law import DistanceLaw
+from symveil.laws.release_chain import ReleaseChain
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
 from symveil.mechanisms.registry import AUTO, BY_NAME
 from symveil.models.word import Codes, Lengths
-from symveil.numerics.once import Memo, computed_once
-from symveil.numerics.rationals import at_least
-from symveil.privacy.guarantee import Guarantee, LossCurve
-from symveil.privacy.law import DistanceLaw
-from symveil.privacy.release_chain import ReleaseChain
+from symveil.numbers.once import Memo, computed_once
+from symveil.numbers.rationals import at_least, spelled
 from symveil.randomness import BitSource
 
 if TYPE_CHECKING:
@@ -40,11 +41,11 @@ class ByLength(Mechanism):
     >>> import symveil as sv
     >>> from symveil.languages.any_length import words_of_any_length
     >>> from symveil.randomness import NotPrivateSeededBits
-    >>> family = sv.select_mechanism(words_of_any_length("abc"), epsilon=1000)
+    >>> family = sv.select_mechanism(words_of_any_length("abc"), epsilon=3)
     >>> codes, lengths = np.array([0, 1, 2, 0], dtype=np.int32), np.array([3, 0, 1])
     >>> released, ends = family.release_flat(codes, lengths, bits=NotPrivateSeededBits(1))
-    >>> released.tolist(), ends.tolist()
-    ([0, 1, 2, 0], [3, 0, 1])
+    >>> len(released), ends.tolist()
+    (4, [3, 0, 1])
     """
 
     label: ClassVar[str] = "one mechanism for each length"
@@ -57,6 +58,7 @@ class ByLength(Mechanism):
         *,
         name: str | None = None,
         carried: Mapping[int, Mechanism] | None = None,
+        swaps: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         super().__init__(language, epsilon=choice.epsilon, adjacency=choice.adjacency, calibration=choice.calibration)
         self.choice = choice
@@ -65,6 +67,8 @@ class ByLength(Mechanism):
         self._choose = choose
         self._carried = dict(carried or {})
         """Mechanisms whose laws were found elsewhere; they are not found again."""
+        self._swaps = tuple(swaps)
+        """Rows of a manifest's law by swap costs that "auto" chose: another version may choose another cap."""
         # parameters are checked even where there is no word
         self._notes = choose(choice, language.shortest).notes
 
@@ -78,9 +82,23 @@ class ByLength(Mechanism):
             language = self._words.of_length(length)
             if language is None or length in self._carried:
                 return self._carried.get(length)
-            return self._choose(self.choice, language)
+            row = next((row for row in self._swaps if row["lengths"][0] <= length <= row["lengths"][1]), None)
+            return self._choose(self.choice, language) if row is None else self._by_swaps(row, language)
 
         return Memo(make, one_at_a_time=True)  # choosing may search for seconds
+
+    def _by_swaps(self, row: Mapping[str, Any], language: Language) -> Mechanism:
+        """The mechanism by swap costs of a row: its cost is that of the row, its rate is proved again."""
+        told: dict[str, Any] = {"mechanism": row["mechanism"], "cost": "swap", "balanced": row.get("balanced", False)}
+        told["cap"] = "none" if row.get("cap") is None else row["cap"]
+        if "first_step" in row:
+            told["step"] = row["first_step"]
+        named = self._choose(replace(self.choice, **told), language)
+        if named.weighting is not None and row.get("rate", row.get("step_height")) == spelled(
+            named.weighting.classic(self.epsilon).rate
+        ):  # no certificate was looked for, or none was found
+            named = self._choose(replace(self.choice, **told, calibration="classic"), language)
+        return named
 
     @property
     def may_solve(self) -> bool:
@@ -91,7 +109,10 @@ class ByLength(Mechanism):
     def with_laws(self, rows: Iterable[Mapping[str, Any]]) -> Mechanism:
         """The same mechanism with the laws that a manifest tells, where they would have to be solved again."""
         carried = {}
+        swaps = []
         for row in rows:
+            if self._chose_swaps(row):
+                swaps.append(row)
             kind, (length, last) = BY_NAME.get(row["mechanism"]), row["lengths"]
             language = self._words.of_length(length) if kind is not None and kind.carries_law else None
             if kind is None or language is None or self.choice.mechanism not in (AUTO, kind.name):
@@ -99,7 +120,16 @@ class ByLength(Mechanism):
             if length != last:
                 raise ParameterError("law", expected=f"a row for each length with mechanism {kind.name}", found="fewer")
             carried[length] = kind.from_law(language, self.choice, row)
-        return ByLength(self._words, self.choice, self._choose, name=self.name, carried=carried) if carried else self
+        if not carried and not swaps:
+            return self
+        return ByLength(self._words, self.choice, self._choose, name=self.name, carried=carried, swaps=swaps)
+
+    def _chose_swaps(self, row: Mapping[str, Any]) -> bool:
+        """Whether "auto", where nothing is kept beyond b and no costs are named, chose swap costs."""
+        choice = self.choice
+        named = choice.cost or choice.costs or choice.cap or choice.step or choice.balanced
+        open_choice = choice.mechanism == AUTO and choice.grace is None and not named
+        return open_choice and row["mechanism"] in (Exponential.name, "staircase") and row.get("cost") == "swap"
 
     def __getstate__(self) -> dict[str, object]:
         # a worker makes its own mechanisms, but does not solve again: its solver might find another law
@@ -116,6 +146,12 @@ class ByLength(Mechanism):
         """What is given up for the longest of the words that were looked at so far."""
         said = {length: each.given_up for length, each in self._made.kept() if each is not None and each.given_up}
         return said[max(said)] if said else None
+
+    @property
+    def price_of_grace(self) -> str | None:  # type: ignore[override]
+        """What the promise beyond b costs the longest of the words that were looked at so far, where that is much."""
+        said = {length: each.price_of_grace for length, each in self._made.kept() if each and each.price_of_grace}
+        return f"in sequences of {max(said)} symbols, {said[max(said)]}" if said else None
 
     @property
     def tells_apart(self) -> bool:
@@ -198,11 +234,11 @@ class ByLength(Mechanism):
         farthest = [length for length, _ in rates] + [part.language.largest_distance or 0 for part in parts]
         return LossCurve(max(self.adjacency, 1), max(farthest, default=0), bound)
 
-    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word): a word of another length cannot be released."""
         if released.shape[1] != len(word):
             return np.full(len(released), -np.inf)
-        return self._of(len(word)).log_probabilities(word, released)
+        return self._of(len(word))._log_probabilities(word, released)
 
     def _law(self, codes: Codes | None) -> DistanceLaw:
         assert codes is not None  # noqa: S101 - `distances` asks for a word where they do not look alike

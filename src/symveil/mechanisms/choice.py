@@ -19,13 +19,7 @@ from symveil.languages.graph import AnyModel, require_words
 from symveil.languages.language import Metric
 from symveil.languages.open import OpenRuns, OpenWords, runs_up_to
 from symveil.languages.runs import RunLanguage, runs
-from symveil.mechanisms.cost_choice import Cap, read_cap, read_cost, read_step
-from symveil.mechanisms.edit_channel import EditChannel
-from symveil.mechanisms.registry import AUTO, BY_NAME, names, takers
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import read_length
-from symveil.numerics.rationals import Number, spelled
-from symveil.privacy.parameters import (
+from symveil.laws.parameters import (
     Adjacency,
     Calibration,
     Utility,
@@ -37,6 +31,12 @@ from symveil.privacy.parameters import (
     read_offset,
     read_utility,
 )
+from symveil.mechanisms.cost_choice import Cap, read_cap, read_cost, read_step
+from symveil.mechanisms.edit_channel import EditChannel
+from symveil.mechanisms.registry import AUTO, BY_NAME, names, takers
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.word import read_length
+from symveil.numbers.rationals import Number, spelled
 
 _SINCE_0_3 = frozenset({"cost", "cap", "balanced", "step", "costs"})
 
@@ -52,9 +52,10 @@ class MechanismChoice:
     epsilon
         The budget of each word, a number above 0; kept exact.
     mechanism
-        The name of a mechanism, or "auto": the one with the least expected error.
+        The name of a mechanism, or "auto": of the candidates that keep `beyond`, the one with the least expected error.
     adjacency
-        How far apart two words may be that are to be hard to tell apart; "all": any two.
+        b: how far apart two words may be that are to be hard to tell apart; "all": any two. None: 1 over an alphabet;
+        on a model it has to be given (`adjacency_table` shows what each b hides there).
     calibration
         "tight" spends all of ε where that is proved, "classic" is the papers' factor 2.
     prior
@@ -98,7 +99,7 @@ class MechanismChoice:
 
     epsilon: Fraction
     mechanism: str = AUTO
-    adjacency: Adjacency = 1
+    adjacency: Adjacency | None = None
     calibration: Calibration = "tight"
     prior: str = "uniform"
     utility: Utility = "distance"
@@ -127,7 +128,9 @@ class MechanismChoice:
             "offset": read_offset(self.offset),
             "max_length": None if self.max_length is None else read_length(self.max_length, name="max_length"),
             "cutoff": None if self.cutoff is None else read_length(self.cutoff, name="cutoff"),
-            "adjacency": read_adjacency(self.adjacency, length=1) if self.adjacency != "all" else "all",
+            "adjacency": self.adjacency
+            if self.adjacency in (None, "all")
+            else read_adjacency(self.adjacency, length=1),
             "cap": read_cap(self.cap),
             "step": None if self.step is None else read_step(self.step),
             "costs": CostTable.from_document(self.costs) if isinstance(self.costs, Mapping) else self.costs,
@@ -143,7 +146,7 @@ class MechanismChoice:
             raise ParameterError("public_start", expected="metric hamming with it", found=metric)
         if kind is not None and not kind.private and not self.not_private:
             raise NotPrivateError(
-                f"mechanism {self.mechanism}: expected --not-private (in Python not_private=True), because its law as "
+                f"mechanism {self.mechanism}: expected `not_private=True`, because its law as "
                 "printed is not ε-private; it is kept to reproduce the paper"
             )
         self._check_parameters()
@@ -151,16 +154,18 @@ class MechanismChoice:
         object.__setattr__(self, "beyond", self._read_beyond())
 
     def _read_beyond(self) -> str:
-        """What is kept beyond b: by "auto", and on request by the exponential mechanism; both by Hamming distance."""
-        named = self.cost or self.costs or self.balanced or self.step or self.cap or self.metric != "hamming"
+        """What is kept beyond b: by "auto", on request by the exponential and the optimal one; by Hamming distance."""
+        named = self.cost or self.costs or self.step or self.cap
         if self.beyond is None:
-            return "graceful" if self.mechanism == AUTO and not named else "nothing"
+            settled = named or self.balanced or self.metric != "hamming"
+            return "graceful" if self.mechanism == AUTO and not settled else "nothing"
         beyond = read_beyond(self.beyond)
-        if beyond != "nothing" and (named or self.mechanism not in (AUTO, "exponential")):
+        named = named or (self.balanced and self.mechanism == AUTO)
+        if beyond != "nothing" and (named or self.mechanism not in (AUTO, "exponential", "optimal")):
             raise ParameterError(
                 "beyond",
-                expected="nothing, unless the mechanism is auto or exponential, by Hamming distance; loss_at says what "
-                "others keep",
+                expected="nothing, unless the mechanism is auto, exponential or optimal, by Hamming distance; loss_at "
+                "says what others keep",
                 found=self.beyond,
             )
         return beyond
@@ -234,11 +239,13 @@ class MechanismChoice:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> MechanismChoice:
-        """The choice that a document describes; keys that it does not have are the defaults."""
+        """The choice that a document describes; keys that it does not have are the defaults, b = 1 among them."""
         known = {each.name for each in fields(cls)} - {"not_private"}
         if "epsilon" not in document:
             raise ParameterError("epsilon", expected="a number above 0 such as 0.5 or 1/2", found="none")
-        return cls(**{"beyond": "nothing", **{name: value for name, value in document.items() if name in known}})
+        told = {name: value for name, value in document.items() if name in known}
+        # what earlier versions took where a document does not say it
+        return cls(**{"beyond": "nothing", "adjacency": 1, **told})
 
     # --- the language it is for ----------------------------------------------------------------
 

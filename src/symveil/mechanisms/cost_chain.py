@@ -13,9 +13,9 @@ from math import lcm
 
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_weights import RunWeights
+from symveil.laws.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.models.word import Codes
-from symveil.numerics.conversions import ball, precision
-from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.numbers.conversions import ball, precision
 
 _MOST_POWERS = 64  # of one rational: beyond it every weight is rounded for itself
 

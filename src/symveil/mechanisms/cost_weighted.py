@@ -15,6 +15,8 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.calibration.calibrate import Weighting, calibrated_rate
+from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import Cost
@@ -22,20 +24,18 @@ from symveil.languages.language import Language
 from symveil.languages.run_counts import can_count
 from symveil.languages.run_laws import expected_errors, log_distances, log_probabilities
 from symveil.languages.run_weights import RunWeights
+from symveil.laws.law import DistanceLaw
+from symveil.laws.parameters import Adjacency
+from symveil.laws.release_chain import Moves, State
 from symveil.mechanisms.cost_chain import cost_moves
 from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.run_release import release_runs
 from symveil.models.word import Codes
-from symveil.numerics.once import computed_once
-from symveil.numerics.progress import listener
-from symveil.numerics.rationals import Number
-from symveil.numerics.turns import searched_once
-from symveil.privacy.calibration.calibrate import Weighting, calibrated_rate
-from symveil.privacy.calibration.certificate import CertifiedRate
-from symveil.privacy.law import DistanceLaw
-from symveil.privacy.parameters import Adjacency
-from symveil.privacy.release_chain import Moves, State
+from symveil.numbers.once import computed_once
+from symveil.numbers.progress import listener
+from symveil.numbers.rationals import Number
+from symveil.numbers.turns import searched_once
 from symveil.randomness import BitSource
 
 
@@ -51,7 +51,7 @@ class CostWeighted(DistanceWeighted):
         language: Language,
         *,
         epsilon: Number,
-        adjacency: Adjacency = 1,
+        adjacency: Adjacency | None = None,
         calibration: str = "tight",
         cost: str | None = None,
         cap: Cap | None = None,
@@ -143,11 +143,12 @@ class CostWeighted(DistanceWeighted):
 
     def _proof(self, weighting: Weighting) -> CertifiedRate | None:
         """The largest rate that is proved."""
-        # the plain mechanism is asked for everywhere: its quick certificate is enough unless its cost is asked for
+        # the plain mechanism is asked for everywhere: its quick certificate is enough unless its cost is asked for, or
+        # the others are as quick
         return calibrated_rate(
             weighting,
             epsilon=self.epsilon,
-            thorough=self._named,
+            thorough=self._named or (not self.of_many_lengths and weighting.all_certificates_are_quick),
             of_many_lengths=self.of_many_lengths,
             progress=listener(f"certifying {self.described}"),
         )
@@ -222,14 +223,14 @@ class CostWeighted(DistanceWeighted):
 
     # --- the law -------------------------------------------------------------------------------
 
-    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word); on a model ln s(row) + ln κ − ln Z(word), which needs no counting by distance."""
         weights = self._run_weights
         if weights is None:
-            return super().log_probabilities(word, released)
+            return super()._log_probabilities(word, released)
         return log_probabilities(weights, word, released)
 
-    def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For each row the expected number of wrong symbols, and what they cost together: on a model all at once.
 
         Parameters
@@ -239,7 +240,7 @@ class CostWeighted(DistanceWeighted):
         """
         weights = self._run_weights
         if weights is None:
-            return super().expected_errors(words)
+            return super()._expected_errors(words)
         found = expected_errors(weights, words)
         return found.symbols, found.costs
 

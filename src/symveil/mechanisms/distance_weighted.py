@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.languages.language import FAR, Language, Neighbours
 from symveil.languages.neighbours import at_distance
+from symveil.laws.law import DistanceLaw, ErrorBounds
+from symveil.laws.parameters import Adjacency
+from symveil.laws.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes, Lengths, as_rows
-from symveil.numerics.conversions import STANDARD_PRECISION, nearest_float, precision
-from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import Number
-from symveil.privacy.law import DistanceLaw, ErrorBounds
-from symveil.privacy.parameters import Adjacency
-from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.numbers.conversions import STANDARD_PRECISION, nearest_float, precision
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import Number
 from symveil.randomness import BitSource, Boundaries
 
 Counts = Callable[[], Sequence[arb]]
@@ -37,7 +37,7 @@ class DistanceWeighted(Mechanism):
     """A mechanism on words of one length, given by weights r(ℓ)."""
 
     def __init__(
-        self, language: Language, *, epsilon: Number, adjacency: Adjacency = 1, calibration: str = "tight"
+        self, language: Language, *, epsilon: Number, adjacency: Adjacency | None = None, calibration: str = "tight"
     ) -> None:
         super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration=calibration)
         if language.length is None:
@@ -98,7 +98,7 @@ class DistanceWeighted(Mechanism):
 
     # --- the law -------------------------------------------------------------------------------
 
-    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word) for every row of `released`, all given as codes."""
         alike = self.language.homogeneous
         by_distance = self._common_log_weights if alike else self._log_weights(self.language.around(word).count_balls)

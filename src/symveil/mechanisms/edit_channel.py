@@ -2,7 +2,7 @@
 
 In each of the n+1 gaps of a word insert t uniform symbols with probability g(t) ∝ ρ^t/(1+t)^q; delete
 each symbol with probability δ, substitute a uniform other one with probability σ, keep it otherwise
-(docs/theory/edit-channel.md). The loss of one edit is known exactly (`privacy.calibration.edit_channel_loss`); b
+(docs/theory/edit-channel.md). The loss of one edit is known exactly (`calibration.edit_channel_loss`); b
 edits lose at most b times as much, because b edits are a chain of b words one edit apart.
 
 The law of the number of inserted symbols is what makes it work: g*g/g is bounded. With a geometric
@@ -19,33 +19,33 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from symveil.errors import ParameterError
-from symveil.languages.edit_neighbours import EditNeighbours
-from symveil.languages.language import Language, Metric
-from symveil.languages.levenshtein_automaton import levenshtein_automaton
-from symveil.languages.open import OpenWords
-from symveil.languages.run_product import AutomatonSize
-from symveil.mechanisms.edit_channel_chain import GapStops, channel_log_error, channel_moves
-from symveil.mechanisms.edit_channel_law import ChannelForward, edits_law
-from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Lengths, Word, read_length, split_words
-from symveil.numerics.conversions import ball, nearest_float, precision
-from symveil.numerics.once import Memo, computed_once
-from symveil.numerics.rationals import Number, spelled
-from symveil.numerics.turns import searched_once
-from symveil.privacy.calibration.edit_channel_loss import (
+from symveil.calibration.edit_channel_loss import (
     ChannelLoss,
     ChannelParameters,
     channel_loss,
     inserted_above,
     mean_inserted,
 )
-from symveil.privacy.calibration.edit_channel_search import best_channel
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.law import DistanceLaw
-from symveil.privacy.parameters import Adjacency
-from symveil.privacy.release_chain import Moves, State
+from symveil.calibration.edit_channel_search import best_channel
+from symveil.errors import ParameterError
+from symveil.languages.edit_neighbours import EditNeighbours
+from symveil.languages.language import Language, Metric
+from symveil.languages.levenshtein_automaton import levenshtein_automaton
+from symveil.languages.open import OpenWords
+from symveil.languages.run_product import AutomatonSize
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.law import DistanceLaw
+from symveil.laws.parameters import Adjacency
+from symveil.laws.release_chain import Moves, State
+from symveil.mechanisms.edit_channel_chain import GapStops, channel_log_error, channel_moves
+from symveil.mechanisms.edit_channel_law import ChannelForward, edits_law
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.word import Codes, Lengths, Word, read_length, split_words
+from symveil.numbers.conversions import ball, nearest_float, precision
+from symveil.numbers.once import Memo, computed_once
+from symveil.numbers.rationals import Number, at_least, spelled
+from symveil.numbers.turns import searched_once
 from symveil.randomness import BitSource, Boundaries, uniform_below
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class EditChannel(Mechanism):
     epsilon
         Privacy budget: a number, a decimal or a fraction as text, above 0.
     adjacency
-        Words so many edits apart are to look alike.
+        Words so many edits apart are to look alike; 1 where none is given.
     max_length
         A public bound on the words that are taken; released words may be longer.
     nominal_length
@@ -97,7 +97,7 @@ class EditChannel(Mechanism):
         alphabet: Alphabet | Iterable[Symbol],
         *,
         epsilon: Number,
-        adjacency: Adjacency = 1,
+        adjacency: Adjacency | None = None,
         max_length: int | None = None,
         nominal_length: int | None = None,
         parameters: ChannelParameters | None = None,
@@ -168,6 +168,18 @@ class EditChannel(Mechanism):
         if self.tells_nothing:
             return Guarantee.of_loss(Fraction(0), "exact")
         return Guarantee.of_loss(self.loss.worst * self.reach, "exact" if exact else "certified")
+
+    def loss_beyond(self, distance: int) -> float:
+        """The loss of one edit for each: words one edit apart lead from any word to any other.
+
+        Substitutions and deletions first, insertions last: no word in between is longer than both.
+
+        Parameters
+        ----------
+        distance
+            How many edits apart.
+        """
+        return 0.0 if self.tells_nothing else at_least(self.loss.worst * distance)
 
     @property
     def largest_output(self) -> int | None:
@@ -270,6 +282,11 @@ class EditChannel(Mechanism):
             sums.append(sums[-1] + weight)
         return [partial / total for partial in sums]
 
+    @property
+    def released_language(self) -> OpenWords:
+        """All words over the alphabet: insertions may make a word longer than any that may be handed in."""
+        return OpenWords(self.alphabet)
+
     @computed_once
     def _fate(self) -> Boundaries:
         keep, substitution = self.parameters.keep, self.parameters.substitution
@@ -281,12 +298,9 @@ class EditChannel(Mechanism):
     def _forward(self) -> ChannelForward:
         return ChannelForward(self.parameters, len(self.alphabet))
 
-    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word) by a forward pass over all ways in which the row can arise."""
         return self._forward.log_probabilities(word, released)
-
-    def _encode_released(self, released: Word) -> Codes:
-        return OpenWords(self.alphabet).encode(released)
 
     def _law(self, codes: Codes | None) -> DistanceLaw:
         """The law of the number of edits made; the Levenshtein distance is at most that."""
@@ -308,10 +322,6 @@ class EditChannel(Mechanism):
         """States and edges of the Levenshtein automaton of a word for a few edits."""
         automaton = levenshtein_automaton(word, _EDITS_SHOWN, alphabet=self.alphabet)
         return AutomatonSize(automaton.state_count, automaton.edge_count)
-
-    def outputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
-        """All words of up to `length` symbols, by their length; longer ones can be released too."""
-        return OpenWords(self.alphabet).by_length(at_most=at_most, longest=length)
 
     # --- for verifiers -------------------------------------------------------------------------
 

@@ -14,10 +14,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
+from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above
+from symveil.laws.release_chain import ENDS, GOES_ON, WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.models.word import Codes
-from symveil.numerics.conversions import ball, precision
-from symveil.privacy.calibration.edit_channel_loss import ChannelParameters, inserted_above
-from symveil.privacy.release_chain import ENDS, GOES_ON, WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.numbers.conversions import ball, precision
 
 
 class GapStops:

@@ -13,11 +13,11 @@ import numpy as np
 from flint import arb, arb_poly
 from numpy.typing import NDArray
 
+from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above, none_inserted
+from symveil.laws.law import DistanceLaw
 from symveil.models.word import Codes
-from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.numerics.once import computed_once
-from symveil.privacy.calibration.edit_channel_loss import ChannelParameters, inserted_above, none_inserted
-from symveil.privacy.law import DistanceLaw
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numbers.once import computed_once
 
 # No product that a float pass meets may come near the ends of the range of doubles, 10^±308.
 _SAFE_LOGARITHM = 600.0

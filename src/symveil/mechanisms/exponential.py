@@ -21,26 +21,26 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from flint import arb
 
+from symveil.calibration.calibrate import Weighting
+from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.certify import graceful_rate
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import Cost
 from symveil.languages.language import Language
 from symveil.languages.neighbours import resample_symbols
 from symveil.languages.run_counts import can_count
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.law import DistanceLaw
+from symveil.laws.parameters import Adjacency, read_beyond, read_offset, read_utility
+from symveil.laws.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.mechanisms.cost_choice import Cap
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
-from symveil.numerics.conversions import ball, precision
-from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import Number, at_least, spelled
-from symveil.privacy.calibration.calibrate import Weighting
-from symveil.privacy.calibration.certificate import CertifiedRate
-from symveil.privacy.calibration.certify import graceful_rate
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.law import DistanceLaw
-from symveil.privacy.parameters import Adjacency, read_beyond, read_offset, read_utility
-from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.numbers.conversions import ball, precision
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class Exponential(CostWeighted):
     epsilon
         Privacy budget: a number, a decimal or a fraction as text, above 0.
     adjacency
-        How far apart words may be that are to look alike: a whole number, or "all".
+        How far apart words may be that are to look alike: a whole number, or "all". None: 1 over an alphabet; on a
+        model it has to be given.
     calibration
         "tight" spends the whole budget; "classic" is the papers' factor 2.
     prior
@@ -96,7 +97,7 @@ class Exponential(CostWeighted):
         language: Language,
         *,
         epsilon: Number,
-        adjacency: Adjacency = 1,
+        adjacency: Adjacency | None = None,
         calibration: str = "tight",
         prior: str = "uniform",
         utility: str = "distance",
@@ -132,7 +133,7 @@ class Exponential(CostWeighted):
             raise ParameterError("balanced", expected="false with prior chain, which is another prior", found=balanced)
 
         self.beyond: Final = read_beyond(beyond)
-        if self.beyond not in ("nothing", "graceful") or (self._graceful and (self.cost != "hamming" or balanced)):
+        if self.beyond not in ("nothing", "graceful") or (self._graceful and self.cost != "hamming"):
             raise ParameterError("beyond", expected="nothing, or graceful by Hamming distance", found=beyond)
 
     @classmethod
@@ -152,7 +153,13 @@ class Exponential(CostWeighted):
         if not self._graceful:
             return super()._proof(weighting)
         per_place = self.epsilon / self.adjacency
-        return graceful_rate(weighting.language, per_place=per_place, adjacency=self.reach, with_prior=self._with_prior)
+        return graceful_rate(
+            weighting.language,
+            per_place=per_place,
+            adjacency=self.reach,
+            with_prior=self._with_prior,
+            balanced=self.balanced,
+        )
 
     @property
     def rate(self) -> Fraction:

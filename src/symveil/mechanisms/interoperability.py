@@ -17,10 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, SymveilError
-from symveil.models.word import Word
-from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import at_least, exact
-from symveil.privacy.losses import (
+from symveil.laws.losses import (
     PairLosses,
     by_distances,
     enumerated,
@@ -28,6 +25,9 @@ from symveil.privacy.losses import (
     worst_by_distances,
     worst_deltas,
 )
+from symveil.models.word import Word
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import at_least, exact
 
 if TYPE_CHECKING:
     from symveil.mechanisms.mechanism import Mechanism
@@ -67,15 +67,20 @@ def loss_at(mechanism: Mechanism, distance: int) -> float:
 def excess(mechanism: Mechanism) -> float:
     """K: the largest loss_at(d)·b/(dε), rounded upwards; at most 1 is the graceful promise.
 
+    Losses are floats, rounded upwards; so is (d/b)·ε here, or a loss of exactly 1/3 would be more than 1/3.
+
     Where words lie between any two, on an alphabet, the loss of one change decides: every other loss is at most the
     sum of such (docs/theory/beyond-b.md).
     """
     b, farthest = max(mechanism.adjacency, 1), mechanism.language.largest_distance
     last = 1 if mechanism.language.graph is None else farthest or 0
-    ratios = [exact(loss) / apart for apart in range(1, last + 1) if (loss := loss_at(mechanism, apart)) < math.inf]
-    if len(ratios) < last:
-        return math.inf
-    return at_least(max(ratios, default=Fraction(0)) * b / mechanism.epsilon)
+    largest = Fraction(0)
+    for apart in range(1, last + 1):
+        loss = loss_at(mechanism, apart)
+        if not loss < math.inf:
+            return math.inf
+        largest = max(largest, exact(loss) / exact(at_least(mechanism.epsilon * apart / b)))
+    return at_least(largest)
 
 
 def pairs_of_laws(mechanism: Mechanism) -> list[PairLosses] | None:

@@ -15,11 +15,11 @@ from flint import arb
 
 from symveil.errors import ParameterError
 from symveil.languages.language import Language
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.parameters import Adjacency, read_offset
 from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.numerics.conversions import STANDARD_PRECISION, ball, precision
-from symveil.numerics.rationals import Number
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.parameters import Adjacency, read_offset
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, precision
+from symveil.numbers.rationals import Number
 
 
 class Jones2019Printed(DistanceWeighted):
@@ -42,7 +42,7 @@ class Jones2019Printed(DistanceWeighted):
         language: Language,
         *,
         epsilon: Number,
-        adjacency: Adjacency = 1,
+        adjacency: Adjacency | None = None,
         offset: Number = 1,
     ) -> None:
         super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration="classic")

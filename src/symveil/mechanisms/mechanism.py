@@ -12,27 +12,28 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import ParameterError, WordError
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.language import FAR, Language, Metric
 from symveil.languages.run_product import AutomatonSize, product_size
+from symveil.laws.adjacency import chosen_adjacency
+from symveil.laws.guarantee import Guarantee, LossCurve
+from symveil.laws.law import DistanceLaw
+from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
+from symveil.laws.release_chain import Moves, ReleaseChain, State, release_chain
+from symveil.mechanisms.code_law import CodeLaw
 from symveil.mechanisms.interoperability import Interoperable
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word, decode, split_words
-from symveil.numerics.once import computed_once
-from symveil.numerics.progress import listener, silent
-from symveil.numerics.rationals import Number, spelled
-from symveil.privacy.calibration.certificate import CertifiedRate
-from symveil.privacy.guarantee import Guarantee, LossCurve
-from symveil.privacy.law import DistanceLaw
-from symveil.privacy.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
-from symveil.privacy.release_chain import Moves, ReleaseChain, State, release_chain
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import Number, spelled
 from symveil.randomness import BitSource, system_bits
 
 if TYPE_CHECKING:
+    from symveil.calibration.calibrate import Weighting
     from symveil.languages.run_weights import RunWeights
     from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
-    from symveil.privacy.calibration.calibrate import Weighting
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,10 @@ class LengthClass:
     guarantee: Guarantee
 
 
-class Mechanism(Interoperable, ABC):
+class Mechanism(CodeLaw, Interoperable, ABC):
     """A mechanism that takes a word of a language and releases a word.
 
-    A subclass says its `proved_loss`, its `log_probabilities`, the law of the distance (`_law`) and how it draws
+    A subclass says its `proved_loss`, its `_log_probabilities`, the law of the distance (`_law`) and how it draws
     (`_draw`); where it releases symbol by symbol, also `_moves`. What differs between languages, it asks the language.
     """
 
@@ -69,12 +70,15 @@ class Mechanism(Interoperable, ABC):
     """Whether `expected_errors` has a quicker way than the law of every word."""
     chosen_because: str | None = None
     """Why "auto" took it, over the public model; None where it was asked for by name or there was no choice."""
+    price_of_grace: str | None = None
+    """What a promise for words within b alone would change, where that is much and known; None elsewhere."""
 
     def __init__(
-        self, language: Language, *, epsilon: Number, adjacency: Adjacency = 1, calibration: str = "tight"
+        self, language: Language, *, epsilon: Number, adjacency: Adjacency | None = None, calibration: str = "tight"
     ) -> None:
         if getattr(language, "metric", None) != self.metric:
             raise ParameterError("language", expected=_LANGUAGES[self.metric], found=type(language).__name__)
+        adjacency = chosen_adjacency(adjacency, language)
         farthest = language.largest_distance
         everything = isinstance(adjacency, str) and adjacency == "all"
         if everything and language.max_length is None and self.metric == "levenshtein":
@@ -122,10 +126,6 @@ class Mechanism(Interoperable, ABC):
     @abstractmethod
     def proved_loss(self) -> Guarantee:
         """The loss of adjacent words, rounded upwards, and how it is known; `guarantee` adds that of all others."""
-
-    @abstractmethod
-    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
-        """ln P(row | word) for every row of `released`, which all have one length; all given as codes."""
 
     @abstractmethod
     def _law(self, codes: Codes | None) -> DistanceLaw:
@@ -252,22 +252,6 @@ class Mechanism(Interoperable, ABC):
         """The weights s(w')·κ(w, w') that words are drawn by, where passes over a model make them; None elsewhere."""
         return None
 
-    def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """For each word the expected number of wrong symbols, and what they cost together.
-
-        Parameters
-        ----------
-        words
-            Rows of codes, words of the language.
-        """
-        progress = listener(f"averaging {self.described}") or silent
-        found = []
-        for number, word in enumerate(words):
-            progress(number, len(words))
-            found.append(self._law(word).expected_error)
-        errors = np.array(found)
-        return errors, errors
-
     @property
     def hamming_rate(self) -> Fraction | None:
         """η where P(w'|w) is proportional to e^{−η·(Hamming distance)} on the language; None elsewhere."""
@@ -362,10 +346,10 @@ class Mechanism(Interoperable, ABC):
         """The fast path: the codes of all words one after the other (int32) with their lengths, in and out.
 
         >>> import symveil as sv
-        >>> channel = sv.EditChannel(alphabet="abc", epsilon=1000)
+        >>> channel = sv.EditChannel(alphabet="abc", epsilon=6)
         >>> codes, lengths = channel.release_flat(np.array([0, 1, 2, 2], dtype=np.int32), np.array([3, 0, 1]))
-        >>> codes.tolist(), lengths.tolist()
-        ([0, 1, 2, 2], [3, 0, 1])
+        >>> len(lengths), len(codes) - int(lengths.sum())
+        (3, 0)
         """
         flat, sizes = np.asarray(codes), np.asarray(lengths)
         if flat.ndim != 1 or flat.dtype != np.int32:
@@ -405,12 +389,8 @@ class Mechanism(Interoperable, ABC):
 
     def log_probability(self, word: Word, released: Word) -> float:
         """ln P(released | word): finite for every word that can be released, however unlikely."""
-        row = self._encode_released(released)[None, :]
-        return float(self.log_probabilities(self.language.encode(word), row)[0])
-
-    def _encode_released(self, released: Word) -> Codes:
-        """The codes of a word that may come out."""
-        return self.released_language.encode(released)
+        row = self.released_language.encode(released)[None, :]
+        return float(self._log_probabilities(self.language.encode(word), row)[0])
 
     def automaton_size(self, word: Word) -> AutomatonSize:
         """States and edges of the automaton around a word, on a model of its product with it."""

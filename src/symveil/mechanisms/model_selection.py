@@ -1,7 +1,8 @@
 """ "auto" on the words of a model: the certified candidate with the least expected error over public words.
 
 Candidates are the exponential mechanism and the staircase, by Hamming distance or by swaps, plain or balanced,
-permute-and-flip where nothing is certified, and the online mechanism. Errors are averages over uniform feasible words
+permute-and-flip where nothing is certified, and the online mechanism; where (d/b)·ε is to be kept, of few words also
+the optimal mechanism whose weights need no normaliser. Errors are averages over uniform feasible words
 of the public model, from a fixed seed: nothing secret is read, so the choice costs no privacy.
 
 A certificate takes from seconds to minutes, so candidates are first ranked by what they could reach at best: at ε/Δ,
@@ -22,20 +23,22 @@ from fractions import Fraction
 
 import numpy as np
 
+from symveil.calibration.calibrate import MOST_HALVES_WORK, Weighting
+from symveil.calibration.certify import MOST_BALANCED_WORDS
 from symveil.errors import SymveilError, TooLargeError
 from symveil.languages.run_counts import can_count
 from symveil.languages.run_laws import expected_errors
 from symveil.languages.runs import RunLanguage
+from symveil.laws.public_words import public_words
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
+from symveil.mechanisms.optimal import Optimal
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Codes
-from symveil.privacy.calibration.calibrate import MOST_HALVES_WORK, Weighting
-from symveil.privacy.public_words import public_words
 
 _FEW_WORDS = 200  # so few are written out, and every pair of them is compared at once
 _MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance is looked at, or one hidden symbol
@@ -51,6 +54,9 @@ _WORK_OF_ERRORS = 400_000
 _FEWEST_WORDS, _MOST_WORDS = 4, 24
 _SCREENED, _HOPELESS = 3, 1.5  # the law of the online mechanism takes long: a few words tell whether it is far behind
 _CLEARLY = 0.99  # what is less plain must have less than this share of the error
+_MUCH_LESS = 0.5  # of the error is worth a line
+_CAPS = (2, 3, 4, 5, 6, 8, 11, 16, 23, 32)
+_HARDLY = 1.05  # times the error without a cap is hardly more: so much may the smallest cap of swap costs cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,8 @@ class _Hope:
     least: float = 0.0
     looked_for_pairs: bool = False
     compared_pairs: int = 0
+    uncapped: Weighting | None = None
+    """By the cap that is not noticed, where a smaller one was chosen."""
 
     @property
     def certainly_classic(self) -> bool:
@@ -106,19 +114,20 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     >>> import symveil as sv
     >>> rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
     >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=30, public_start=True)
-    >>> found = least_error_on_model(sv.MechanismChoice(epsilon=1, public_start=True), words)
+    >>> found = least_error_on_model(sv.MechanismChoice(epsilon=1, adjacency=1, public_start=True), words)
     >>> found.name, found.chosen_because.partition(" (")[0]
     ('exponential', 'expected error 2.57 over uniform words of the model')
     """
     settled = _is_settled(choice, language, of_many_lengths)
-    plain = _plain(choice, language)
+    plain = _plain(choice, language, of_many_lengths)
     others: list[Mechanism | _Hope] = []
     if choice.grace is not None and not settled:
         others += _graceful(choice, language, of_many_lengths)
     # of few words every pair is compared, so that what is certified for b may well keep more
     if not settled and (choice.grace != 1 or language.has_at_most(_FEW_WORDS)):
         free = replace(choice, beyond="nothing")
-        others += _others(free, language, plain if choice == free else _plain(free, language), of_many_lengths)
+        own = plain if choice == free else _plain(free, language, of_many_lengths)
+        others += _others(free, language, own, of_many_lengths)
     if not others:
         return plain if plain is not None else Exponential.from_choice(language, choice)
     words = public_words(language, _word_count(language))
@@ -142,6 +151,7 @@ class _Comparison:
         self._candidates: list[_Candidate] = []
         self._compared: list[tuple[float, str]] = []
         self._pairs: list[tuple[Codes, Codes]] = []  # of public words that lose much by what was certified
+        self._left_out: list[tuple[float, str]] = []  # of few words: what is private for words within b alone
 
     @property
     def _best(self) -> _Candidate | None:
@@ -154,6 +164,7 @@ class _Comparison:
         """Compare a candidate at the rate that it has, if it keeps what is to be kept beyond b."""
         grace = self._choice.grace
         if grace is not None and self._candidates and excess(mechanism) > grace:
+            self._left_out.append((_expected(mechanism, self._words, self._choice), mechanism.described))
             return
         if mechanism.name == Online.name and self._best is not None and len(self._words) > _SCREENED:
             about = _expected(mechanism, self._words[:_SCREENED], self._choice)
@@ -170,7 +181,7 @@ class _Comparison:
         """Certify the most promising, and the next, until none of the others could clearly be better."""
         if hopes and hopes[0].weighting.language.has_at_most(_FEW_WORDS):  # certified at once: all, the simplest first
             for hope in hopes:
-                self.add(hope.mechanism, hope.rank)
+                self._add_certified(hope)
             return
         for hope in hopes:
             if hope.weighting.drops == 0:  # adjacent words are equal: nothing to look for
@@ -196,13 +207,25 @@ class _Comparison:
 
     def _certified(self, hope: _Hope, others: list[_Hope]) -> list[_Hope]:
         """Compare a candidate at the rate that is proved for it; the others that are still worth a search."""
-        self.add(hope.mechanism, hope.rank)
+        self._add_certified(hope)
         if hope.mechanism.certified is not None and hope.mechanism.certified.worst_pair is not None:
             self._pairs.append(hope.mechanism.certified.worst_pair)
         if not hope.certainly_classic:
             return others
         self._add_at_classic_rate([each for each in others if each.has_steps_of(hope)])
         return [each for each in others if not each.has_steps_of(hope)]
+
+    def _add_certified(self, hope: _Hope) -> None:
+        """Compare a candidate at its rate; with a larger cap too, where its own costs too much at that rate."""
+        self.add(hope.mechanism, hope.rank)
+        rate = hope.mechanism.certified.rate if hope.mechanism.certified is not None else None
+        if hope.uncapped is None or rate is None:
+            return
+        cap = smallest_cap(hope.mechanism, hope.choice, hope.uncapped, rate, self._words)
+        if cap is not None and cap > int(hope.weighting.cost.largest or 0):
+            wider = type(hope.mechanism).from_choice(hope.weighting.language, replace(hope.choice, cap=cap))
+            wider.of_many_lengths = hope.mechanism.of_many_lengths
+            self.add(wider, hope.rank)
 
     def _expect_less(self, hope: _Hope, rate: Fraction) -> None:
         """No larger rate than this one can be certified: the error is at least what it is there."""
@@ -231,13 +254,51 @@ class _Comparison:
         if beaten:
             reason += "; " + ", ".join(f"{name} {other:.3g}" for other, name in beaten[:3])
         best.chosen_because = reason
+        best.price_of_grace = self._price_of_grace(chosen.error)
         return best
+
+    def _price_of_grace(self, error: float) -> str | None:
+        """One line where a promise for words within b alone would have less than half of the error."""
+        least, name = min(self._left_out, default=(math.inf, ""))
+        if not least < _MUCH_LESS * error:
+            return None
+        return (
+            f"the loss beyond b is kept at a price: expected error {error:.3g}, where beyond nothing has {least:.3g} "
+            f"({name}) and protects words within b alone"
+        )
+
+
+def smallest_cap(
+    made: Exponential | Staircase, wanted: MechanismChoice, uncapped: Weighting, rate: Fraction, words: Codes
+) -> int | None:
+    """The smallest cap of swap costs with hardly more error at a rate than without one; None where there is none.
+
+    Parameters
+    ----------
+    made, wanted
+        A candidate by swap costs, and its choice.
+    uncapped
+        Its weights by the cap that is not noticed.
+    rate
+        About the rate that it will have: every cap is certified at its own.
+    words
+        Public words.
+    """
+    most = _HARDLY * float(expected_errors(uncapped.weights(rate), words).symbols.mean())
+    largest = uncapped.cost.largest
+    for cap in _CAPS:
+        if largest is not None and cap >= largest:
+            return None
+        other = type(made).from_choice(uncapped.language, replace(wanted, cap=cap)).weighting
+        if other is not None and float(expected_errors(other.weights(rate), words).symbols.mean()) <= most:
+            return cap
+    return None
 
 
 def _ruled_out(weighting: Weighting, epsilon: Fraction, pairs: list[tuple[Codes, Codes]] | None = None) -> Fraction:
     """A rate at which a pair of words loses ε; ε/Δ where none does. Pairs: given, or found a symbol at a time."""
     # imported when they are needed: most choices need no certificate
-    from symveil.privacy.calibration.costs.pairs import pairs_of_public_words, rate_ruled_out  # noqa: PLC0415
+    from symveil.calibration.costs.pairs import pairs_of_public_words, rate_ruled_out  # noqa: PLC0415
 
     limit = epsilon / weighting.drops
     known = pairs_of_public_words(weighting, limit) if pairs is None else pairs
@@ -259,12 +320,13 @@ def _work(language: RunLanguage) -> int:
     return language.graph.edge_count * max(language.length, 1)
 
 
-def _plain(choice: MechanismChoice, language: RunLanguage) -> Mechanism | None:
+def _plain(choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool) -> Mechanism | None:
     """The exponential mechanism by Hamming distance; permute-and-flip where it has no certificate and can count."""
     named = choice.cost not in (None, "hamming") or choice.costs is not None
     if named or choice.balanced or choice.step is not None or choice.cap is not None:
         return None
     exponential = Exponential.from_choice(language, choice)
+    exponential.of_many_lengths = of_many_lengths
     counts = exponential.proved_loss.how == "classic" and can_count(language)
     # at ε/2b, with b as it was asked for, also in words that are shorter: that is graceful
     rated = choice if choice.grace is None else replace(choice, calibration="classic")
@@ -272,10 +334,17 @@ def _plain(choice: MechanismChoice, language: RunLanguage) -> Mechanism | None:
 
 
 def _graceful(choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool) -> Iterator[Mechanism]:
-    """What keeps (d/b)·ε beside the plain mechanism, without a certificate: the online mechanism."""
+    """What keeps (d/b)·ε beside the plain mechanism: the online one; of few words the balanced one, a flat law."""
     few = language.has_at_most(_FEW_WORDS)
     if choice.calibration == "tight" and (few or (not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
         yield Online.from_choice(language, replace(choice, mechanism=Online.name, beyond="nothing"))
+    balances = language.graph.state_is_symbol and language.has_at_most(MOST_BALANCED_WORDS)
+    if choice.calibration == "tight" and balances and _work(language) <= _MOST_WORK:
+        wanted = replace(choice, mechanism=Exponential.name, balanced=True)
+        if (balanced := Exponential.from_choice(language, wanted)).certified is not None:
+            yield balanced
+    if choice.calibration == "tight" and (flat := Optimal.flat(language, choice)) is not None:
+        yield flat
 
 
 def _others(
@@ -310,13 +379,35 @@ def _others(
                 assert made.weighting is not None  # noqa: S101 - made with one
                 quick = few or (_wastes(plain, made.weighting) and _is_quick(made.weighting, of_many_lengths))
                 if tight and quick:
-                    yield _Hope(made, made.weighting, wanted)
+                    yield _capped(_Hope(made, made.weighting, wanted))
                 elif not is_plain or _names(choice):
                     rated = _made(kind, language, replace(wanted, calibration="classic"), choice)
-                    if rated is not None:
-                        yield rated
+                    if rated is not None and rated.weighting is not None:
+                        yield _capped(_Hope(rated, rated.weighting, replace(wanted, calibration="classic"))).mechanism
     if not _names(choice) and (few or (tight and not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
         yield Online.from_choice(language, replace(choice, mechanism=Online.name, beyond="nothing"))
+
+
+def _capped(hope: _Hope) -> _Hope:
+    """The same by the smallest cap that is hardly noticed, where swap costs are counted and no cap is asked for."""
+    uncapped, wanted = hope.weighting, hope.choice
+    if wanted.cost != "swap" or wanted.cap is not None or uncapped.drops == 0:
+        return hope
+    if wanted.calibration == "classic":
+        rate = uncapped.classic(wanted.epsilon).rate
+    elif uncapped.language.has_at_most(_FEW_WORDS):
+        rate = wanted.epsilon / uncapped.drops
+    else:
+        rate = _ruled_out(uncapped, wanted.epsilon)
+    words = public_words(uncapped.language, _word_count(uncapped.language))
+    cap = smallest_cap(hope.mechanism, wanted, uncapped, rate, words)
+    if cap is None:
+        return hope
+    wanted = replace(wanted, cap=cap)
+    made = type(hope.mechanism).from_choice(uncapped.language, wanted)
+    made.of_many_lengths = hope.mechanism.of_many_lengths
+    assert made.weighting is not None  # noqa: S101 - made with one
+    return _Hope(made, made.weighting, wanted, uncapped=uncapped)
 
 
 def _wastes(plain: Mechanism | None, weighting: Weighting) -> bool:
@@ -351,7 +442,7 @@ def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
 
 
 def _can_be_tried(weighting: Weighting) -> bool:
-    from symveil.privacy.calibration.costs.loss import rates_that_can_be_tried  # noqa: PLC0415 - many loops
+    from symveil.calibration.costs.loss import rates_that_can_be_tried  # noqa: PLC0415 - many loops
 
     return rates_that_can_be_tried(weighting) > 0
 

@@ -25,17 +25,17 @@ from symveil.errors import ParameterError, WordError
 from symveil.languages.graph import WordGraph
 from symveil.languages.language import Language, require_language
 from symveil.languages.runs import RunLanguage, endless
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.law import DistanceLaw
+from symveil.laws.parameters import Adjacency
+from symveil.laws.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
 from symveil.models.alphabet import Symbol, is_hashable
 from symveil.models.word import Codes, Lengths, as_rows
-from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.numerics.once import Memo, computed_once
-from symveil.numerics.rationals import Number, at_least, spelled
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.law import DistanceLaw
-from symveil.privacy.parameters import Adjacency
-from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numbers.once import Memo, computed_once
+from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries, system_bits, uniform_integer
 
 # For fewer words than this a session per word is quicker than steps of all of them together.
@@ -52,14 +52,15 @@ class Online(Mechanism):
     epsilon
         Privacy budget: a number, a decimal or a fraction as text, above 0.
     adjacency
-        How far apart words may be that are to look alike: a whole number, or "all".
+        How far apart words may be that are to look alike: a whole number, or "all". None: 1 over an alphabet; on a
+        model it has to be given.
     steering
         Whether a release that has left the path of the word prefers symbols that lead back to it.
 
     >>> import symveil as sv
     >>> from symveil.models.markov_chain import MarkovChain
     >>> chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
-    >>> mechanism = Online(sv.runs(chain, length=5), epsilon=3)
+    >>> mechanism = Online(sv.runs(chain, length=5), epsilon=3, adjacency=1)
     >>> session = mechanism.start(length=5)
     >>> released = [session.step(symbol) for symbol in "abaab"]
     >>> mechanism.guarantee
@@ -75,7 +76,7 @@ class Online(Mechanism):
         language: Language,
         *,
         epsilon: Number,
-        adjacency: Adjacency = 1,
+        adjacency: Adjacency | None = None,
         steering: bool = True,
     ) -> None:
         require_language(language)
@@ -190,7 +191,7 @@ class Online(Mechanism):
         >>> import symveil as sv
         >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
         >>> language = sv.runs(chain, length=2)
-        >>> edges, chances = sv.Online(language, epsilon="1").step_law(0, language.alive[0])
+        >>> edges, chances = sv.Online(language, epsilon="1", adjacency=1).step_law(0, language.alive[0])
         >>> len(edges), chances.round(3).tolist()
         (2, [[0.731, 0.269], [0.269, 0.731]])
         """
@@ -219,7 +220,7 @@ class Online(Mechanism):
             released[row] = [symbols.code[session.step(symbols.symbols[code])] for code in word]
         return released
 
-    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word): the sum of its steps."""
         return np.array([sum(self._log_steps(word, row)) for row in released])
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
-from symveil.numerics.once import computed_once
+from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, Boundaries, uniform_integers
 
 Rows = NDArray[np.int64]

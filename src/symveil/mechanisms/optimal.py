@@ -1,7 +1,8 @@
 """The mechanism with the least expected error that ε-privacy allows, on a language of a few hundred words.
 
 It is the solution of a linear programme (docs/mechanisms/optimal.md), made exact (`optimal_law`): the law is a table of
-whole numbers, its loss is the logarithm of the largest ratio in it, and words are drawn from it bit by bit.
+whole numbers, its loss is the logarithm of the largest ratio in it, and words are drawn from it bit by bit. Under the
+graceful promise every two words are compared, and the solution is mostly that of linear equations (`Optimal.flat`).
 """
 
 from __future__ import annotations
@@ -9,32 +10,32 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.bounds.prior import Prior
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import INFINITE, Cost
 from symveil.languages.free import FreeLanguage
 from symveil.languages.language import FAR, Language
 from symveil.languages.runs import RunLanguage
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.law import DistanceLaw
+from symveil.laws.parameters import Adjacency, read_beyond
+from symveil.laws.release_chain import Moves, State
 from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, allowed_ratio, exact_law, solved_law
-from symveil.mechanisms.optimal_programme import MOST_ROWS, Programme
+from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
+from symveil.mechanisms.optimal_programme import MOST_ROWS, NumberedWords, Programme
 from symveil.models.word import Codes, Lengths, as_rows
-from symveil.numerics.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision
-from symveil.numerics.integers import shortened
-from symveil.numerics.once import LastFew, computed_once
-from symveil.numerics.rationals import Number
-from symveil.numerics.turns import searched_once
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.law import DistanceLaw
-from symveil.privacy.lower_bounds.prior import Prior
-from symveil.privacy.parameters import Adjacency
-from symveil.privacy.release_chain import Moves, State
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision
+from symveil.numbers.integers import shortened
+from symveil.numbers.once import LastFew, computed_once
+from symveil.numbers.rationals import Number, at_least
+from symveil.numbers.turns import searched_once
 from symveil.randomness import BitSource, Boundaries
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Optimal(Mechanism):
     epsilon
         Privacy budget: a number, a decimal or a fraction as text, above 0.
     adjacency
-        How far apart words may be that are to look alike: a whole number, or "all".
+        How far apart words may be that are to look alike: a whole number, or "all". None: 1 over an alphabet; on a
+        model it has to be given.
     prior
         What the error is averaged over: "uniform", or "chain".
     cost
@@ -72,15 +74,19 @@ class Optimal(Mechanism):
         What each pair of symbols costs (`CostTable`).
     solved
         What was found before (`mechanism.solved`): then nothing is solved again, and its loss is proved again. None: it
-        is found when it is first needed.
+        is found when it is first needed. "flat": the law whose weights need no normaliser, which linear equations find
+        and which is mostly the best one; refused where there is none.
+    beyond
+        "graceful": the least error of all mechanisms with which any two words that differ in d places lose at most
+        (d/b)·ε. "nothing": of all with which words within b lose at most ε.
 
     >>> import symveil as sv
     >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     >>> words = sv.runs(never_bb, 4)
-    >>> mechanism = sv.Optimal(words, epsilon=1)
+    >>> mechanism = sv.Optimal(words, epsilon=1, adjacency=1)
     >>> round(mechanism.expected_error, 4), mechanism.guarantee.how
     (0.8051, 'exact')
-    >>> round(sv.lower_bound(words, epsilon=1).value, 4)
+    >>> round(sv.lower_bound(words, epsilon=1, adjacency=1).value, 4)
     0.8051
     >>> private = mechanism.release("abaa")
     """
@@ -95,12 +101,13 @@ class Optimal(Mechanism):
         language: FreeLanguage | RunLanguage,
         *,
         epsilon: Number,
-        adjacency: Adjacency = 1,
+        adjacency: Adjacency | None = None,
         prior: str = "uniform",
         cost: str | None = None,
         cap: Cap | None = None,
         costs: CostTable | None = None,
-        solved: SolvedLaw | None = None,
+        solved: SolvedLaw | Literal["flat"] | None = None,
+        beyond: str | Number = "nothing",
     ) -> None:
         super().__init__(language, epsilon=epsilon, adjacency=adjacency)
         if not isinstance(language, FreeLanguage | RunLanguage):
@@ -114,6 +121,9 @@ class Optimal(Mechanism):
         self.cap: Final = read_cap(cap)
         self.costs: Final = costs
         self._small: Final = language
+        self.beyond: Final = read_beyond(beyond)
+        if self.beyond not in ("nothing", "graceful"):
+            raise ParameterError("beyond", expected="nothing or graceful for mechanism optimal", found=beyond)
         if self.cap is not None and self.cost != "given":
             raise ParameterError("cap", expected="cost given with it for mechanism optimal", found=cap)
         if self.cost != "hamming" and language.graph is None:
@@ -131,38 +141,16 @@ class Optimal(Mechanism):
                 "cap", expected="a whole number, since some symbols cannot stand for others", found=cap
             )
         if solved is not None:
-            self._given_law = solved
-            if self.law.ratio > allowed_ratio(self.epsilon):
+            self._given_law = self._flat_law() if isinstance(solved, str) else solved
+            if self.law.missing(self._budget) > 0:
                 raise ParameterError("law", expected="a loss of at most epsilon", found="a larger one")
             return
-        rows = self.inequalities(language, adjacency=self.reach)
+        rows = sum(each.rows for each in self.programmes)
         if rows > MOST_ROWS and not all(self._has_closed_form(each) for each in self.programmes):
             raise TooLargeError(
                 f"mechanism optimal: expected at most {MOST_ROWS} adjacent pairs × released words, found {rows} in "
                 f"{language!r} with adjacency {self.reach}; take mechanism auto, shorter words or a larger epsilon"
             )
-
-    @classmethod
-    def inequalities(cls, language: FreeLanguage | RunLanguage, *, adjacency: int) -> int:
-        """Adjacent pairs × released words, which is what the time to solve grows with; refused beyond 400 words.
-
-        Parameters
-        ----------
-        language
-            The words.
-        adjacency
-            b.
-
-        >>> import symveil as sv
-        >>> Optimal.inequalities(sv.words("abc", 2), adjacency=1)
-        324
-        """
-        words = language.enumerate_codes(at_most=MOST_WORDS)
-        total = 0
-        for word in words:
-            apart = language.distance(word, words)
-            total += int(np.count_nonzero((apart > 0) & (apart <= adjacency)) * np.count_nonzero(apart != FAR))
-        return total
 
     @classmethod
     def from_law(cls, language: Language, choice: MechanismChoice, document: Mapping[str, Any]) -> Self:
@@ -177,12 +165,68 @@ class Optimal(Mechanism):
         document
             A row of the manifest's `law`.
         """
+        return cls._chosen(language, choice, SolvedLaw.from_document(document))
+
+    @classmethod
+    def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
+        """The mechanism with the parameters of a choice; graceful where the choice keeps anything beyond b."""
+        return cls._chosen(language, choice, None)
+
+    @classmethod
+    def _chosen(cls, language: Language, choice: MechanismChoice, solved: SolvedLaw | Literal["flat"] | None) -> Self:
         taken = {name: getattr(choice, name) for name in cls.takes}
-        found = SolvedLaw.from_document(document)
-        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, solved=found, **taken)  # type: ignore[arg-type]
+        beyond = "nothing" if choice.grace is None else "graceful"
+        return cls(
+            language,  # type: ignore[arg-type]  # it is looked at there
+            epsilon=choice.epsilon,
+            adjacency=choice.adjacency,
+            solved=solved,
+            beyond=beyond,
+            **taken,
+        )
+
+    @classmethod
+    def flat(cls, language: FreeLanguage | RunLanguage, choice: MechanismChoice) -> Self | None:
+        """The graceful mechanism with weights that need no normaliser; None where there is none, or words are many.
+
+        It takes linear equations, no solver, and is mostly the best one (docs/mechanisms/optimal.md, Theorem 2).
+
+        Parameters
+        ----------
+        language
+            The words.
+        choice
+            Its parameters, which keep something beyond b.
+
+        >>> import symveil as sv
+        >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+        >>> flat = Optimal.flat(sv.runs(never_bb, 4), sv.MechanismChoice(epsilon=2, adjacency=1))
+        >>> round(flat.expected_error, 4), [round(flat.loss_at(apart), 4) for apart in (1, 2, 3)]
+        (0.3187, [2.0, 4.0, 6.0])
+        """
+        if choice.grace is None or not language.has_at_most(MOST_WORDS):
+            return None
+        try:
+            return cls._chosen(language, choice, "flat")
+        except ParameterError:  # no such weights
+            return None
+
+    def _flat_law(self) -> SolvedLaw:
+        """The law whose weights need no normaliser, made exact."""
+        laws = [each.flat(aimed_ratio(self._budget)) for each in self.programmes]
+        found = [law for law in laws if law is not None]
+        if len(found) < len(laws):
+            expected = "a language with weights above 0 that need no normaliser"
+            raise ParameterError("solved", expected=expected, found="flat")
+        return solved_law(self.programmes, self._groups, self._budget, proposed=found)
+
+    @property
+    def _budget(self) -> Fraction:
+        """What adjacent words may lose; under the graceful promise what one place may lose."""
+        return self.epsilon if self.beyond == "nothing" else self.epsilon / self.adjacency
 
     def _has_closed_form(self, programme: Programme) -> bool:
-        return programme.closed_form(aimed_ratio(self.epsilon)) is not None
+        return programme.closed_form(aimed_ratio(self._budget)) is not None
 
     # --- the law, worked out -------------------------------------------------------------------
 
@@ -238,6 +282,7 @@ class Optimal(Mechanism):
                 shares=self.shares[own],
                 reach=self.reach,
                 alike=self._small.homogeneous,
+                graceful=self.beyond == "graceful",
             )
             for own in self._groups
         )
@@ -246,7 +291,7 @@ class Optimal(Mechanism):
     def solved(self) -> SolvedLaw:
         """Everything that decides the law, as it is written down."""
         given: SolvedLaw | None = getattr(self, "_given_law", None)
-        return solved_law(self.programmes, self._groups, self.epsilon) if given is None else given
+        return solved_law(self.programmes, self._groups, self._budget) if given is None else given
 
     @searched_once
     def law(self) -> ExactLaw:
@@ -259,8 +304,20 @@ class Optimal(Mechanism):
 
     @computed_once
     def proved_loss(self) -> Guarantee:
-        """The logarithm of the largest ratio in the table, which is at most ε."""
+        """The logarithm of the largest ratio in the table, which is at most ε; (d/b)·ε under the graceful promise."""
+        if self.beyond == "graceful":
+            return Guarantee.of_loss(self._budget * self.reach, "certified")
         return Guarantee.of_loss(min(log_upper_bound(self.law.ratio), self.epsilon), "exact")
+
+    def loss_beyond(self, distance: int) -> float:
+        """Under the graceful promise (d/b)·ε, which is proved of the table.
+
+        Parameters
+        ----------
+        distance
+            In how many places words differ.
+        """
+        return at_least(self._budget * distance) if self.beyond == "graceful" else super().loss_beyond(distance)
 
     @computed_once
     def digest(self) -> str:
@@ -285,7 +342,7 @@ class Optimal(Mechanism):
         wrong = np.where(self._apart == FAR, 0, self._apart)
         return (table * wrong).sum(axis=1), (table * self._losses).sum(axis=1)
 
-    def expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For each row the expected number of wrong symbols, and what they cost together.
 
         Parameters
@@ -302,7 +359,8 @@ class Optimal(Mechanism):
         if self.plain_cost is not None:
             largest = self.plain_cost.largest
             costs = {"cost": "given", "cap": None if largest is None else float(largest)}
-        return {"prior": self.prior, **costs, "digest": self.digest}
+        kept = {"beyond": self.beyond} if self.beyond != "nothing" else {}
+        return {"prior": self.prior, **costs, **kept, "digest": self.digest}
 
     def law_document(self) -> dict[str, object]:
         """The law itself: `check` and `estimate` do not solve again."""
@@ -330,24 +388,15 @@ class Optimal(Mechanism):
 
     def _numbers(self, words: Codes, *, others: bool = False) -> NDArray[np.int64]:
         """The numbers of words of the language; what is no word of it is refused, or −1 where `others` are allowed."""
-        rows, length = np.ascontiguousarray(words, dtype=np.int32), self._small.length
-        if rows.shape[1] == length:
-            order, keys = self._keys
-            wanted = _as_keys(rows)
-            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            numbers = np.where(keys[place] == wanted, order[place], -1)
-        else:
-            numbers = np.full(len(rows), -1)
+        rows = np.ascontiguousarray(words, dtype=np.int32)
+        numbers = self._numbered.numbers(rows)
         if not others and (numbers < 0).any():
             self._small.check(rows.reshape(-1), np.full(len(rows), rows.shape[1]))
         return numbers
 
     @computed_once
-    def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.bytes_]]:
-        """The numbers of the words in the order of their keys, and the keys."""
-        keys = _as_keys(self._words)
-        order = np.argsort(keys)
-        return order, keys[order]
+    def _numbered(self) -> NumberedWords:
+        return NumberedWords(self._words)
 
     # --- drawing -------------------------------------------------------------------------------
 
@@ -378,7 +427,7 @@ class Optimal(Mechanism):
 
     # --- the law, told -------------------------------------------------------------------------
 
-    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word); −∞ for words with another public start, and for what is no word of the language."""
         units = [*self.law.numerators[int(self._numbers(word[None, :])[0])].tolist(), 0]  # −1, no word, is the last
         with precision(STANDARD_PRECISION):
@@ -435,13 +484,6 @@ class Optimal(Mechanism):
 
     def __repr__(self) -> str:
         return super().__repr__().replace("calibration='tight'", f"prior={self.prior!r}")
-
-
-def _as_keys(rows: Codes) -> NDArray[np.bytes_]:
-    """Rows of codes as bytes, which are compared at once."""
-    if not rows.shape[1]:
-        return np.zeros(len(rows), dtype="S1")
-    return np.ascontiguousarray(rows, dtype=np.int32).view(f"S{4 * rows.shape[1]}").reshape(-1)
 
 
 def _counted(language: FreeLanguage | RunLanguage) -> str:

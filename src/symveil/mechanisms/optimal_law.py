@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.mechanisms.optimal_programme import Floats, Programme
-from symveil.numerics.conversions import exp_enclosure
-from symveil.numerics.once import computed_once
+from symveil.numbers.conversions import exp_enclosure
+from symveil.numbers.once import Memo, computed_once
 
 # A larger budget is not spent: e^600 is nearly the largest float.
 _LARGEST_EXPONENT = Fraction(600)
@@ -33,6 +33,9 @@ _UNIFORM_BITS = 30
 _UNIFORM_BITS_WITHOUT_LOSS = 64
 # Probabilities are rounded to so many bits below the least one.
 _SPARE_BITS = 16
+# Above the relative error of a logarithm in floats, of a difference of two, and of what they are compared with.
+_LOG_ERROR = 2.0**-48
+_PAIRS_AT_ONCE = 4096
 # What a document may say: it may come from anybody.
 _MOST_BITS = 4096
 
@@ -112,17 +115,67 @@ class ExactLaw:
     def ratio(self) -> Fraction:
         """The largest P(x|w)/P(x|v) over adjacent words w, v and all words x that can be released."""
         top, bottom = 1, 1
-        for above, below in _adjacent_rows(self.numerators, self.programmes, self.groups):
+        for above, below, _ in self._compared_rows():
             for high, low in zip(above, below, strict=True):
                 if high * bottom > top * low:
                     top, bottom = high, low
         return Fraction(top, bottom)
+
+    def missing(self, budget: Fraction) -> Fraction:
+        """The largest P(x|w) − c·P(x|v) over the pairs that an inequality is about; at most 0: all of them hold.
+
+        Parameters
+        ----------
+        budget
+            ln c at least: what adjacent words may lose, under the graceful promise what one place may lose.
+        """
+        allowed: Memo[int, Fraction] = Memo(lambda step: allowed_ratio(budget * step))
+        largest = Fraction(0)
+        for above, below, step in self._compared_rows(budget):
+            most = allowed[step]
+            excess = int((above * most.denominator - below * most.numerator).max())
+            largest = max(largest, Fraction(excess, most.denominator)) if excess > 0 else largest
+        return largest / (1 << self.bits)
+
+    def _compared_rows(
+        self, budget: Fraction | None = None
+    ) -> Iterator[tuple[NDArray[np.object_], NDArray[np.object_], int]]:
+        """The rows of words that are compared, within the words that they may be released as, and their steps.
+
+        With a budget those are left out whose logarithms in floats show that the words lose less.
+        """
+        for programme, group in zip(self.programmes, self.groups, strict=True):
+            own = self.numerators[np.ix_(group, group)]
+            pairs, steps = programme.adjacent, programme.steps
+            if budget is not None:
+                close = _may_lose(own, pairs, steps, budget)
+                pairs, steps = pairs[close], steps[close]
+            for (word, other), step in zip(pairs.tolist(), steps.tolist(), strict=True):
+                yield own[word], own[other], step
 
     @computed_once
     def digest(self) -> str:
         """SHA-256 of the table: two laws with one digest are one law."""
         text = f"{self.bits};" + ";".join(",".join(f"{each:x}" for each in row) for row in self.numerators.tolist())
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _may_lose(
+    numerators: NDArray[np.object_], pairs: NDArray[np.int64], steps: NDArray[np.int64], budget: Fraction
+) -> NDArray[np.bool_]:
+    """Which of the pairs may lose more than `steps` budgets: all but those that floats show to lose less."""
+    logs = np.array([[math.log(unit) if unit > 0 else -math.inf for unit in row] for row in numerators.tolist()])
+    finite = np.abs(logs[np.isfinite(logs)]).max(initial=0.0)
+    limits = np.minimum(float(budget), float(_LARGEST_EXPONENT)) * steps
+    margins = _LOG_ERROR * (1.0 + finite + limits)
+    close = np.empty(len(pairs), dtype=np.bool_)
+    with np.errstate(invalid="ignore"):  # −∞ − (−∞) is no number, and then it may
+        for first in range(0, len(pairs), _PAIRS_AT_ONCE):
+            part = slice(first, first + _PAIRS_AT_ONCE)
+            lost = (logs[pairs[part, 0]] - logs[pairs[part, 1]]).max(axis=1)
+            allowed = np.minimum(limits[part], float(_LARGEST_EXPONENT)) - margins[part]
+            close[part] = ~(lost <= allowed)
+    return close
 
 
 def allowed_ratio(epsilon: Fraction) -> Fraction:
@@ -146,22 +199,28 @@ def aimed_ratio(epsilon: Fraction) -> float:
 
 
 def solved_law(
-    programmes: tuple[Programme, ...], groups: tuple[NDArray[np.int64], ...], epsilon: Fraction
+    programmes: tuple[Programme, ...],
+    groups: tuple[NDArray[np.int64], ...],
+    budget: Fraction,
+    *,
+    proposed: Sequence[Floats] | None = None,
 ) -> SolvedLaw:
-    """The best law that a solver proposes, with as much of the uniform law as it takes for the loss to be at most ε.
+    """The best law that a solver proposes, with as much of the uniform law as it takes for the loss to be allowed.
 
     Parameters
     ----------
     programmes, groups
         A programme for each public start, and the numbers of its words.
-    epsilon
-        The budget.
+    budget
+        What adjacent words may lose, under the graceful promise what one place may lose.
+    proposed
+        A law for each programme; None: what a solver proposes.
     """
-    ratio, most = aimed_ratio(epsilon), allowed_ratio(epsilon)
+    ratio, most = aimed_ratio(budget), allowed_ratio(budget)
     peaks: list[tuple[int, int, float]] = []
     loss, weight = 0.0, 0.0
-    for programme, group in zip(programmes, groups, strict=True):
-        law = programme.proposal(ratio)
+    for number, (programme, group) in enumerate(zip(programmes, groups, strict=True)):
+        law = programme.proposal(ratio) if proposed is None else proposed[number]
         loss, weight = loss + programme.expected_loss(law) * programme.shares.sum(), weight + programme.shares.sum()
         peaks += [
             (int(group[word]), int(group[output]), value) for word, output, value in _peaks(programme, law, ratio)
@@ -176,7 +235,7 @@ def solved_law(
     spare = largest.bit_length() + max(0, -_floor_log2(most - 1)) + _SPARE_BITS
     while True:
         found = SolvedLaw(ratio, uniform_bits, uniform_bits + spare, tuple(peaks))
-        missing = _missing(exact_law(found, programmes, groups), most)
+        missing = exact_law(found, programmes, groups).missing(budget)
         if missing <= 0 or uniform_bits == 0:
             return found
         # (1−λ)(p − cq) ≤ λ(c−1)/count is what the uniform law has to make good
@@ -251,28 +310,6 @@ def _rounded(solved: SolvedLaw, table: NDArray[np.object_]) -> NDArray[np.object
         units[word] += (1 << solved.bits) - int(units.sum())
         rounded[word] = units
     return rounded
-
-
-def _missing(law: ExactLaw, most: Fraction) -> Fraction:
-    """The largest P(x|w) − c·P(x|v) over adjacent words."""
-    excess = max(
-        (
-            int((above * most.denominator - below * most.numerator).max())
-            for above, below in _adjacent_rows(law.numerators, law.programmes, law.groups)
-        ),
-        default=0,
-    )
-    return Fraction(excess, most.denominator << law.bits)
-
-
-def _adjacent_rows(
-    numerators: NDArray[np.object_], programmes: tuple[Programme, ...], groups: tuple[NDArray[np.int64], ...]
-) -> Any:
-    """The rows of adjacent words, within the words that they may be released as."""
-    for programme, group in zip(programmes, groups, strict=True):
-        own = numerators[np.ix_(group, group)]
-        for word, other in programme.adjacent.tolist():
-            yield own[word], own[other]
 
 
 def _floor_log2(value: Fraction) -> int:

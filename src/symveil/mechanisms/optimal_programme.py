@@ -1,7 +1,8 @@
 """The best private law of a small language as a linear programme, solved in floats: a proposal, never a proof.
 
 The unknowns are P(x|w); adjacent words must satisfy P(x|w) ≥ P(x|v)/c, rows add up to 1, and the expected loss is to be
-least. What a solver finds satisfies this up to its tolerance; `optimal_law` makes an exact law of it.
+least. Under the graceful promise c is what one place may lose, and words that differ in d places must satisfy
+P(x|w) ≥ P(x|v)/c^d. What a solver finds satisfies this up to its tolerance; `optimal_law` makes an exact law of it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
 from symveil.models.word import Codes
-from symveil.numerics.once import computed_once
+from symveil.numbers.once import computed_once
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -28,7 +29,7 @@ _CLOSE = 1e-9
 """How near, relative to it, to a bound from below a solution by rays is taken for the best one."""
 # The least tolerances that HiGHS takes, and the seconds after which it gives up.
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "time_limit": 600.0}
-# How far below 0 rounding may bring a weight of the closed form that is 0.
+# Weights of a flat law must be above this: rounding may bring one that is 0 so far above it.
 _SMALLEST_WEIGHT = 1e-13
 
 
@@ -51,6 +52,9 @@ class Programme:
     alike
         Whether all words look alike (Σⁿ). Averaged over the symmetries, a law keeps its error and its loss, and depends
         on the distance only.
+    graceful
+        Whether words that differ in d places may lose d times what one place may lose, however large d is; `reach` does
+        not matter then.
     """
 
     words: Codes
@@ -59,11 +63,30 @@ class Programme:
     shares: Floats
     reach: int
     alike: bool
+    graceful: bool = False
 
     @computed_once
     def adjacent(self) -> Integers:
-        """Ordered pairs of numbers of adjacent words, both orders of each."""
-        return np.argwhere((self.distances > 0) & (self.distances <= self.reach))
+        """Ordered pairs of numbers of words that an inequality is about, both orders of each.
+
+        They are the adjacent words; under the graceful promise those that no word lies between: the inequality of any
+        other pair follows from theirs.
+        """
+        if not self.graceful:
+            return np.argwhere((self.distances > 0) & (self.distances <= self.reach))
+        own = np.arange(len(self.words))
+        near = np.zeros(self.distances.shape, dtype=np.bool_)
+        for word, apart in enumerate(self.distances):
+            between = apart[:, None] + self.distances == apart
+            between[word] = between[own, own] = False
+            near[word] = (apart > 0) & ~between.any(axis=0)
+        return np.argwhere(near)
+
+    @computed_once
+    def steps(self) -> Integers:
+        """How many times c the words of each such pair may lose: one, under the graceful promise one for each place."""
+        one, two = self.adjacent.T
+        return self.distances[one, two] if self.graceful else np.ones(len(one), dtype=np.int64)
 
     @property
     def rows(self) -> int:
@@ -72,7 +95,12 @@ class Programme:
 
     @computed_once
     def hops(self) -> Integers:
-        """The least number of adjacent steps from each word to each other one; −1 where there is no way."""
+        """The least number of adjacent steps from each word to each other one; −1 where there is no way.
+
+        Under the graceful promise the number of places in which they differ.
+        """
+        if self.graceful:
+            return self.distances
         count = len(self.words)
         near = (self.distances <= self.reach).astype(np.float64)
         hops = np.full((count, count), -1, dtype=np.int64)
@@ -101,25 +129,42 @@ class Programme:
 
     # --- solutions -----------------------------------------------------------------------------
 
-    def closed_form(self, ratio: float) -> Floats | None:
-        """The best law where it is s(x)·c^−hops(w, x) (docs/mechanisms/optimal.md); None where that is not shown.
+    def flat(self, ratio: float) -> Floats | None:
+        """The law s(x)·c^−hops(w, x) whose weights s > 0 need no normaliser; None where there are none.
+
+        Its floats are the same on every machine: powers are products, and no library of linear algebra is used.
 
         Parameters
         ----------
         ratio
             c.
         """
-        decays = self.decays(ratio)
-        likely = self.likelihoods
+        powers = [1.0]
+        for _ in range(int(self.hops.max(initial=0))):
+            powers.append(powers[-1] / ratio)
+        decays = np.array([*powers, 0.0])[self.hops]  # −1, no way, is the last
+        weights = _solved_for_ones(decays)
+        if not (np.isfinite(weights).all() and weights.min() > _SMALLEST_WEIGHT):
+            return None
+        return np.asarray(decays * weights)
+
+    def closed_form(self, ratio: float) -> Floats | None:
+        """The flat law where it is the best one (docs/mechanisms/optimal.md); None where that is not shown.
+
+        Parameters
+        ----------
+        ratio
+            c.
+        """
+        found, decays, likely = self.flat(ratio), self.decays(ratio), self.likelihoods
+        if found is None:
+            return None
         try:
-            weights = np.linalg.solve(decays, np.ones(len(decays)))
             prices = np.linalg.solve(decays.T, (likely[:, None] * self.losses * decays).sum(axis=0)) / likely
         except np.linalg.LinAlgError:
             return None
         other = np.where(np.eye(len(decays), dtype=np.bool_), np.inf, self.losses).min(axis=1)
-        if not (np.isfinite(weights).all() and weights.min() > _SMALLEST_WEIGHT and (prices <= other).all()):
-            return None
-        return np.asarray(decays * weights)
+        return found if (prices <= other).all() else None
 
     def proposal(self, ratio: float) -> Floats:
         """A law that nearly satisfies everything, with nearly the least error.
@@ -154,7 +199,7 @@ class Programme:
 
         count, pairs = len(self.words), np.arange(len(self.adjacent))
         cells = np.concatenate([self.adjacent[:, 1], self.adjacent[:, 0]])
-        values = np.concatenate([np.full(len(pairs), 1 / ratio), -np.ones(len(pairs))])
+        values = np.concatenate([ratio ** -self.steps.astype(np.float64), -np.ones(len(pairs))])
         cone = sparse.csr_array((values, (np.tile(pairs, 2), cells)), shape=(len(pairs), count))
         costs = self.likelihoods[:, None] * self.losses * (ratio / self.losses.max())
         decays = self.decays(ratio)
@@ -205,8 +250,8 @@ class Programme:
         from scipy import sparse  # noqa: PLC0415
         from scipy.optimize import linprog  # noqa: PLC0415
 
-        count, decay = len(self.words), 1 / ratio
-        unit = np.where(np.eye(count, dtype=np.bool_), 1.0, decay)
+        count, decay = len(self.words), np.repeat(ratio ** -self.steps.astype(np.float64), len(self.words))
+        unit = np.where(np.eye(count, dtype=np.bool_), 1.0, 1 / ratio)
         word, other = (np.repeat(self.adjacent[:, side], count) for side in (0, 1))
         output = np.tile(np.arange(count), len(self.adjacent))
         row = np.arange(len(word))
@@ -249,3 +294,60 @@ def _summed(rays: Floats, outputs: Integers, weights: Floats) -> Floats:
     law = np.zeros((count, count))
     np.add.at(law.T, outputs[used], (rays[:, used] * chosen).T)
     return law
+
+
+def _solved_for_ones(table: Floats) -> Floats:
+    """s with table·s = 1, by elimination in the order of the rows; no numbers where a pivot vanishes.
+
+    Nothing but products, quotients and differences of single cells, which every machine rounds alike.
+    """
+    left, right = table.copy(), np.ones(len(table))
+    with np.errstate(all="ignore"):
+        for row in range(len(left)):
+            factors = left[row + 1 :, row] / left[row, row]
+            left[row + 1 :, row:] -= factors[:, None] * left[row, row:]
+            right[row + 1 :] -= factors * right[row]
+        for row in reversed(range(len(left))):
+            right[row] /= left[row, row]
+            right[:row] -= left[:row, row] * right[row]
+    return right
+
+
+class NumberedWords:
+    """Words of one length, which are looked up all at once.
+
+    Parameters
+    ----------
+    words
+        Rows of codes, all different.
+
+    >>> NumberedWords(np.array([[0, 1], [2, 2]])).numbers(np.array([[2, 2], [1, 1]])).tolist()
+    [1, -1]
+    """
+
+    def __init__(self, words: Codes) -> None:
+        keys = _as_keys(words)
+        self._length = words.shape[1]
+        self._order = np.argsort(keys)
+        self._keys = keys[self._order]
+
+    def numbers(self, rows: Codes) -> Integers:
+        """The number of each row; −1 for what is none of the words.
+
+        Parameters
+        ----------
+        rows
+            Rows of codes.
+        """
+        if rows.shape[1] != self._length:
+            return np.full(len(rows), -1)
+        wanted = _as_keys(rows)
+        place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        return np.where(self._keys[place] == wanted, self._order[place], -1)
+
+
+def _as_keys(rows: Codes) -> NDArray[np.bytes_]:
+    """Rows of codes as bytes, which are compared at once."""
+    if not rows.shape[1]:
+        return np.zeros(len(rows), dtype="S1")
+    return np.ascontiguousarray(rows, dtype=np.int32).view(f"S{4 * rows.shape[1]}").reshape(-1)

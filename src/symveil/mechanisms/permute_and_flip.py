@@ -23,11 +23,13 @@ from symveil.languages.free import FreeLanguage
 from symveil.languages.neighbours import at_distance
 from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, pieces
 from symveil.languages.runs import RunLanguage
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.law import ErrorBounds
 from symveil.mechanisms.distance_weighted import Counts, DistanceWeighted
 from symveil.mechanisms.flip_integral import FlipIntegral
 from symveil.mechanisms.race import race, races
 from symveil.models.word import Codes
-from symveil.numerics.conversions import (
+from symveil.numbers.conversions import (
     STANDARD_PRECISION,
     ball,
     float_bounds,
@@ -35,11 +37,9 @@ from symveil.numerics.conversions import (
     precision,
     upper_bound,
 )
-from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import at_least, spelled
-from symveil.numerics.turns import searched_once
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.law import ErrorBounds
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import at_least, spelled
+from symveil.numbers.turns import searched_once
 from symveil.randomness import BitSource, uniform_integers
 
 # For fewer words than this a race per word is quicker than the table of the distance law.
@@ -59,7 +59,8 @@ class PermuteAndFlip(DistanceWeighted):
     epsilon
         Privacy budget: a number, a decimal or a fraction as text, above 0.
     adjacency
-        How far apart words may be that are to look alike: a whole number, or "all".
+        How far apart words may be that are to look alike: a whole number, or "all". None: 1 over an alphabet; on a
+        model it has to be given.
     calibration
         "tight" spends the whole budget; "classic" is the papers' factor 2.
 

@@ -17,7 +17,7 @@ import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
-from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.randomness import BitSource
 
 _FIRST_BITS = 64

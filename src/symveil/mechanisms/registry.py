@@ -14,7 +14,7 @@ from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 
 AUTO = "auto"
-"""Instead of a name: the mechanism with the least expected error."""
+"""Instead of a name: of the candidates that keep the promise, the one with the least expected error."""
 
 REGISTERED: tuple[type[Mechanism], ...] = (
     Exponential,

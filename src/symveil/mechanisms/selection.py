@@ -1,4 +1,4 @@
-"""From a choice to a mechanism: the one of a name, or the one with the least expected error.
+"""From a choice to a mechanism: the one of a name, or of all candidates the one with the least expected error.
 
 The choice reads public things only (the language, ε, the adjacency, public bounds), never a word: a rule
 that looked at the secret word would itself be a release.
@@ -6,6 +6,7 @@ that looked at the secret word would itself be a release.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -14,6 +15,8 @@ from symveil.errors import ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.languages.cost_table import CostTable
 from symveil.languages.language import Language, require_language
+from symveil.laws.adjacency import chosen_adjacency
+from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.cost_choice import Cap
@@ -28,8 +31,7 @@ from symveil.mechanisms.registry import AUTO, BY_NAME
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.word import decode
-from symveil.numerics.rationals import Number
-from symveil.privacy.parameters import Adjacency
+from symveil.numbers.rationals import Number
 
 # For longer words the uniform part of the truncated mechanism outweighs everything at any usual ε.
 _LONGEST_COMPARED = 100
@@ -42,7 +44,7 @@ def select_mechanism(
     *,
     epsilon: Number,
     mechanism: str = AUTO,
-    adjacency: Adjacency = 1,
+    adjacency: Adjacency | None = None,
     calibration: str = "tight",
     prior: str = "uniform",
     utility: str = "distance",
@@ -56,7 +58,7 @@ def select_mechanism(
     beyond: str | Number | None = None,
     not_private: bool = False,
 ) -> Mechanism:
-    """The mechanism of that name; "auto" is the one with the least expected error of those that keep the promise.
+    """The mechanism of that name; "auto" is the candidate with the least expected error of those that keep the promise.
 
     Parameters
     ----------
@@ -118,6 +120,7 @@ def choose_mechanism(choice: MechanismChoice, language: Language) -> Mechanism:
     'exponential'
     """
     _check_together(choice, language)
+    choice = replace(choice, adjacency=chosen_adjacency(choice.adjacency, language))
     if isinstance(language, AnyLength):
         return ByLength(language, choice, select_one_of_many)
     if choice.mechanism != AUTO:
@@ -196,6 +199,12 @@ def _fewest_edits(choice: MechanismChoice, language: Language) -> Mechanism:
     Without a public bound on the length it is always the edit channel, the only one that needs none. The stand-in
     is the word that runs through the alphabet over and over up to the public bound; never a secret word.
     """
+    if choice.grace is not None and language.graph is not None:
+        raise ParameterError(
+            "beyond",
+            expected="nothing on a model with hidden lengths, where nothing else is proved; loss_at says what holds",
+            found=choice.beyond,
+        )
     if language.max_length is None:
         if choice.cutoff is not None:
             raise ParameterError(
@@ -203,16 +212,38 @@ def _fewest_edits(choice: MechanismChoice, language: Language) -> Mechanism:
                 expected="none for mechanism edit, which has no truncation, or a max_length",
                 found=choice.cutoff,
             )
-        return EditChannel.from_choice(language, choice)
+        return _channel(choice, language)
     only_truncated = choice.cutoff is not None or choice.calibration != "tight" or language.graph is not None
     if not only_truncated and language.max_length > _LONGEST_COMPARED:
-        return EditChannel.from_choice(language, choice)
+        return _channel(choice, language)
     truncated = TruncatedLevenshtein.from_choice(language, choice)
+    # words one edit apart lead from any word to any other, so that the loss of one edit is the whole promise
+    keeps = choice.grace is None or excess(truncated) <= choice.grace
+    if only_truncated and not keeps:
+        raise ParameterError(
+            "beyond",
+            expected="nothing with this cutoff or calibration: one edit may lose more than ε/b",
+            found=choice.beyond,
+        )
     if only_truncated:
         return truncated
-    channel = EditChannel.from_choice(language, choice)
+    channel = _channel(choice, language)
+    if not keeps:
+        return channel
     symbols = language.alphabet
     stand_in = decode(np.arange(language.max_length, dtype=np.int32) % len(symbols), symbols, like=())
     law = truncated.distances(stand_in)
     edits = law.bounds.upper if law.bounds else law.expected_error
     return truncated if edits <= channel.expected_edits(channel.nominal_length) else channel
+
+
+def _channel(choice: MechanismChoice, language: Language) -> EditChannel:
+    """The edit channel; refused where words are too short for b edits, so that one of them would lose more than ε/b."""
+    channel = EditChannel.from_choice(language, choice)
+    if choice.grace is not None and channel.reach < channel.adjacency and excess(channel) > choice.grace:
+        raise ParameterError(
+            "adjacency",
+            expected=f"at most {channel.reach}, the most edits that words can be apart",
+            found=choice.adjacency,
+        )
+    return channel

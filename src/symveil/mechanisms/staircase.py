@@ -26,14 +26,14 @@ from symveil.languages.costs import Cost
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.language import Language
 from symveil.languages.run_laws import expected_errors as expected_errors_of
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.parameters import Adjacency
+from symveil.laws.public_words import public_words
 from symveil.mechanisms.cost_choice import Cap, read_step
 from symveil.mechanisms.cost_weighted import CostWeighted
-from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import Number, at_least, spelled
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.parameters import Adjacency
-from symveil.privacy.public_words import public_words
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import Number, at_least, spelled
 
 _PUBLIC_WORDS = 16
 _MOST_STEPS = 32
@@ -49,7 +49,8 @@ class Staircase(CostWeighted):
     epsilon
         Privacy budget: a number, a decimal or a fraction as text, above 0.
     adjacency
-        How far apart words may be that are to look alike: a whole number, or "all".
+        How far apart words may be that are to look alike: a whole number, or "all". None: 1 over an alphabet; on a
+        model it has to be given.
     calibration
         "tight" spends the whole budget; "classic" is the papers' factor 2.
     step
@@ -76,7 +77,7 @@ class Staircase(CostWeighted):
         language: Language,
         *,
         epsilon: Number,
-        adjacency: Adjacency = 1,
+        adjacency: Adjacency | None = None,
         calibration: str = "tight",
         cost: str | None = None,
         cap: Cap | None = None,

@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import cache
 
 from symveil.languages.language import Language
+from symveil.laws.release_chain import Moves, State
 from symveil.models.word import Codes
-from symveil.privacy.release_chain import Moves, State
 
 
 def trellis_moves(

@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import cache
 
 from symveil.languages.open import BoundedLanguage
+from symveil.laws.release_chain import ENDS, Moves, State
 from symveil.models.word import Codes
-from symveil.privacy.release_chain import ENDS, Moves, State
 
 Row = tuple[int, ...]
 

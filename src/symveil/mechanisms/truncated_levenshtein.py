@@ -3,7 +3,7 @@
 See docs/theory/levenshtein-balls.md.
 P(w'|w) ∝ e^{−η·min(d, k+1)} over a language of words of up to N symbols: Σ^{≤N}, or those of a model. The
 utility min(d, k+1) changes by at most b between words at distance b, so η = ε/2b is ε-private; a larger η
-is taken where the variation of the normaliser is known (`privacy.calibration.truncated_loss`).
+is taken where the variation of the normaliser is known (`calibration.truncated_loss`).
 
 Drawing needs no rejection: with z = e^{−η(k+1)} and T words in all, the law is a mixture of the uniform law
 on the whole language, with weight Tz, and of words at distance ℓ ≤ k, with weights N(ℓ)(e^{−ηℓ} − z).
@@ -18,25 +18,25 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.truncated_loss import truncated_rate
 from symveil.errors import ParameterError
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.language import Metric
 from symveil.languages.open import BoundedLanguage
 from symveil.languages.run_product import AutomatonSize
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.law import DistanceLaw, ErrorBounds
+from symveil.laws.parameters import Adjacency
+from symveil.laws.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.truncated_chain import truncated_moves
 from symveil.mechanisms.truncated_limits import default_cutoff, read_cutoff
 from symveil.models.word import Codes, Lengths, Word, split_words
-from symveil.numerics.conversions import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.numerics.once import LastFew, computed_once
-from symveil.numerics.rationals import Number, at_least, spelled
-from symveil.numerics.turns import searched_once
-from symveil.privacy.calibration.certificate import CertifiedRate
-from symveil.privacy.calibration.truncated_loss import truncated_rate
-from symveil.privacy.guarantee import Guarantee
-from symveil.privacy.law import DistanceLaw, ErrorBounds
-from symveil.privacy.parameters import Adjacency
-from symveil.privacy.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numbers.once import LastFew, computed_once
+from symveil.numbers.rationals import Number, at_least, spelled
+from symveil.numbers.turns import searched_once
 from symveil.randomness import BitSource, Boundaries
 
 _WORDS_REMEMBERED = 8
@@ -56,7 +56,7 @@ class TruncatedLevenshtein(Mechanism):
     epsilon
         Privacy budget: a number, a decimal or a fraction as text, above 0.
     adjacency
-        Words so many edits apart are to look alike; or "all".
+        Words so many edits apart are to look alike; or "all". None: 1 over an alphabet; on a model it has to be given.
     calibration
         "tight" spends the whole budget; "classic" is the papers' factor 2.
     cutoff
@@ -81,7 +81,7 @@ class TruncatedLevenshtein(Mechanism):
         language: BoundedLanguage,
         *,
         epsilon: Number,
-        adjacency: Adjacency = 1,
+        adjacency: Adjacency | None = None,
         calibration: str = "tight",
         cutoff: int | None = None,
     ) -> None:
@@ -164,7 +164,7 @@ class TruncatedLevenshtein(Mechanism):
         """T: how many words can be released."""
         return self._bounded.size
 
-    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word) = −η·min(d, k+1) − ln Z(word)."""
         counts = self._around(word).near.counts()
         with precision(STANDARD_PRECISION):

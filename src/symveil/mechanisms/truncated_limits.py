@@ -14,12 +14,12 @@ import math
 
 import numpy as np
 
+from symveil.calibration.truncated_loss import is_small
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.edit_work import most_edges
 from symveil.languages.graph import WordGraph
 from symveil.languages.open import BoundedLanguage
-from symveil.privacy.calibration.truncated_loss import is_small
 from symveil.randomness import NotPrivateSeededBits
 
 _MOST_EDGES = 10**7

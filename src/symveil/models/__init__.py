@@ -2,7 +2,7 @@
 
 Lives here: alphabets and words; Markov chains, transition systems, automata, partially observed systems and labelled
 chains; how each of them describes itself as a diagram.
-May not live here: counting, weighting or drawing words (languages), files (io), or any algorithm beyond reading a
+May not live here: counting, weighting or drawing words (languages), files (formats), or any algorithm beyond reading a
 model.
-Stands on drawing and numerics.
+Stands on pictures and numbers.
 """

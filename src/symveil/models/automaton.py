@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
-from symveil.drawing.diagram import Diagram
-from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
 from symveil.models.model_diagrams import automaton_diagram
 from symveil.models.names import (
@@ -20,6 +18,8 @@ from symveil.models.names import (
     require_some,
     shown,
 )
+from symveil.pictures.diagram import Diagram
+from symveil.pictures.drawable import Drawable
 
 Transition = tuple[str, str | None, str]
 """(state, symbol, state); the symbol None is a silent move."""

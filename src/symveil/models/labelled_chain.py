@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self, cast
 
-from symveil.drawing.diagram import Diagram
-from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.model_diagrams import labelled_diagram
 from symveil.models.names import mentioned_names, ordered_names, require_known, require_name, require_rows, shown
 from symveil.models.valuations import state_of
-from symveil.numerics.once import computed_once
-from symveil.numerics.rationals import Number
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import Number
+from symveil.pictures.diagram import Diagram
+from symveil.pictures.drawable import Drawable
 
 END_LABEL = "$"
 START_LABEL = "⊢"

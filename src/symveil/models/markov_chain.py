@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from symveil.drawing.diagram import Diagram
-from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
 from symveil.models.model_diagrams import chain_diagram
 from symveil.models.names import require_known, require_names, require_rows, shown
 from symveil.models.probabilities import read_transitions, require_probability, require_sums
-from symveil.numerics.rationals import Number
+from symveil.numbers.rationals import Number
+from symveil.pictures.diagram import Diagram
+from symveil.pictures.drawable import Drawable
 
 _COLUMNS = "three values: state, state, probability"
 

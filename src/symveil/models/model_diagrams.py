@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from symveil.drawing.diagram import Diagram, Edge, Node
-from symveil.drawing.labels import probability_label, symbol_label
-from symveil.drawing.state_diagram import state_diagram
-from symveil.numerics.rationals import spelled
+from symveil.numbers.rationals import spelled
+from symveil.pictures.diagram import Diagram, Edge, Node
+from symveil.pictures.labels import probability_label, symbol_label
+from symveil.pictures.state_diagram import state_diagram
 
 if TYPE_CHECKING:
     from symveil.models.automaton import Automaton, TransitionSystem

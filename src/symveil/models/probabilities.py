@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from symveil.errors import ModelError, ParameterError
 from symveil.models.names import mentioned_names, ordered_names, require_rows, shown
-from symveil.numerics.rationals import Number, exact
+from symveil.numbers.rationals import Number, exact
 
 # Decimals that were rounded in a file add up to 1 within this; then they are normalised.
 ROUNDED_SUM = Fraction(1, 10**9)

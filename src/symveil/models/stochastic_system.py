@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self, cast
 
-from symveil.drawing.diagram import Diagram
-from symveil.drawing.drawable import Drawable
 from symveil.errors import ModelError
 from symveil.models.model_diagrams import system_diagram
 from symveil.models.names import (
@@ -27,7 +25,9 @@ from symveil.models.names import (
     shown,
 )
 from symveil.models.probabilities import read_transitions, require_probability, require_sums
-from symveil.numerics.rationals import Number
+from symveil.numbers.rationals import Number
+from symveil.pictures.diagram import Diagram
+from symveil.pictures.drawable import Drawable
 
 Move = tuple[str, str, str]
 """(state, event, state)."""

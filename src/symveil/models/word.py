@@ -83,6 +83,30 @@ def check_code_range(codes: Codes, alphabet: Alphabet) -> None:
         )
 
 
+def read_codes(values: object, *, axes: int, name: str) -> Codes:
+    """Codes that a caller hands over, as an array with so many axes; whether they are those of symbols is not checked.
+
+    >>> read_codes([[0, 1], [1, 1]], axes=2, name="words").dtype
+    dtype('int32')
+    >>> read_codes([0, 1], axes=2, name="words")
+    Traceback (most recent call last):
+    symveil.errors.WordError: words: expected whole numbers in rows of one length, found an array with 1 axes
+    """
+    try:
+        codes = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise WordError(f"{name}: expected whole numbers in rows of one length, found others") from None
+    if codes.ndim == axes and codes.size == 0:
+        return codes.astype(np.int32)
+    if codes.ndim != axes or not np.issubdtype(codes.dtype, np.integer):
+        expected = "whole numbers in rows of one length" if axes == 2 else "a word as a row of whole numbers"
+        found = f"an array with {codes.ndim} axes" if codes.ndim != axes else "others"
+        raise WordError(f"{name}: expected {expected}, found {found}")
+    if codes.dtype != np.int32:  # numbers that do not fit are no symbol's code; cut off, they stay none
+        codes = np.clip(codes.astype(np.int64), -1, 2**31 - 1)
+    return np.asarray(codes, dtype=np.int32)
+
+
 def read_length(value: int, *, name: str = "length") -> int:
     """The number of symbols of a word, or a public bound on it, as the parameter `name`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:

@@ -2,7 +2,7 @@
 
 Lives here: sources of bits, exact uniform integers, exact noise, exact choices between real boundaries.
 May not live here: anything that knows what is being chosen. No other layer may draw a bit.
-Stands on numerics.
+Stands on numbers.
 """
 
 from symveil.randomness.bits import BitSource, NotPrivateSeededBits, SystemBits, system_bits

@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
-from symveil.numerics.conversions import precision, scaled_floor
+from symveil.numbers.conversions import precision, scaled_floor
 from symveil.randomness.bits import BitSource
 
 # How many leading bits the fast comparison may use; tests lower it to force the slow path.
@@ -30,7 +30,7 @@ class Boundaries:
     `width` is the number of bits of each uniform word that will be offered: 32 or 64.
 
     >>> from fractions import Fraction
-    >>> from symveil.numerics.conversions import ball
+    >>> from symveil.numbers.conversions import ball
     >>> from symveil.randomness import NotPrivateSeededBits
     >>> thirds = Boundaries(lambda: [ball(Fraction(1, 3)), ball(Fraction(2, 3))])
     >>> source = NotPrivateSeededBits(1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from symveil.errors import ParameterError
-from symveil.numerics.rationals import exact
+from symveil.numbers.rationals import exact
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from symveil.studio.answer import Answer
 from symveil.studio.forms import Form, Scale
 from symveil.studio.studio import Studio
 from symveil.studio.uploads import remove_upload, uploaded_file
-from symveil.studio.worker import BrokenError, StoppedError, Task, TaskHandle, Worker
+from symveil.studio.worker import FIRST_PHASE, BrokenError, StoppedError, Task, TaskHandle, Worker
 
 Values = dict[str, str]
 
@@ -179,7 +179,7 @@ class Panel(ABC):
 
     # --- telling -------------------------------------------------------------------------------
 
-    def _progress(self, done: int, total: int | None, what: str = "Working") -> None:
+    def _progress(self, done: int, total: int | None, what: str = FIRST_PHASE) -> None:
         self._status.set_content(working(what, done, total, self.name))
 
     def _say(self, text: str, *, kind: str = "note") -> None:
@@ -223,8 +223,9 @@ class Panel(ABC):
 def working(text: str, done: int, of: int | None, panel: str) -> str:
     """What is being done, how much of it is done, and the button that stops it, as HTML."""
     known = f' value="{done}" max="{of}"' if of else ""
+    shown = html.escape(text[:1].upper() + text[1:])
     return (
-        f'<div class="working"><span>{html.escape(text)} …</span><progress{known} aria-label="progress"></progress>'
+        f'<div class="working"><span>{shown} …</span><progress{known} aria-label="progress"></progress>'
         f'<button type="button" data-act="cancel" data-panel="{panel}">Cancel</button></div>'
     )
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import multiprocessing
 import signal
+import time
 import warnings
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -18,7 +20,11 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from symveil.errors import InternalError, SymveilError
-from symveil.numerics.progress import Progress, named
+from symveil.numbers.progress import Progress, heard_by, named
+
+FIRST_PHASE = "Reading the form"
+"""What is being done before a task has named it."""
+_BETWEEN_MESSAGES = 0.1  # seconds
 
 Task = Callable[..., Any]
 """A function at the top of a module; takes its arguments and, last, `Progress`."""
@@ -143,8 +149,14 @@ def serve_jobs(pipe: Connection[Any, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the studio, which ends its workers
     warnings.simplefilter("ignore")  # a library's warning may quote the word: a symbol that a font does not have
 
-    def tell(done: int, total: int | None, what: str = "Working") -> None:
-        pipe.send(("progress", (done, total, what)))
+    shown: dict[tuple[str, int | None], float] = {}  # when it was sent: a search counts faster than a page is drawn
+
+    def tell(done: int, total: int | None, what: str = FIRST_PHASE) -> None:
+        now = time.monotonic()
+        if now - shown.get((what, total), -math.inf) >= _BETWEEN_MESSAGES or done == total:
+            shown.clear()
+            shown[what, total] = now
+            pipe.send(("progress", (done, total, what)))
 
     with contextlib.suppress(EOFError, OSError):  # the studio is gone
         while True:
@@ -160,7 +172,8 @@ def serve_jobs(pipe: Connection[Any, Any]) -> None:
 
 def _answer(task: Task, arguments: tuple[object, ...], progress: Progress) -> tuple[str, Any]:
     try:
-        return "done", task(*arguments, progress)
+        with heard_by(progress):  # proofs behind a property say what they do, too
+            return "done", task(*arguments, progress)
     except SymveilError as error:
         return "refused", error
     except MemoryError:

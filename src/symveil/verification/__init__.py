@@ -3,5 +3,5 @@
 Lives here: checks that read a `Law`, a labelled chain or a partially observed system and nothing else: audit,
 distances, opacity.
 May not live here: mechanisms, not even imported: a verifier that shared their code would share their mistakes.
-Stands on privacy, beside mechanisms.
+Stands on laws, beside mechanisms.
 """

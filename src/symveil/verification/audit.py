@@ -19,17 +19,18 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, SymveilError, TooLargeError
 from symveil.languages.language import FAR
+from symveil.laws.law import Law
 from symveil.models.word import Codes, read_length
-from symveil.numerics.progress import Progress
-from symveil.numerics.rationals import at_least
-from symveil.privacy.law import Law
-from symveil.verification.verdict import AuditVerdict, Witness, losses
+from symveil.numbers.progress import Progress
+from symveil.numbers.rationals import at_least
+from symveil.verification.verdict import AuditVerdict, LossAtDistance, Witness, losses
 
 # The table of all P(w'|w) has one float for every pair of an input and an output.
 MOST_WORDS = 4096
 _MOST_WORDS_OF_ALL_LENGTHS, _MOST_OUTPUTS = 1_500, 20_000
 _MOST_TABLE = 20_000_000
 _MOST_COMPARISONS = 2 * 10**10
+_MOST_COMPARISONS_BEYOND = 2 * 10**9  # of all pairs, for the loss at every distance: some seconds
 _SHORT = 3  # symbols: how long the words of an audit are where nothing else is said
 
 Indices = tuple[int, int, int]
@@ -72,6 +73,8 @@ def audit(
 ) -> AuditVerdict:
     """The exact worst-case loss of `law` over all ordered pairs of adjacent words, with a witness.
 
+    And at every distance, beside the proved bound, where all pairs of words can be compared.
+
     Parameters
     ----------
     law
@@ -88,6 +91,8 @@ def audit(
     >>> verdict = sv.audit(sv.PermuteAndFlip(sv.words("abc", 3), epsilon=1))
     >>> verdict.private, round(verdict.worst_epsilon, 9), verdict.pairs_checked
     (True, 1.0, 162)
+    >>> [(row.distance, round(row.enumerated, 3), round(row.proved, 3)) for row in verdict.by_distance]
+    [(1, 1.0, 1.0), (2, 1.914, 1.914), (3, 2.804, 2.804)]
     >>> verdict = sv.audit(sv.EditChannel(alphabet="ab", epsilon=4), length=3, output_length=6)
     >>> verdict.private, round(verdict.worst_epsilon, 6), round(verdict.longer_outputs_epsilon, 6)
     (True, 4.0, 4.0)
@@ -95,9 +100,11 @@ def audit(
     require_law(law)
     listed = _enumerated(law, length, output_length)
     words = listed.words
-    near = list(neighbours(law, listed.inputs))
-    pairs = sum(map(len, near))
     outputs = sum(map(len, listed.outputs))
+    adjacent = min(law.adjacency, FAR - 1)
+    reach = FAR - 1 if len(words) ** 2 * outputs <= _MOST_COMPARISONS_BEYOND else adjacent
+    near = list(_near(law, listed.inputs, reach))
+    pairs = sum(int(np.count_nonzero(apart <= adjacent)) for _, apart in near)
     if pairs * outputs > _MOST_COMPARISONS:
         raise TooLargeError(
             f"audit: expected at most {_MOST_COMPARISONS} comparisons, found {pairs * outputs}; use a shorter "
@@ -109,10 +116,11 @@ def audit(
             progress(step // 2 + 1, len(words))
 
     log_law = _log_law_table(law, listed, half_done)
-    worst, indices = _worst(log_law, near, lambda index: half_done(len(words) + index))
+    worst, indices, largest = _worst(log_law, near, adjacent, lambda index: half_done(len(words) + index))
     # A difference of two rounded logarithms may be this much too large: what is reported was really attained.
     finite = np.abs(log_law[np.isfinite(log_law)])
-    worst -= 4 * float(finite.max(initial=0.0)) * 2.0**-52
+    rounding = 4 * float(finite.max(initial=0.0)) * 2.0**-52
+    worst -= rounding
     one_length = law.length is not None
     return AuditVerdict(
         mechanism=law.name,
@@ -122,15 +130,33 @@ def audit(
         pairs_checked=pairs,
         outputs_up_to=None if one_length else len(listed.outputs) - 1,
         longer_outputs_epsilon=None if listed.whole else law.guarantee.epsilon,
+        by_distance=_by_distance(law, np.maximum(largest - rounding, 0.0)),
     )
 
 
 def neighbours(law: Law, inputs: list[Codes]) -> Iterator[NDArray[np.int64]]:
     """For each of the words, given by their length, the indices of those that are to be hard to tell from it."""
+    for others, _ in _near(law, inputs, min(law.adjacency, FAR - 1)):
+        yield others
+
+
+def _near(law: Law, inputs: list[Codes], reach: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """For each of the words the indices of the others that are at most `reach` apart, and how far."""
     for rows in inputs:
         for word in rows:
             distance = np.concatenate([law.distance(word, others) for others in inputs])
-            yield np.flatnonzero((distance > 0) & (distance <= min(law.adjacency, FAR - 1)))
+            others = np.flatnonzero((distance > 0) & (distance <= reach))
+            yield others, distance[others]
+
+
+def _by_distance(law: Law, largest: NDArray[np.float64]) -> tuple[LossAtDistance, ...]:
+    """The largest loss of words that differ in at most 1, 2 … places, as enumerated, beside what is proved of it."""
+    curve = getattr(getattr(law, "guarantee", None), "curve", None)  # a law of another library may claim nothing
+    return tuple(
+        LossAtDistance(distance, float(loss), None if curve is None else curve.bound(distance))
+        for distance, loss in enumerate(np.maximum.accumulate(largest).tolist())
+        if distance
+    )
 
 
 def _enumerated(law: Law, length: int | None, output_length: int | None) -> _Enumerated:
@@ -187,19 +213,27 @@ def _log_law_table(law: Law, listed: _Enumerated, done: Callable[[int], None]) -
 
 
 def _worst(
-    table: NDArray[np.float64], near: Iterable[NDArray[np.int64]], done: Callable[[int], None]
-) -> tuple[float, Indices | None]:
-    """The largest loss of any pair at any output, and where it is."""
-    worst, indices = -math.inf, None
-    for index, others in enumerate(near):
-        for part in np.array_split(others, max(1, len(others) // 64)):
-            loss = losses(table[index], table[part])
-            if loss.size and loss.max() > worst:
-                worst = float(loss.max())
-                row, released = np.unravel_index(int(loss.argmax()), loss.shape)
-                indices = (index, int(part[row]), int(released))
+    table: NDArray[np.float64],
+    near: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    adjacent: int,
+    done: Callable[[int], None],
+) -> tuple[float, Indices | None, NDArray[np.float64]]:
+    """The largest loss of any adjacent pair at any output, and where it is; and the largest loss at each distance."""
+    worst, indices, largest = -math.inf, None, np.zeros(1)
+    for index, (others, apart) in enumerate(near):
+        largest = np.pad(largest, (0, max(0, int(apart.max(initial=0)) + 1 - len(largest))))
+        for part in np.array_split(np.arange(len(others)), max(1, len(others) // 64)):
+            loss = losses(table[index], table[others[part]])
+            if not loss.size:
+                continue
+            np.maximum.at(largest, apart[part], loss.max(axis=1))
+            close = apart[part] <= adjacent
+            if close.any() and loss[close].max() > worst:
+                worst = float(loss[close].max())
+                row, released = np.unravel_index(int(np.where(close[:, None], loss, -np.inf).argmax()), loss.shape)
+                indices = (index, int(others[part[row]]), int(released))
         done(index)
-    return worst, indices
+    return worst, indices, largest
 
 
 def _witness(law: Law, listed: _Enumerated, indices: Indices) -> Witness:

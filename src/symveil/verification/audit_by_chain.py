@@ -14,13 +14,13 @@ from fractions import Fraction
 from flint import fmpq
 
 from symveil.errors import ParameterError, TooLargeError
+from symveil.laws.law import Law
+from symveil.laws.release_chain import END_LABEL_STATE, label_names
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.word import Codes
-from symveil.numerics.conversions import log_upper_bound, rational
-from symveil.numerics.progress import Progress
-from symveil.numerics.rationals import at_least
-from symveil.privacy.law import Law
-from symveil.privacy.release_chain import END_LABEL_STATE, label_names
+from symveil.numbers.conversions import log_upper_bound, rational
+from symveil.numbers.progress import Progress
+from symveil.numbers.rationals import at_least
 from symveil.verification.audit import MOST_WORDS, neighbours, require_law
 from symveil.verification.verdict import AuditVerdict, Witness
 

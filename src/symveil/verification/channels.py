@@ -14,8 +14,8 @@ from flint import fmpq
 
 from symveil.errors import ModelError, TooLargeError
 from symveil.models.channel import Channel, Pair
-from symveil.numerics.conversions import fraction, rational
-from symveil.numerics.progress import Progress
+from symveil.numbers.conversions import fraction, rational
+from symveil.numbers.progress import Progress
 from symveil.verification.distances.bracket import Bracket
 from symveil.verification.odds import Odds, smallest_alpha
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, Witness

@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symveil.numerics.conversions import float_at_least, float_at_most, log_upper_bound
-from symveil.numerics.rationals import at_least, shown_at_least, spelled
+from symveil.numbers.conversions import float_at_least, float_at_most, log_upper_bound
+from symveil.numbers.rationals import at_least, shown_at_least, spelled
 from symveil.verification.distances.bracket import Bracket
 
 _LONGEST_EXACT = 2000  # digits of a fraction that is still written out

@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any
 
 from symveil.errors import ParameterError
+from symveil.laws.release_chain import ReleaseChain
 from symveil.models.labelled_chain import LabelledChain, Pair
-from symveil.numerics.conversions import float_at_least, float_at_most, fraction, log_upper_bound, rational
-from symveil.numerics.progress import Progress
-from symveil.numerics.rationals import Number, exact
-from symveil.privacy.release_chain import ReleaseChain
+from symveil.numbers.conversions import float_at_least, float_at_most, fraction, log_upper_bound, rational
+from symveil.numbers.progress import Progress
+from symveil.numbers.rationals import Number, exact
 from symveil.verification.channels import ChannelOdds
 from symveil.verification.distances.bisimulation import Lumping
 from symveil.verification.distances.bracket import DEFAULT_NODES

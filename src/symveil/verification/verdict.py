@@ -33,6 +33,27 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
+class LossAtDistance:
+    """The largest loss of words that differ in at most `distance` places: as enumerated, and as proved."""
+
+    distance: int
+    enumerated: float
+    proved: float | None
+    """None where the law has no bound beyond its ε."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the truth is at most what is proved (within 1e-9, the rounding of logarithms)."""
+        return self.proved is None or self.enumerated <= self.proved + _ROUNDING
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        numbers = {"enumerated": self.enumerated, "proved": self.proved}
+        shown = {name: "infinity" if value == math.inf else value for name, value in numbers.items()}
+        return {"distance": self.distance, **shown}
+
+
+@dataclass(frozen=True, slots=True)
 class AuditVerdict:
     """The exact worst-case loss of a mechanism on its language, and whether it keeps its promise."""
 
@@ -45,6 +66,8 @@ class AuditVerdict:
     """The length of the longest outputs looked at, where words have different lengths."""
     longer_outputs_epsilon: float | None = None
     """What is proved, not enumerated, of longer outputs; None where there are none."""
+    by_distance: tuple[LossAtDistance, ...] = ()
+    """The loss at every distance that was enumerated."""
 
     def _repr_html_(self) -> str:
         verdict = "keeps" if self.private else "<b>breaks</b>"
@@ -55,8 +78,12 @@ class AuditVerdict:
 
     @property
     def private(self) -> bool:
-        """Whether the worst loss is at most the nominal ε (within 1e-9, the rounding of logarithms)."""
-        return max(self.worst_epsilon, self.longer_outputs_epsilon or 0.0) <= self.nominal_epsilon + _ROUNDING
+        """Whether the worst loss is at most the nominal ε (within 1e-9, the rounding of logarithms).
+
+        And no distance loses more than is proved of it.
+        """
+        worst = max(self.worst_epsilon, self.longer_outputs_epsilon or 0.0)
+        return worst <= self.nominal_epsilon + _ROUNDING and all(row.kept for row in self.by_distance)
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
@@ -67,6 +94,7 @@ class AuditVerdict:
             "witness": self.witness.document() if self.witness else None,
             "pairs_checked": self.pairs_checked,
             "private": self.private,
+            "loss_at": [row.document() for row in self.by_distance],
         }
         if self.outputs_up_to is not None:
             document |= {"outputs_up_to": self.outputs_up_to, "longer_outputs_epsilon": self.longer_outputs_epsilon}

@@ -8,14 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 from symveil.errors import ModelError, ParameterError
-from symveil.languages.silent import SeenChain, without_silent
+from symveil.laws.parameters import read_epsilon
+from symveil.laws.release_chain import ReleaseChain
 from symveil.models.channel import Channel, Related, related_pairs
 from symveil.models.labelled_chain import LabelledChain, Pair
-from symveil.numerics.conversions import exp_enclosure, float_at_least, float_at_most, fraction, rational
-from symveil.numerics.progress import Progress, part
-from symveil.numerics.rationals import Number, exact
-from symveil.privacy.parameters import read_epsilon
-from symveil.privacy.release_chain import ReleaseChain
+from symveil.models.silent import SeenChain, without_silent
+from symveil.numbers.conversions import exp_enclosure, float_at_least, float_at_most, fraction, rational
+from symveil.numbers.progress import Progress, part
+from symveil.numbers.rationals import Number, exact
 from symveil.verification.channels import verify_channel
 from symveil.verification.distances.bisimulation import Lumping, lumped
 from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracket, Bracketing

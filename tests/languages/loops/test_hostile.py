@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import threading
+import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -406,3 +409,46 @@ def test_left_to_numba(function: Callable[..., Any]) -> None:
     argument = np.ones(2, np.float32) if function in NARROW else np.ones((2, 2))
     with pytest.raises(NotTranslated):
         machine.code_for(function, (argument,))
+
+
+# --- forks -----------------------------------------------------------------------------------------
+
+
+def doubled(a):
+    return a + a
+
+
+def tripled(a):
+    return a + a + a
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_child_forked_during_a_compilation_compiles_its_own(ends: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or computes in Python, where the compilation does not come to its end: no child waits for ever."""
+    inside, parent, go_on = threading.Event(), os.getpid(), threading.Event()
+    compiled = machine.Machine._compiled
+
+    def slowly(self: machine.Machine, *arguments: Any) -> Any:
+        if os.getpid() == parent:
+            inside.set()
+            go_on.wait(0.3 if ends else 20)
+        return compiled(self, *arguments)
+
+    monkeypatch.setattr(machine.Machine, "_compiled", slowly)
+    monkeypatch.setattr(machine, "_PATIENCE", 20 if ends else 0.05)
+    thread = threading.Thread(target=lambda: translated(doubled, 2 if ends else 2.0), daemon=True)
+    thread.start()
+    assert inside.wait(20)
+    loop, begun = Loop(tripled), time.monotonic()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(0 if loop(7) == 21 and machine.is_cut_short() is not ends else 1)
+    go_on.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert time.monotonic() - begun < 20
+    assert loop(7) == 21  # and the parent compiles on
+    assert not machine.is_cut_short()

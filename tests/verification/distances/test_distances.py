@@ -10,7 +10,7 @@ from flint import fmpq
 from hypothesis import given, settings
 
 from symveil.models.labelled_chain import LabelledChain
-from symveil.numerics.conversions import fraction
+from symveil.numbers.conversions import fraction
 from symveil.verification.distances import distances as module
 from symveil.verification.distances import flows, simplex
 from symveil.verification.distances.distances import Distances, skewed_distances

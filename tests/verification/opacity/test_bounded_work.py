@@ -11,7 +11,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import TooLargeError
-from symveil.workflows.opacity import judge_opacity, load_system
+from symveil.tasks.opacity import judge_opacity, load_system
 
 
 def remembering(length: int) -> sv.LogicalSystem:

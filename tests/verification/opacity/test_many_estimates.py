@@ -7,11 +7,11 @@ import pytest
 from benchmarks.systems import busy_system, random_system
 
 import symveil as sv
-from symveil.languages.observation import Observed
 from symveil.verification.opacity import exploration
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.exploration import Explored, explore
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.observation import Observed
 
 
 def explored(monkeypatch, system, k, within, *, many_from: int, at_most: int | None = None) -> Explored:

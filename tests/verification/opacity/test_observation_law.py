@@ -22,8 +22,8 @@ from enforcement.plain_observer import (
     quiet_systems,
 )
 from symveil.errors import ParameterError
-from symveil.languages.observation import Observed
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.observation_law import Instant, ObservationLaw
 from symveil.verification.opacity.run_observations import (
     RunObservation,

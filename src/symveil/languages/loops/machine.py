@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import struct
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -229,8 +231,45 @@ def _digest(text: str) -> str:
 
 
 _OWN = "symveil_unit"
+_PATIENCE = 10.0  # seconds that a fork waits for a compilation, which takes one or two
 _lock = threading.RLock()  # one compilation at a time
 _machine: list[Machine] = []
+_cut_short = threading.Event()  # set in a child that was forked in the middle of a compilation
+_waited: list[bool] = []
+
+
+def _wait_for_compilation() -> None:
+    """Before a fork: LLVM has locks of its own, which a child could never open again."""
+    _waited.append(_lock.acquire(timeout=_PATIENCE))
+
+
+def _go_on_compiling() -> None:
+    if _waited.pop():
+        _lock.release()
+
+
+def _begin_anew() -> None:
+    """In a forked child no thread compiles; what one left half done cannot be used there."""
+    global _lock  # noqa: PLW0603 - the interpreter's fork hook has nowhere else to write
+    _lock = threading.RLock()
+    if not _waited.pop():
+        _cut_short.set()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_wait_for_compilation, after_in_parent=_go_on_compiling, after_in_child=_begin_anew)
+
+
+def is_cut_short() -> bool:
+    """Whether this process was forked in the middle of a compilation that did not end: LLVM may be locked here."""
+    return _cut_short.is_set()
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """One thread compiles at a time, and no fork comes in between."""
+    with _lock:
+        yield
 
 
 def this_machine() -> Machine:

@@ -37,6 +37,15 @@ window.studio = (() => {
     emitEvent("studio_form", { panel, values: values(panel) });
   };
 
+  // A form that is longer than the screen sticks by its lower edge: all of it can be reached by scrolling the page.
+  const stick = (side) => {
+    side.style.setProperty("--side-top", `${Math.floor(window.innerHeight - side.offsetHeight - 16)}px`);
+  };
+  const lengths = new ResizeObserver((entries) => entries.forEach((entry) => stick(entry.target)));
+  const watch = () => document.querySelectorAll(".side").forEach((side) => { lengths.observe(side); stick(side); });
+  window.addEventListener("resize", () => document.querySelectorAll(".side").forEach(stick));
+  new MutationObserver(watch).observe(document.documentElement, { childList: true, subtree: true });
+
   // A slider is heard at once and then every 40 ms; typing when it pauses.
   const timers = {};
   const later = (panel, wait) => {

@@ -12,7 +12,7 @@ from symveil.errors import SymveilError
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import working
-from symveil.studio.panels.subject import ADJACENCY, SUBJECT_DEFAULTS, SubjectPanel
+from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.averages import Averages, average_more
 from symveil.studio.tasks.compare import answer_compare
 from symveil.studio.worker import BrokenError, StoppedError, TaskHandle
@@ -28,13 +28,10 @@ class ComparePanel(SubjectPanel):
         "Expected error against ε for every mechanism, the papers' calibration against the tight one, and the least "
         "error that any private mechanism can have."
     )
-    defaults: ClassVar = {**SUBJECT_DEFAULTS, "epsilon": "3", "adjacency": "1", "which": "all"}
+    defaults: ClassVar = {**SUBJECT_DEFAULTS, "epsilon": "3", "adjacency": "", "which": "all"}
     public = frozenset({"source", "epsilon", "adjacency", "which"})
     # the curves are computed at these steps, and one can look nowhere else
-    scales: ClassVar = {
-        "epsilon": Scale.of("0.5", "10", "0.5", only_steps=True),
-        "adjacency": ADJACENCY,
-    }
+    scales: ClassVar = {"epsilon": Scale.of("0.5", "10", "0.5", only_steps=True)}
 
     _round = 0
     _slice: TaskHandle | None = None
@@ -49,7 +46,7 @@ class ComparePanel(SubjectPanel):
     def answered(self) -> None:
         """Find the averages over the public model meanwhile."""
         self._round += 1
-        if self.answer is not None:
+        if self.answer is not None and self.answer.document:
             background_tasks.create(self._average(self._round, self.answer), name="studio averages")
 
     def cancel(self) -> None:

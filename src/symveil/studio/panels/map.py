@@ -8,8 +8,9 @@ from typing import ClassVar
 from symveil.errors import ModelError, ParameterError, SymveilError, WordError
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
-from symveil.studio.panels.subject import ADJACENCY
+from symveil.studio.panels.subject import ADJACENCIES, BEYOND
 from symveil.studio.tasks.map import MOST_SAMPLES, answer_map
+from symveil.studio.tasks.subject import EXAMPLE_ADJACENCY
 
 
 class MapPanel(Panel):
@@ -28,23 +29,23 @@ class MapPanel(Panel):
         "coordinates": "",
         "trip": "",
         "separator": "|",
-        "epsilon": "4",  # from there on trips of the example are certified at once
-        "adjacency": "1",
+        "epsilon": "6",  # at b = 2 about half of the roads of the example change
+        "adjacency": "",
+        "beyond": "graceful",
         "mechanism": "auto",
         "calibration": "tight",
         "samples": "4",
     }
-    public = frozenset({"source", "epsilon", "adjacency", "samples"})
+    public = frozenset({"source", "epsilon", "adjacency", "beyond", "samples"})
     files = frozenset({"model", "coordinates"})
     scales: ClassVar = {
         "epsilon": Scale.of("0.1", "10", "0.1"),
-        "adjacency": ADJACENCY,
         "samples": Scale.of("1", str(MOST_SAMPLES), "1"),
     }
 
     def fields(self, form: Form) -> Iterator[str]:
         """Which roads, which trip, how private."""
-        yield form.choice("source", "Roads", (("network", "the example roads (43 segments)"), ("file", "my own")))
+        yield form.choice("source", "Roads", (("network", "example roads"), ("file", "my own")))
         yield form.file(
             "model", "Model", hint="A Markov chain whose states are the roads (JSON or a table).", when="source=file"
         )
@@ -56,7 +57,11 @@ class MapPanel(Panel):
         yield form.slider(
             "epsilon", "Privacy budget ε", self.scales["epsilon"], hint="Small: private. Large: accurate."
         )
-        yield form.slider("adjacency", "Hidden roads b", self.scales["adjacency"])
+        hint = f"Trips that differ in up to b roads are to look alike. Not chosen: {EXAMPLE_ADJACENCY} on the example."
+        yield form.choice("adjacency", "Hidden roads b", ADJACENCIES, hint=f"{hint} On your own roads you decide.")
+        yield form.choice(
+            "beyond", "Kept beyond b", BEYOND, hint="What trips lose that differ in d roads, more than b."
+        )
         yield form.slider("samples", "Private trips shown", self.scales["samples"])
 
     def _field_for(self, error: SymveilError) -> str | None:

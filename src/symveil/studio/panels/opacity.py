@@ -11,6 +11,9 @@ from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
 from symveil.studio.tasks.opacity import answer_opacity, read_observed
 
+_SYSTEM = ("source", "model", "observable")
+"""The fields that decide what can be observed."""
+
 
 class OpacityPanel(Panel):
     """A partially observed system."""
@@ -23,6 +26,9 @@ class OpacityPanel(Panel):
     defaults: ClassVar = {
         "source": "example-4",
         "model": "",
+        "secret": "",
+        "observable": "",
+        "controllable": "",
         "k": "1",
         "notion": "weak",
         "epsilon": "2",
@@ -33,7 +39,7 @@ class OpacityPanel(Panel):
     public = frozenset({"source", "k", "notion", "epsilon", "omega", "length"})
     files = frozenset({"model"})
     scales: ClassVar = {"epsilon": Scale.of("0.1", "10", "0.1"), "omega": Scale.of("1", "6", "1")}
-    field_of: ClassVar[Mapping[str, str]] = {"system": "model", "secret": "model"}
+    field_of: ClassVar[Mapping[str, str]] = {"system": "model"}
 
     def fields(self, form: Form) -> Iterator[str]:
         """Which system, which notion, how the policies are set."""
@@ -50,6 +56,10 @@ class OpacityPanel(Panel):
         yield form.file(
             "model", "System file", hint="JSON, .fsm, .stoc or .pfa. It stays on this machine.", when="source=file"
         )
+        hint = "Names with commas between them. Empty: what the system itself says."
+        yield form.text("secret", "Secret states", hint=hint)
+        yield form.text("observable", "Events that are observed", hint=hint)
+        yield form.text("controllable", "Events that can be prevented", hint=f"For a supervisor. {hint}")
         yield form.choice(
             "k",
             "Steps back k",
@@ -69,7 +79,7 @@ class OpacityPanel(Panel):
 
     def change(self, values: Mapping[str, str]) -> None:
         """Another system starts a new observation."""
-        if any(values.get(name, self.values[name]) != self.values[name] for name in ("source", "model")):
+        if any(values.get(name, self.values[name]) != self.values[name] for name in _SYSTEM):
             self.values["observed"] = ""
         super().change({name: value for name, value in values.items() if name != "observed"})
 

@@ -10,9 +10,9 @@ from nicegui import background_tasks
 from symveil.errors import SymveilError
 from symveil.mechanisms.cost_choice import CostName
 from symveil.mechanisms.registry import AUTO, REGISTERED, names
-from symveil.numerics.rationals import exact
+from symveil.numbers.rationals import exact
 from symveil.studio.forms import Form, Scale
-from symveil.studio.panels.subject import ADJACENCY, SUBJECT_DEFAULTS, SubjectPanel
+from symveil.studio.panels.subject import BEYOND, SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.release import answer_release, prepare_release
 from symveil.studio.worker import BrokenError, StoppedError
 
@@ -30,7 +30,7 @@ _COSTS: dict[str, str] = {
     "swap": "as many swaps as it needs",
     "given": "what a file says",
 }
-_PROVED_FOR = ("source", "model", "adjacency", "mechanism", "calibration", "cost", "cap", "costs")
+_PROVED_FOR = ("source", "model", "adjacency", "beyond", "mechanism", "calibration", "cost", "cap", "costs")
 
 # On a large model each proof takes long: preparing all of them would keep the worker from other panels for an hour.
 _SLOW, _SLOW_STEPS = 2.0, 3  # seconds, times
@@ -47,7 +47,8 @@ class ReleasePanel(SubjectPanel):
     defaults: ClassVar = {
         **SUBJECT_DEFAULTS,
         "epsilon": "2",
-        "adjacency": "1",
+        "adjacency": "",
+        "beyond": "graceful",
         "mechanism": "auto",
         "cost": "auto",
         "cap": "",
@@ -57,11 +58,22 @@ class ReleasePanel(SubjectPanel):
         "max_length": "16",
     }
     public = frozenset(
-        {"max_length", "source", "epsilon", "adjacency", "mechanism", "calibration", "distance", "cost", "cap"}
+        {
+            "max_length",
+            "source",
+            "epsilon",
+            "adjacency",
+            "beyond",
+            "mechanism",
+            "calibration",
+            "distance",
+            "cost",
+            "cap",
+        }
     )
     files = frozenset({"model", "costs"})
 
-    scales: ClassVar = {"epsilon": EPSILON, "adjacency": ADJACENCY}
+    scales: ClassVar = {"epsilon": EPSILON}
 
     _prepared: tuple[str, ...] = ()
 
@@ -72,6 +84,13 @@ class ReleasePanel(SubjectPanel):
             "epsilon", "Privacy budget ε", self.scales["epsilon"], hint="Small: private. Large: accurate."
         )
         yield self.adjacency_field(form)
+        yield form.choice(
+            "beyond",
+            "Kept beyond b",
+            BEYOND,
+            hint="What words lose that differ in d &gt; b symbols.",
+            when=f"mechanism={AUTO}",
+        )
         yield form.choice("mechanism", "Mechanism", MECHANISMS)
         yield form.text(
             "max_length",
@@ -84,7 +103,7 @@ class ReleasePanel(SubjectPanel):
         yield form.choice(
             "calibration",
             "Calibration",
-            (("tight", "tight: spends the whole budget"), ("classic", "classic: the papers' factor 2")),
+            (("tight", "tight: spends all of ε"), ("classic", "classic: the papers' rate")),
         )
         yield form.choice(
             "distance",
@@ -113,6 +132,8 @@ class ReleasePanel(SubjectPanel):
 
     def answered(self) -> None:
         """Prove the other values of the slider meanwhile, so that moving it finds them ready."""
+        if self.answer is None or not self.answer.document:
+            return  # b is still to be chosen
         key = self._key()
         if key == self._prepared or self.values["source"] == "alphabet":
             return

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from symveil.errors import ParameterError
 from symveil.estimation.estimate import NUMBERS, Estimate
 from symveil.estimation.statistics import NGRAMS, read_statistic
-from symveil.io.models.coordinates import read_coordinates
-from symveil.io.page import table
-from symveil.numerics.progress import Progress, named
+from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.page import table
+from symveil.numbers.progress import Progress, named
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.central import central_answer
 from symveil.studio.tasks.subject import read_whole
-from symveil.workflows.estimate import estimate
+from symveil.tasks.estimate import estimate
 
 SHOWN_ROWS, MOST_ROWS = 50, 20_000
 """On the page, and in what is downloaded from it."""

@@ -12,24 +12,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from symveil.drawing.curves import Band, Curve
-from symveil.drawing.svg_plots import curves_svg
-from symveil.io.page import table
+from symveil.formats.page import table
 from symveil.languages.language import Language
+from symveil.laws.parameters import Adjacency
+from symveil.mechanisms.attacker import percent
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.selection import choose_mechanism
-from symveil.numerics.progress import Progress, named
-from symveil.numerics.rationals import shown_at_most, spelled
+from symveil.numbers.progress import Progress, named
+from symveil.numbers.rationals import shown_at_most, spelled
+from symveil.pictures.curves import Band, Curve
+from symveil.pictures.svg_plots import curves_svg
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.compare import nearest_step
-from symveil.studio.tasks.subject import read_subject, read_whole
-from symveil.studio.tasks.words import counted
-from symveil.workflows.curves import EPSILONS
-from symveil.workflows.public_averages import NO_BOUND, PublicAverages, average_over_model
+from symveil.studio.tasks.subject import adjacency_of, read_subject
+from symveil.studio.tasks.words import attacker_lines, counted
+from symveil.tasks.curves import EPSILONS
+from symveil.tasks.public_averages import NO_BOUND, PublicAverages, average_over_model
 
 _SLICE = 1.0  # seconds, after which the worker looks for other questions
 
-_kept: dict[tuple[Language, int], dict[Fraction, PublicAverages]] = {}
+_kept: dict[tuple[Language, Adjacency], dict[Fraction, PublicAverages]] = {}
 """Those of the last language and adjacency."""
 
 
@@ -65,7 +67,7 @@ class Averages:
 def average_more(values: Mapping[str, str], progress: Progress) -> Averages:
     """A few more of the averages that a form of the Compare panel asks for, and all that were found before."""
     language = read_subject(values).language
-    adjacency = read_whole("adjacency", values["adjacency"])
+    adjacency = adjacency_of(values)
     here = EPSILONS[nearest_step(values["epsilon"])]
     if (language, adjacency) not in _kept:
         _kept.clear()
@@ -91,6 +93,7 @@ def average_more(values: Mapping[str, str], progress: Progress) -> Averages:
 def _section(rows: list[PublicAverages], here: PublicAverages, language: Language) -> Section:
     epsilon, sentence = spelled(here.mechanism.epsilon), here.sentence()
     body = f'<p class="sentence">At ε = {epsilon}: {html.escape(sentence)}.</p><p class="quiet">{_which(here)}</p>'
+    body += attacker_lines(here.mechanism, here.attacker, here.expected_error)
     if here.bound is None:
         body += f'<p class="warning">{html.escape(NO_BOUND.capitalize())}.</p>'
     return Section(
@@ -122,7 +125,7 @@ def _picture(rows: list[PublicAverages], here: PublicAverages, language: Languag
     bounded = [(float(each.mechanism.epsilon), each.bound.value) for each in rows if each.bound is not None]
     if bounded:
         places, least = zip(*bounded, strict=True)
-        curves.append(Curve("no ε-private mechanism can be below (shaded)", places, least))
+        curves.append(Curve("no mechanism with this promise can be below (shaded)", places, least))
         bands.append(Band("", places, [0.0] * len(places), least))
     own = [(float(each.mechanism.epsilon), each.expected_error) for each in rows]
     places, errors = zip(*own, strict=True)
@@ -149,5 +152,7 @@ def _table(rows: list[PublicAverages]) -> str:
             sure = "proved" if each.bound.confidence is None else f"confidence {each.bound.confidence:g}"
         mechanism = each.mechanism
         name = f"{html.escape(mechanism.described)}, {mechanism.guarantee.how}"
-        shown.append((spelled(mechanism.epsilon), name, f"{each.expected_error:.4g}{sampled}", least, sure))
-    return table(("ε", "chosen by auto", "symbols changed", "least possible", "how that is known"), shown)
+        guessed = "—" if each.attacker is None else percent(each.attacker.symbol.after)
+        shown.append((spelled(mechanism.epsilon), name, f"{each.expected_error:.4g}{sampled}", guessed, least, sure))
+    columns = ("ε", "chosen by auto", "symbols changed", "attacker names", "least possible", "how that is known")
+    return table(columns, shown)

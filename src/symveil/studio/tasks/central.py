@@ -12,19 +12,19 @@ import numpy as np
 
 from symveil.central.counts import PrivateCounts, shown_threshold
 from symveil.central.unlisted_cells import counted_plainly
-from symveil.engines.central_promise import queries_of
 from symveil.errors import FileError, SymveilError
 from symveil.estimation.named_table import NamedTable
 from symveil.estimation.statistics import Statistic
-from symveil.io.models.coordinates import read_coordinates
-from symveil.io.page import table
-from symveil.io.sequences.columns import ColumnOptions
-from symveil.numerics.rationals import spelled
+from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.page import table
+from symveil.formats.sequences.columns import ColumnOptions
+from symveil.numbers.rationals import spelled
+from symveil.release.central_promise import queries_of
 from symveil.studio.answer import Answer, Section
-from symveil.workflows.central_tables import central_manifest, read_counts, require_bytes
-from symveil.workflows.compare_files import read_words
-from symveil.workflows.compare_tables import plain_counts
-from symveil.workflows.synthetic_manifest import what_it_is
+from symveil.tasks.central_tables import central_manifest, read_counts, require_bytes
+from symveil.tasks.compare_files import read_words
+from symveil.tasks.compare_tables import plain_counts
+from symveil.tasks.synthetic_manifest import what_it_is
 
 _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
 _ANY_LENGTH = 1 << 40

@@ -5,16 +5,17 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 
-from symveil.drawing.curves import Curve
-from symveil.drawing.svg_plots import curves_svg
 from symveil.errors import ParameterError
-from symveil.io.page import table
-from symveil.numerics.progress import Progress, named
-from symveil.privacy.parameters import read_epsilon
+from symveil.formats.page import table
+from symveil.laws.parameters import Adjacency, read_epsilon
+from symveil.numbers.progress import Progress, named
+from symveil.pictures.curves import Curve
+from symveil.pictures.svg_plots import curves_svg
 from symveil.studio.answer import Answer, Section
-from symveil.studio.tasks.subject import Subject, read_subject, read_whole
-from symveil.workflows.curves import EPSILONS, ErrorCurve, error_curves
-from symveil.workflows.release_report import factor
+from symveil.studio.tasks.subject import Subject, adjacency_of, read_subject, undecided
+from symveil.studio.tasks.words import choose_adjacency
+from symveil.tasks.curves import EPSILONS, ErrorCurve, error_curves
+from symveil.tasks.release_report import factor
 
 PAPERS = {
     "exponential, classic": "Jones 2019; Benvenuti 2026, reference [21]",
@@ -25,7 +26,9 @@ PAPERS = {
 def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Compare panel."""
     subject = read_subject(values)
-    adjacency = read_whole("adjacency", values["adjacency"])
+    if undecided(values):
+        return choose_adjacency(subject.language, "word")
+    adjacency = adjacency_of(values)
     if values["which"] not in ("all", "few"):
         raise ParameterError("which", expected="all or few", found=values["which"])
     curves = _curves(subject, adjacency, progress)
@@ -59,7 +62,7 @@ _kept: dict[tuple[object, ...], tuple[ErrorCurve, ...]] = {}
 """The last curves: another place to look at does not change them."""
 
 
-def _curves(subject: Subject, adjacency: int, progress: Progress) -> tuple[ErrorCurve, ...]:
+def _curves(subject: Subject, adjacency: Adjacency, progress: Progress) -> tuple[ErrorCurve, ...]:
     word = None if subject.language.homogeneous else subject.word
     key = (subject.language, word, adjacency)
     if key not in _kept:
@@ -85,19 +88,19 @@ def _best(curves: tuple[ErrorCurve, ...], index: int) -> ErrorCurve:
     return min(curves, key=lambda curve: curve.errors[index])
 
 
-def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacency: int) -> Section:
+def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacency: Adjacency) -> Section:
     """What ε buys, for somebody who has never heard of it."""
     length, epsilon = subject.language.length, float(EPSILONS[here])
     best = _best(curves, here)
     papers = min((curve for curve in curves if curve.mechanism in PAPERS), key=lambda curve: curve.errors[here])
     ours, theirs = best.errors[here], papers.errors[here]
-    hidden = "any one symbol" if adjacency == 1 else f"any {adjacency} symbols"
+    hidden = {1: "any one symbol", "all": "all symbols together"}.get(adjacency, f"any {adjacency} symbols")
     sentence = (
         f"To keep {hidden} deniable (nobody becomes more than {factor(epsilon)} times surer of it), about "
         f"<b>{_share(ours, length)}</b> of a private word {'are' if '%' in _share(ours, length) else 'is'} wrong"
     )
     if theirs > ours * 1.02:
-        sentence += f"; the published mechanisms get <b>{_share(theirs, length)}</b> wrong for the same promise"
+        sentence += f"; the published mechanisms get <b>{_share(theirs, length)}</b> wrong at the same ε and b"
     body = f'<p class="sentence">{sentence}.</p>'
     cheaper = next((float(each) for at, each in enumerate(EPSILONS) if best.errors[at] <= ours / 2), None)
     if cheaper is not None and ours > 0.01 and cheaper > epsilon:

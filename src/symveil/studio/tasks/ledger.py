@@ -6,13 +6,13 @@ import html
 from collections.abc import Mapping
 from pathlib import Path
 
-from symveil.io.page import table
+from symveil.formats.page import table
 from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.units import shown_unit
-from symveil.numerics.progress import Progress, named
-from symveil.numerics.rationals import exact
+from symveil.numbers.progress import Progress, named
+from symveil.numbers.rationals import exact
 from symveil.studio.answer import Answer, Section, facts, large
-from symveil.workflows.budgets import (
+from symveil.tasks.budgets import (
     ledger_accounts,
     ledger_history,
     ledger_status,

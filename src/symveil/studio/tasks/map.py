@@ -6,19 +6,28 @@ import html
 from collections.abc import Mapping
 from functools import lru_cache
 
-from symveil.drawing.road_map import Road, road_map_svg
 from symveil.errors import ModelError
 from symveil.examples.road_network import network_coordinates
-from symveil.io.models.coordinates import read_coordinates
-from symveil.io.page import table
-from symveil.numerics.progress import Progress, named
-from symveil.numerics.rationals import spelled
-from symveil.privacy.protection import protection
+from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.page import table
+from symveil.laws.protection import protection
+from symveil.mechanisms.attacker import attacker_view
+from symveil.numbers.progress import Progress, named
+from symveil.numbers.rationals import spelled
+from symveil.pictures.road_map import Road, covers_most, road_map_svg
 from symveil.studio.answer import Answer, Section, large
-from symveil.studio.tasks.release import PROVING
-from symveil.studio.tasks.subject import File, model_in, read_mechanism, read_subject, read_whole, source_file
-from symveil.studio.tasks.words import promise, shown_epsilon, warned
-from symveil.workflows.trips import ReleasedTrip, released_trips, require_coordinates
+from symveil.studio.tasks.release import CHOOSING, GUESSING, PROVING
+from symveil.studio.tasks.subject import (
+    File,
+    model_in,
+    read_mechanism,
+    read_subject,
+    read_whole,
+    source_file,
+    undecided,
+)
+from symveil.studio.tasks.words import attacker_lines, choose_adjacency, loss_line, promise, shown_epsilon, warned
+from symveil.tasks.trips import ReleasedTrip, released_trips, require_coordinates
 
 MOST_SAMPLES = 6
 _NOTICE = "the true trip is left out; how many roads were changed is known from it: for its holder only"
@@ -31,14 +40,20 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     file = source_file(values)
     model = model_in(file)[0]
     roads = _roads(file, values["coordinates"])
+    if undecided(values):
+        return choose_adjacency(subject.language, "trip")
+    named(progress, CHOOSING)(0, None)
     mechanism = read_mechanism(values, subject)
     named(progress, PROVING)(0, None)
     count = max(1, min(MOST_SAMPLES, read_whole("samples", values["samples"])))
     released, ignorant = released_trips(model, subject.word, mechanism, count=count)
     law = mechanism.distances(subject.word)
+    named(progress, GUESSING)(0, None)
+    view = attacker_view(mechanism)
     trip = tuple(map(str, subject.word))
-    # on a large map one looks at the part that is driven
-    around = {*trip, *(str(road) for each in released for road in each.roads)} if len(roads) > _WHOLE_MAP else set()
+    # on a large map one looks at the part that is driven, and at the whole of it beside
+    driven = {*trip, *(str(road) for each in released for road in each.roads)}
+    around = set() if len(roads) <= _WHOLE_MAP or covers_most(roads, driven) else driven
     guarantee = mechanism.guarantee
     summary = large(
         f"ε = {shown_epsilon(guarantee.epsilon)}",
@@ -50,6 +65,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
         f"<b>{sum(each.feasible for each in released)} of {count}</b> private trips below can be driven: all of their "
         "turns exist, because nothing else is ever drawn.</p>"
     )
+    summary += loss_line(mechanism, "trip") + attacker_lines(mechanism, view)
     summary += warned(mechanism, protection(mechanism.language, mechanism.adjacency))
     if mechanism.given_up and not mechanism.tells_apart:
         summary += f'<p class="quiet">Given up: {html.escape(mechanism.given_up)}.</p>'
@@ -57,10 +73,11 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
         Section(heading="What is promised", body=summary, wide=True),
         Section(
             heading="The true trip" if not subject.typical else "A typical trip of the public model",
-            body='<p class="quiet">Numbers tell the order; the first has a thick rim.</p>',
+            body='<p class="quiet">Numbers tell the order; the first has a thick rim. On small roads: a ring.</p>',
             svg=road_map_svg(roads, trip, title="the true trip", around=around),
             picture="trip",
         ),
+        *([_whole(roads, trip)] if around else []),
         *(_sample(roads, trip, each, number, around) for number, each in enumerate(released, start=1)),
         _ignorant(roads, trip, ignorant),
         _numbers(released, ignorant),
@@ -71,6 +88,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
         document={
             "guarantee": guarantee.document(),
             "expected_error": law.expected_error,
+            "attacker": None if view is None else view.document(),
             # the true trip is in the pictures, for its holder; a document is easily passed on
             **({"trip": list(trip)} if subject.typical else {"notice": _NOTICE}),
             "released": [
@@ -104,6 +122,15 @@ def _roads(file: File, coordinates: str) -> dict[str, Road]:
     if not coordinates:
         raise ModelError("coordinates", expected="a table of coordinates: drop a file below", found="none yet")
     return require_coordinates(model_in(file)[0], read_coordinates(coordinates))
+
+
+def _whole(roads: dict[str, Road], trip: tuple[str, ...]) -> Section:
+    return Section(
+        heading="Where that is on the map",
+        body=f'<p class="quiet">All {len(roads):,} roads. The other pictures show the part that is driven.</p>',
+        svg=road_map_svg(roads, trip, title="the true trip on the whole map"),
+        picture="whole-map",
+    )
 
 
 def _sample(

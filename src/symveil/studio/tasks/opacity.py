@@ -11,35 +11,42 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from symveil.drawing.svg import to_svg
 from symveil.enforcement.enforce import POLICIES, enforce_policy, observations_of
 from symveil.enforcement.enforcement import Enforcement
+from symveil.enforcement.supervisor import Supervisor
+from symveil.enforcement.synthesize import synthesize_opacity
 from symveil.errors import ParameterError, SymveilError, TooLargeError
 from symveil.examples.paper_systems import example_3, example_4, medical
-from symveil.io.page import table
-from symveil.languages.observation import Observed
-from symveil.models.stochastic_system import StochasticSystem
-from symveil.numerics.progress import Progress, named
-from symveil.studio.answer import Answer, Section, large
+from symveil.formats.page import table
+from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
+from symveil.numbers.progress import Progress, named
+from symveil.pictures.svg import to_svg
+from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import File, example_or_file, loaded, read_whole
 from symveil.studio.tasks.words import shown_epsilon
+from symveil.tasks.enforce import enforcement_document, read_probability
+from symveil.tasks.opacity import OpacityReport, judge_opacity, load_system
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict
 from symveil.verification.opacity.run_observations import RunObservations
-from symveil.workflows.enforce import enforcement_document, read_probability
-from symveil.workflows.opacity import OpacityReport, judge_opacity, load_system
 
 EXAMPLES = {"medical": medical, "example-3": example_3, "example-4": example_4}
-_MOST_STRINGS, _MOST_SUBSTITUTES = 6, 3
+_MOST_STRINGS, _MOST_SUBSTITUTES, _MOST_NAMES, _MOST_DISABLED = 6, 3, 40, 12
 
 PolicyDocument = dict[str, Any]
 """The JSON form of what a policy achieves."""
+
+Source = tuple[File, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+"""A file or an example, with the secret states, observable and controllable events that replace its own, if any."""
 
 
 def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Opacity panel. Everything is kept for the next answer that needs it: moving ε builds nothing but rates."""
     named(progress, "Exploring what an observer can conclude")(0, None)
-    source = example_or_file(values, EXAMPLES, "a system")
+    file = example_or_file(values, EXAMPLES, "a system")
+    secret, observable, controllable = (read_names(values[name]) for name in ("secret", "observable", "controllable"))
+    source: Source = (file, secret, observable, controllable)
     observed, notes = _loaded(source)
     report = _report(source, values["k"], values["notion"])
     observation = read_observed(values["observed"])
@@ -51,16 +58,16 @@ def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
     return Answer(
         title=f"symveil: {report.verdict.property_name}",
         sections=(
-            _verdict(report, notes),
+            _verdict(report, observed.system, notes),
             _stepping(observed, observation, values),
-            _enforced(policies, values),
-            _shown(policies),
+            *_supervised(source, values),
+            *((_enforced(policies, values), _shown(policies)) if observed.system.secret else ()),
         ),
         document=document,
         columns=("policy", "observed", "probability", "shown instead", "given"),
         rows=tuple(_rows(policies)),
         marks=(
-            ("holds", str(report.holds)),
+            ("holds", str(report.holds) if observed.system.secret else "no secret"),
             ("violation", "" if report.violation is None else str(report.violation.upper)),
             ("estimate", ",".join(observed.delayed_estimate(observation))),
         ),
@@ -83,31 +90,60 @@ def read_observed(text: str) -> tuple[str, ...]:
     return tuple(events)
 
 
+def read_names(text: str) -> tuple[str, ...]:
+    """Names with commas between them, each once.
+
+    Parameters
+    ----------
+    text
+        As it was typed.
+
+    >>> read_names(" 1, at home ,1"), read_names("  ")
+    (('1', 'at home'), ())
+    """
+    return tuple(dict.fromkeys(name for each in text.split(",") if (name := each.strip())))
+
+
 @lru_cache(maxsize=8)
-def _loaded(source: File) -> tuple[Observed, tuple[str, ...]]:
-    name, _ = source
+def _loaded(source: Source) -> tuple[Observed, tuple[str, ...]]:
+    (name, _), secret, observable, controllable = source
     system, notes = (EXAMPLES[name](), ()) if name in EXAMPLES else loaded(name, load_system)
-    return Observed(system), notes
+    events = tuple(dict.fromkeys(transition[1] for transition in system.transitions))
+    for field, chosen, known, what in (
+        ("secret", secret, system.states, "states"),
+        ("observable", observable, events, "events"),
+        ("controllable", controllable, events, "events"),
+    ):
+        unknown = next((each for each in chosen if each not in known), None)
+        if unknown is not None:
+            raise ParameterError(field, expected=f"{what} of the system, with commas between them", found=repr(unknown))
+    given = {"secret": secret, "observable": observable, "controllable": controllable}
+    changed: Any = {field: chosen for field, chosen in given.items() if chosen}
+    if secret:  # what was said of the file's own secrets is about others
+        notes = tuple(note for note in notes if "secret" not in note)
+    if observable:
+        notes = tuple(note for note in notes if "observable" not in note)
+    return Observed(replace(system, **changed) if changed else system), notes
 
 
 @lru_cache(maxsize=32)
-def _report(source: File, k: str, notion: str) -> OpacityReport:
+def _report(source: Source, k: str, notion: str) -> OpacityReport:
     return judge_opacity(_loaded(source)[0], k, notion=notion)
 
 
 @lru_cache(maxsize=8)
-def _runs(source: File, k: str, length: int | None) -> RunObservations:
+def _runs(source: Source, k: str, length: int | None) -> RunObservations:
     return observations_of(_loaded(source)[0], k, length=length)
 
 
 @lru_cache(maxsize=8)
-def _private(source: File, k: str, length: int | None) -> Enforcement:
+def _private(source: Source, k: str, length: int | None) -> Enforcement:
     """With any ε: `with_epsilon` shares all that does not depend on it."""
     return enforce_policy(_runs(source, k, length), policy="private", epsilon=1)
 
 
 @lru_cache(maxsize=32)
-def _replacing(source: File, k: str, length: int | None, policy: str, omega: int) -> PolicyDocument:
+def _replacing(source: Source, k: str, length: int | None, policy: str, omega: int) -> PolicyDocument:
     """A policy without an ε."""
     return enforcement_document(enforce_policy(_runs(source, k, length), policy=policy, omega=omega))
 
@@ -115,10 +151,21 @@ def _replacing(source: File, k: str, length: int | None, policy: str, omega: int
 # --- the verdict -----------------------------------------------------------------------------------
 
 
-def _verdict(report: OpacityReport, notes: Sequence[str]) -> Section:
+def _verdict(report: OpacityReport, system: PartiallyObserved, notes: Sequence[str]) -> Section:
     verdict, violation = report.verdict, report.violation
     name = verdict.property_name
-    if verdict.holds:
+    if not system.secret:
+        body = large(
+            "No state is secret",
+            "There is nothing yet that an observer could become sure of, so nothing is proved. Name the secret states "
+            "in the form, with commas between them.",
+        ) + facts(
+            [
+                ("states", _listed(system.states)),
+                ("events that are observed", _listed(system.observable)),
+            ]
+        )
+    elif verdict.holds:
         body = large("No secret is given away", f"{name[:1].upper()}{name[1:]} holds.", badge="holds")
     else:
         witness = " ".join(map(html.escape, verdict.witness or ())) or "nothing at all"
@@ -132,8 +179,14 @@ def _verdict(report: OpacityReport, notes: Sequence[str]) -> Section:
             fraction = str(violation.upper)
             shown = fraction if len(fraction) < 40 else f"{float(violation.upper):.12g}"
             body += f'<p class="quiet">{exact} {shown}.</p>'
-    body += "".join(f'<p class="warning">{html.escape(note)}</p>' for note in notes)
+    said = [note for note in notes if system.secret or "no state is secret" not in note]
+    body += "".join(f'<p class="warning">{html.escape(note)}</p>' for note in said)
     return Section(heading="Does an observer become sure of a secret?", body=body, wide=True)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return html.escape(", ".join(names[:_MOST_NAMES])) + more
 
 
 def _why(verdict: OpacityVerdict) -> str:
@@ -171,6 +224,8 @@ def _stepping(observed: Observed, observation: tuple[str, ...], values: Mapping[
             ": <b>the observer is sure of a secret.</b></p>"
             if sure
             else ": a state that is not secret is possible.</p>"
+            if secret
+            else ".</p>"
         )
     )
     body += _looking_back(observed, observation, values["k"], secret)
@@ -207,11 +262,60 @@ def _looking_back(observed: Observed, observation: tuple[str, ...], k: str, secr
     return table(("looking back", "instant", "the system was in", "the observer is"), rows) if rows else ""
 
 
+# --- a supervisor ----------------------------------------------------------------------------------
+
+
+def _supervised(source: Source, values: Mapping[str, str]) -> tuple[Section, ...]:
+    """What a supervisor has to prevent, where some events can be prevented and some state is secret."""
+    system = _loaded(source)[0].system
+    if not system.secret or not system.controllable:
+        return ()
+    try:
+        body = _supervisor(source, values["k"], values["notion"])
+    except SymveilError as error:
+        body = f'<p class="quiet">{html.escape(str(error))}</p>'
+    return (Section(heading="A supervisor that prevents events", body=body, wide=True),)
+
+
+@lru_cache(maxsize=32)
+def _supervisor(source: Source, k: str, notion: str) -> str:
+    observed = _loaded(source)[0]
+    synthesis = synthesize_opacity(observed.system, k, notion=notion, policy="supervisor")
+    controllable = _listed(observed.system.controllable or ())
+    if synthesis.supervisor is None:
+        return (
+            f"<p><b>None can.</b> Whatever of {controllable} is prevented, an observer can become sure of a secret: "
+            "other events lead there.</p>"
+        )
+    rows = [
+        (" ".join(map(html.escape, seen)) or "nothing yet", html.escape(", ".join(events)))
+        for seen, events in _disabled(synthesis.supervisor)
+    ]
+    if not rows:
+        return "<p>Nothing has to be prevented: no observer becomes sure of a secret.</p>"
+    explained = f"The fewest events to prevent, of {controllable}, so that no observer becomes sure of a secret."
+    return f"<p>{explained}</p>" + table(("after", "prevented"), rows[:_MOST_DISABLED])
+
+
+def _disabled(supervisor: Supervisor) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The states of a supervisor that disable something, each with a shortest observation that leads there."""
+    reached: dict[int, tuple[str, ...]] = {0: ()}
+    waiting = [0]
+    for state in waiting:
+        for event, after in supervisor.enabled[state].items():
+            if after not in reached:
+                reached[after] = (*reached[state], event)
+                waiting.append(after)
+    return [(reached[state], supervisor.disabled[state]) for state in waiting if supervisor.disabled[state]]
+
+
 # --- the policies ----------------------------------------------------------------------------------
 
 
-def _policies(source: File, values: Mapping[str, str]) -> dict[str, PolicyDocument | str]:
+def _policies(source: Source, values: Mapping[str, str]) -> dict[str, PolicyDocument | str]:
     """What each policy achieves, or why it cannot be used here."""
+    if not _loaded(source)[0].system.secret:
+        return dict.fromkeys(POLICIES, "no state is secret")
     if not isinstance(_loaded(source)[0].system, StochasticSystem):
         return dict.fromkeys(POLICIES, "this system has no probabilities: it can be verified, not enforced")
     length = read_whole("length", values["length"]) if values["length"].strip() else None
@@ -303,7 +407,8 @@ def _shown(policies: Mapping[str, PolicyDocument | str]) -> Section:
             rows.append((policy, observed, share, shown + (f"; {more} more" if more > 0 else "")))
     body = table(("policy", "observed", "probability", "shown instead"), rows) if rows else ""
     body += "".join(unlisted)
-    return Section(heading="What is shown instead", body=body or "<p>Nothing is sensitive.</p>", wide=True)
+    nothing = "<p>There is nothing to show instead.</p>"
+    return Section(heading="What is shown instead", body=body or nothing, wide=True)
 
 
 def _rows(policies: Mapping[str, PolicyDocument | str]) -> list[tuple[object, ...]]:

@@ -10,17 +10,17 @@ from functools import lru_cache
 
 from symveil.errors import ParameterError
 from symveil.examples.paper_systems import pin_checker, randomised_response
-from symveil.io.models.model_files import load_labelled_chain
-from symveil.io.page import table
+from symveil.formats.models.model_files import load_labelled_chain
+from symveil.formats.page import table
 from symveil.models.labelled_chain import LabelledChain, Pair
-from symveil.numerics.progress import Progress, named
-from symveil.numerics.rationals import exact
+from symveil.numbers.progress import Progress, named
+from symveil.numbers.rationals import exact
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import File, example_or_file, loaded
+from symveil.tasks.release_report import factor
+from symveil.tasks.verify import PrivacyCurve, privacy_curve_up_to
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, said, shown, shown_bound
 from symveil.verification.verify_privacy import verify_privacy
-from symveil.workflows.release_report import factor
-from symveil.workflows.verify import PrivacyCurve, privacy_curve_up_to
 
 EXAMPLES = {"pin": pin_checker, "response": randomised_response}
 _MOST_ROWS = 40

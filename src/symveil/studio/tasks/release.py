@@ -6,27 +6,41 @@ import html
 import operator
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from symveil.errors import TooLargeError
-from symveil.io.page import table
+from symveil.formats.page import table
 from symveil.languages.language import Metric
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
+from symveil.laws.law import DistanceLaw
+from symveil.mechanisms.attacker import attacker_view
 from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.numerics.integers import decimal
-from symveil.numerics.progress import Progress, named
-from symveil.numerics.rationals import spelled
-from symveil.privacy.law import DistanceLaw
+from symveil.numbers.integers import decimal
+from symveil.numbers.progress import Progress, named
+from symveil.numbers.rationals import spelled
 from symveil.studio.answer import Answer, Section, facts, large
-from symveil.studio.tasks.subject import Subject, read_mechanism, read_subject, read_whole
+from symveil.studio.tasks.subject import Subject, read_mechanism, read_subject, read_whole, undecided
 from symveil.studio.tasks.trellis import MOST_STATES, grid_svg, trellis_svg
-from symveil.studio.tasks.words import counted, marked_edits, marked_word, promise, shown_epsilon, warned
-from symveil.workflows.explain import Explanation, explain_word
-from symveil.workflows.release import WordRelease, release_word
+from symveil.studio.tasks.words import (
+    attacker_lines,
+    choose_adjacency,
+    counted,
+    loss_line,
+    marked_edits,
+    marked_word,
+    promise,
+    shown_epsilon,
+    warned,
+)
+from symveil.tasks.explain import Explanation, explain_word
+from symveil.tasks.release import WordRelease, release_word
 
 SHOWN_WORDS = 10
 PROVING = "Proving the guarantee; the first time on a machine this can take minutes"
+CHOOSING = "Choosing the mechanism by its public error"
+GUESSING = "Playing an attacker who knows the public model"
 _EDITS_DRAWN = 1
 _LONG_WORD = 30  # characters: a longer word gets the whole width
 
@@ -34,11 +48,17 @@ _LONG_WORD = 30  # characters: a longer word gets the whole width
 def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Release panel."""
     subject = read_subject(values)
+    if undecided(values):
+        return choose_adjacency(subject.language, "word")
+    named(progress, CHOOSING)(0, None)
     mechanism = read_mechanism(values, subject)
     if not mechanism.language.homogeneous:
         named(progress, PROVING)(0, None)
-    explanation = explain_word(subject.word, mechanism, bounded=False)  # Compare shows it; here a slider moves
-    released = release_word(subject.word, mechanism, count=SHOWN_WORDS)
+    explanation = explain_word(subject.word, mechanism, bounded=False)  # Compare has the bound; here a slider moves
+    named(progress, GUESSING)(0, None)
+    explanation = replace(explanation, attacker=attacker_view(explanation.mechanism))
+    named(progress, "Drawing private versions")(0, None)
+    released = release_word(subject.word, mechanism, count=SHOWN_WORDS, thin=True)
     law = explanation.law
     return Answer(
         title=f"symveil: {mechanism.name}, ε = {spelled(mechanism.epsilon)}",
@@ -103,6 +123,8 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
             f"symbols are changed on average; nothing at all is changed with probability {unchanged:.3g}.",
         )
     body += f"</div><div>{cost}</div></div>"
+    body += loss_line(mechanism, noun)
+    body += attacker_lines(mechanism, explanation.attacker)
     body += warned(mechanism, explanation.protection)
     return Section(heading="What is promised, and what it costs", body=body, wide=True)
 

@@ -6,22 +6,22 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from symveil.errors import InputError, ModelError, ParameterError
 from symveil.examples.road_network import TRIP, road_network
-from symveil.io.cost_files import read_costs
-from symveil.io.models.model_files import load_model
-from symveil.io.symbols import read_alphabet, split_word
+from symveil.formats.cost_files import read_costs
+from symveil.formats.models.model_files import load_model
+from symveil.formats.symbols import read_alphabet, split_word
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.graph import AnyModel
 from symveil.languages.runs import RunLanguage, runs
+from symveil.laws.protection import typical_words
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.registry import AUTO, BY_NAME
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Word, decode
-from symveil.privacy.protection import typical_words
 
 Loaded = TypeVar("Loaded")
 
@@ -32,6 +32,9 @@ NO_FILE: File = ("", 0)
 """The example roads."""
 
 NETWORK_SEPARATOR = " "
+MOST_ADJACENCY = 10
+EXAMPLE_ADJACENCY = 2
+"""What the example hides where nothing is chosen: at b = 2 every road of a trip has alternatives there."""
 _TYPICAL_LENGTHS = (10, 5, 3, 2, 1)
 _LONGEST = 2000
 """Symbols of a word: a page is for looking at words, files are for long ones."""
@@ -148,17 +151,61 @@ def read_mechanism(values: Mapping[str, str], subject: Subject) -> Mechanism:
     choice = read_choice(
         values["epsilon"],
         mechanism=values["mechanism"],
-        adjacency=read_whole("adjacency", values["adjacency"]),
+        adjacency=adjacency_of(values),
         calibration=values["calibration"],
         metric="levenshtein" if hides_lengths else "hamming",
         max_length=read_whole("max_length", values["max_length"]) if hides_lengths else None,
         **_costs(values),
+        **_beyond(values),
     )
     if not hides_lengths:
         return choose_mechanism(choice, subject.language)
     if subject.language.graph is None:
         return choose_mechanism(choice, choice.language(alphabet=subject.language.alphabet))
     return choose_mechanism(choice, choice.language(model=model_in(source_file(values))[0]))
+
+
+def undecided(values: Mapping[str, str]) -> bool:
+    """Whether b is still to be chosen: on a model of one's own there is no default.
+
+    Parameters
+    ----------
+    values
+        The form's values.
+    """
+    return values["source"] == "file" and not values["adjacency"].strip()
+
+
+def adjacency_of(values: Mapping[str, str]) -> int | Literal["all"]:
+    """b as it was chosen; over an alphabet 1 where nothing was, on the example what suits it. A model has no default.
+
+    Parameters
+    ----------
+    values
+        The form's values.
+
+    >>> adjacency_of({"source": "alphabet", "adjacency": ""}), adjacency_of({"source": "file", "adjacency": "all"})
+    (1, 'all')
+    >>> adjacency_of({"source": "file", "adjacency": ""})
+    Traceback (most recent call last):
+    symveil.errors.ParameterError: adjacency: expected a choice: on a model b is a decision, found none yet
+    """
+    text = values["adjacency"].strip()
+    if text == "all":
+        return "all"
+    if text:
+        if not (text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= MOST_ADJACENCY):
+            raise ParameterError("adjacency", expected=f"a whole number from 1 to {MOST_ADJACENCY}", found=repr(text))
+        return int(text)
+    if undecided(values):
+        raise ParameterError("adjacency", expected="a choice: on a model b is a decision", found="none yet")
+    return 1 if values["source"] == "alphabet" else EXAMPLE_ADJACENCY
+
+
+def _beyond(values: Mapping[str, str]) -> dict[str, str]:
+    """What is kept beyond b, where "auto" chooses by Hamming distance: others keep what their loss says."""
+    by_name = values["mechanism"] != AUTO or (values.get("cost", AUTO) != AUTO and values["source"] != "alphabet")
+    return {} if by_name or not values.get("beyond") else {"beyond": values["beyond"]}
 
 
 def _costs(values: Mapping[str, str]) -> dict[str, Any]:

@@ -7,8 +7,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.drawing.heat_grid import Cell, heat_grid_svg
-from symveil.drawing.svg import to_svg
 from symveil.errors import TooLargeError
 from symveil.languages.error_grid import ErrorGrid, error_grid
 from symveil.languages.free import FreeLanguage
@@ -16,6 +14,8 @@ from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.run_product import product_diagram
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import decode
+from symveil.pictures.heat_grid import Cell, heat_grid_svg
+from symveil.pictures.svg import to_svg
 
 MOST_STATES = 30
 """More than these on one picture nobody reads on a screen."""

@@ -36,9 +36,9 @@ from flint import fmpq, fmpq_mat
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from symveil.numerics.conversions import fraction, nearest_float, rational
-from symveil.numerics.once import computed_once
-from symveil.numerics.progress import Progress
+from symveil.numbers.conversions import fraction, nearest_float, rational
+from symveil.numbers.once import computed_once
+from symveil.numbers.progress import Progress
 from symveil.verification.distances.bisimulation import Lumping
 from symveil.verification.distances.finite_words import is_proportional, spelled
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch

@@ -15,8 +15,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from symveil.numerics.conversions import dyadic, float_at_least, fraction, rational
-from symveil.numerics.progress import Progress
+from symveil.numbers.conversions import dyadic, float_at_least, fraction, rational
+from symveil.numbers.progress import Progress
 from symveil.verification.distances.certificate import Certificate, certify
 from symveil.verification.distances.exact import ExactLifting, Pair, policy_iteration
 from symveil.verification.distances.flows import iterate, largest_component

@@ -14,7 +14,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from symveil.languages.strong_components import strong_components
+from symveil.graphs.strong_components import strong_components
 from symveil.verification.distances.lifting import lift
 from symveil.verification.distances.simplex import UNSHIPPED
 from symveil.verification.distances.tables import ChainTable, exact_matrix

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from symveil.languages.strong_components import strong_components
+from symveil.graphs.strong_components import strong_components
 from symveil.verification.distances.tables import ChainTable, Sparse
 from symveil.verification.odds import Odds
 

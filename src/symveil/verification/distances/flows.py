@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from symveil.numerics.progress import Progress
+from symveil.numbers.progress import Progress
 from symveil.verification.distances.compiled_loops import linear_loops, sweeps
 from symveil.verification.distances.tables import ChainTable, Floats, Integers
 

@@ -17,7 +17,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from symveil.numerics.conversions import nearest_float
+from symveil.numbers.conversions import nearest_float
 from symveil.verification.distances.bisimulation import bisimulation
 from symveil.verification.distances.compiled_loops import kernel_loops
 from symveil.verification.distances.exact import ExactLifting, Pair

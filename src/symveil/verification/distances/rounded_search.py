@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.numerics.conversions import float_at_least, float_at_most
-from symveil.numerics.progress import Progress
+from symveil.numbers.conversions import float_at_least, float_at_most
+from symveil.numbers.progress import Progress
 from symveil.verification.distances.compiled_loops import search_loops
 from symveil.verification.distances.tables import TINY, ChainTable, Floats, Integers
 from symveil.verification.distances.upper_bounds import CompiledBound

@@ -17,8 +17,8 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq
 
-from symveil.numerics.conversions import rational
-from symveil.numerics.progress import Progress
+from symveil.numbers.conversions import rational
+from symveil.numbers.progress import Progress
 from symveil.verification.distances.certificate import certify
 from symveil.verification.distances.distances import Distances, is_small, rounded_up, start_values
 from symveil.verification.distances.exact import ExactLifting, Pair, Shipment, policy_iteration

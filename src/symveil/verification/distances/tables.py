@@ -11,8 +11,8 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from symveil.models.labelled_chain import LabelledChain
-from symveil.numerics.conversions import nearest_float
-from symveil.numerics.once import computed_once
+from symveil.numbers.conversions import nearest_float
+from symveil.numbers.once import computed_once
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from flint import fmpq
 
-from symveil.numerics.conversions import dyadic, nearest_float, rational
+from symveil.numbers.conversions import dyadic, nearest_float, rational
 from symveil.verification.distances.certificate import LESS, STEEP
 from symveil.verification.distances.compiled_loops import sweeps
 from symveil.verification.distances.distances import Distances

@@ -13,7 +13,7 @@ from fractions import Fraction
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from symveil.errors import TooLargeError
-from symveil.numerics.conversions import ball, fraction, precision, rational, upper_bound
+from symveil.numbers.conversions import ball, fraction, precision, rational, upper_bound
 from symveil.verification.opacity.certified_floats import Enclosure, follow_in_floats, solve_in_floats
 from symveil.verification.opacity.exploration import NOWHERE, SINK
 from symveil.verification.opacity.violation_chain import ViolationChain

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.numerics.once import computed_once
+from symveil.numbers.once import computed_once
 from symveil.verification.opacity.exploration import SINK
 from symveil.verification.opacity.violation_chain import ViolationChain
 

@@ -14,7 +14,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from symveil.models.word import Codes
-from symveil.numerics.progress import Progress
+from symveil.numbers.progress import Progress
 from symveil.verification.opacity.observation_law import ObservationLaw, mass
 
 Floats = NDArray[np.float64]

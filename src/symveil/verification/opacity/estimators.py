@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
-from symveil.languages.state_sets import StateSet
+from symveil.graphs.state_sets import StateSet
 from symveil.verification.opacity.notions import Question
 from symveil.verification.opacity.observing import Observing
 

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, Estimator, State
 from symveil.verification.opacity.many_estimates import ManyEstimates, PackedStates, Rows
+from symveil.verification.opacity.observation import ExplorationLimit, Observed
 
 Numbers = NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.state_sets import StateSet
+from symveil.graphs.state_sets import StateSet
 from symveil.verification.opacity.estimators import State, WeakEstimator
 from symveil.verification.opacity.observing import Step
 
@@ -28,7 +28,7 @@ Booleans = NDArray[np.bool_]
 class ManyEstimates:
     """A weak estimator whose states are the rows of an array.
 
-    >>> from symveil.languages.observation import Observed
+    >>> from symveil.verification.opacity.observation import Observed
     >>> from symveil.models.stochastic_system import LogicalSystem
     >>> system = LogicalSystem.from_transitions(
     ...     [("0", "a", "0"), ("0", "a", "1"), ("1", "b", "0")], initial="0", observable=["a", "b"], secret=["1"]

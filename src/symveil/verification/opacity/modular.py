@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from symveil.errors import ModelError, ParameterError
-from symveil.languages.composed_observation import ComposedObserved
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
-from symveil.numerics.progress import Progress
+from symveil.numbers.progress import Progress
+from symveil.verification.opacity.composed_observation import ComposedObserved
 from symveil.verification.opacity.notions import Question
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal
 
 from symveil.errors import ParameterError
-from symveil.numerics.rationals import Number, exact
+from symveil.numbers.rationals import Number, exact
 
 Notion = Literal["weak", "strong", "initial"]
 NOTIONS: tuple[Notion, ...] = ("weak", "strong", "initial")

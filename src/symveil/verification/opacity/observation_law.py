@@ -15,10 +15,10 @@ from heapq import heappop, heappush
 
 from flint import fmpq, fmpq_mat
 
-from symveil.languages.observation import Observed
-from symveil.languages.strong_components import strong_components
-from symveil.numerics.conversions import fraction, rational
-from symveil.numerics.once import computed_once
+from symveil.graphs.strong_components import strong_components
+from symveil.numbers.conversions import fraction, rational
+from symveil.numbers.once import computed_once
+from symveil.verification.opacity.observation import Observed
 
 Node = int
 """2·(number of a state) + (1 if a secret state has been met)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from symveil.languages.state_sets import StateSet
+from symveil.graphs.state_sets import StateSet
 
 Step = Callable[[StateSet], StateSet]
 

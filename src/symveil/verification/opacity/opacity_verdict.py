@@ -6,9 +6,9 @@ import html
 from collections import deque
 from dataclasses import dataclass, field
 
-from symveil.languages.observation import ExplorationLimit
 from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, State, estimator
 from symveil.verification.opacity.notions import Question
+from symveil.verification.opacity.observation import ExplorationLimit
 from symveil.verification.opacity.observing import Observing
 from symveil.verification.opacity.weak_search import Searched, Violation, WeakSearch, path_to
 

@@ -11,12 +11,12 @@ import numpy as np
 from flint import fmpq
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.observation import Observed
-from symveil.languages.strong_components import strong_components
-from symveil.numerics.once import computed_once
-from symveil.numerics.progress import Progress, named
+from symveil.graphs.strong_components import strong_components
+from symveil.numbers.once import computed_once
+from symveil.numbers.progress import Progress, named
 from symveil.verification.opacity.complete_observations import ObservationTable, complete_observations
 from symveil.verification.opacity.exploration import SINK
+from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.observation_law import Node, ObservationLaw, Spread, mass
 from symveil.verification.opacity.safe_observations import VERY_MANY, Events, SafeObservations
 

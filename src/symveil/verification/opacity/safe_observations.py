@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, WordError
+from symveil.graphs.state_sets import StateSet, set_of
+from symveil.graphs.strong_components import strong_components
 from symveil.languages.graph import WordGraph
-from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.languages.runs import RunLanguage
-from symveil.languages.state_sets import StateSet, set_of
-from symveil.languages.strong_components import strong_components
 from symveil.models.alphabet import Alphabet
-from symveil.numerics.once import Memo, computed_once
+from symveil.numbers.once import Memo, computed_once
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.exploration import Explored, explore
 from symveil.verification.opacity.notions import Question
+from symveil.verification.opacity.observation import ExplorationLimit, Observed
 
 Events = tuple[int, ...]
 """An observation as the numbers of its events."""

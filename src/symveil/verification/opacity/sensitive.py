@@ -11,9 +11,9 @@ from fractions import Fraction
 from itertools import islice
 
 from symveil.errors import TooLargeError
-from symveil.languages.observation import Observed
 from symveil.models.stochastic_system import StochasticSystem
 from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.run_observations import RunObservations, read_horizon
 from symveil.verification.opacity.safe_observations import SafeObservations
 

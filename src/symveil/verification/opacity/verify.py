@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symveil.languages.observation import Observed
 from symveil.models.epochs import epoch_system
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
-from symveil.numerics.progress import Progress, accepted
+from symveil.numbers.progress import Progress, accepted
 from symveil.verification.opacity.modular import modular_verdict
 from symveil.verification.opacity.notions import Question, read_question
+from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 
 

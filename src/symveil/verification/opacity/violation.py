@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.observation import ExplorationLimit, Observed
 from symveil.models.stochastic_system import PartiallyObserved
-from symveil.numerics.progress import Progress, accepted
-from symveil.numerics.rationals import Number
+from symveil.numbers.progress import Progress, accepted
+from symveil.numbers.rationals import Number
 from symveil.verification.opacity.absorption import reaching_probability, reaching_probability_within
 from symveil.verification.opacity.certified_floats import Enclosure
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.notions import Question, read_question, read_threshold
+from symveil.verification.opacity.observation import ExplorationLimit, Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 from symveil.verification.opacity.violation_chain import violation_chain
 

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from symveil.languages.observation import ExplorationLimit
-from symveil.languages.state_sets import StateSet, members
+from symveil.graphs.state_sets import StateSet, members
+from symveil.verification.opacity.observation import ExplorationLimit
 from symveil.verification.opacity.observing import Observing
 
 Estimate = TypeVar("Estimate")

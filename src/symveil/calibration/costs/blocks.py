@@ -1,0 +1,279 @@
+"""Which blocks two adjacent words can differ in: kinds, lengths, positions, and all paths that they may take.
+
+See docs/theory/two-sided.md, *Blocks*. On a chain two adjacent words differ in maximal blocks, swapping one block
+keeps a word feasible, and the loss is a sum over blocks. Elsewhere differences are swapped from left to right: what
+lies to the left of a block is then v's and what lies to the right is w's, each with states of its own; the words in
+between need not be feasible, only to have a positive total weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from symveil.calibration.costs.graph import Booleans, CostGraph, Integers
+
+_MOST_PATHS = 3_000_000
+_MOST_PAIRS = 4e8
+_CLASSES, _MOST_COUNTED = 5, 1e13
+
+INNER, INITIAL, FINAL, WHOLE = "inner", "initial", "final", "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Blocks of one length at one place: inside a word, at its (hidden) beginning, at its end, or all of it."""
+
+    where: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Paths that may be compared with each other, group by group; see `roots.root_bounds`.
+
+    `origin[k]` is the state that path k starts from: on a chain that of its group; elsewhere w's and v's may differ.
+    `spare[g]`: how many differences the words of a group may still have after this block; apart[x, y] is how many they
+    need at least once they are in x and y (one entry, 0, on a chain, where they need none).
+    """
+
+    first: Integers
+    row: Integers
+    spare: Integers
+    paths: Integers
+    end: Integers
+    origin: Integers
+    may_own: Booleans
+    may_other: Booleans
+    apart: Integers
+
+    @property
+    def row_of(self) -> Integers:
+        """The left anchor of each path."""
+        return np.repeat(self.row, np.diff(self.first))
+
+    def only(self, kept: Booleans) -> Groups:
+        """Some of the paths, with the groups that they are in."""
+        number = np.repeat(np.arange(len(self.row)), np.diff(self.first))[kept]
+        counts = np.bincount(number, minlength=len(self.row))
+        left = counts > 0
+        return Groups(
+            np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64), self.row[left], self.spare[left],
+            self.paths[kept], self.end[kept], self.origin[kept], self.may_own[kept], self.may_other[kept], self.apart,
+        )  # fmt: skip
+
+    def part(self, begin: int, end: int) -> Groups:
+        """Some of the groups."""
+        low, high = int(self.first[begin]), int(self.first[end])
+        return Groups(
+            self.first[begin : end + 1] - low, self.row[begin:end], self.spare[begin:end], self.paths[low:high],
+            self.end[low:high], self.origin[low:high], self.may_own[low:high], self.may_other[low:high], self.apart,
+        )  # fmt: skip
+
+
+def kinds(graph: CostGraph, adjacency: int) -> list[Kind]:
+    """All kinds of blocks of at most `adjacency` symbols that fit."""
+    hidden = has_hidden_start(graph)
+    found = []
+    for length in range(1, min(adjacency, graph.steps) + 1):
+        if length < graph.steps:
+            found.append(Kind(INNER, length))
+            found.append(Kind(FINAL, length))
+            if hidden:
+                found.append(Kind(INITIAL, length))
+        else:
+            found.append(Kind(WHOLE if hidden else FINAL, length))
+    return found
+
+
+def has_hidden_start(graph: CostGraph) -> bool:
+    """Whether words of a chain start before their first symbol, in a state that is none of the chain's."""
+    return graph.is_chain and len(graph.starts) == 1 and graph.back[graph.starts[0]] == graph.back[graph.starts[0] + 1]
+
+
+def tail_of(graph: CostGraph, kind: Kind) -> int:
+    """How many agreeing symbols after a block belong to its paths: on a chain the one it comes back to."""
+    return 1 if graph.is_chain and kind.where in (INNER, INITIAL) else 0
+
+
+def positions(graph: CostGraph, kind: Kind) -> range:
+    """The steps at which a block of this kind may begin."""
+    if kind.where in (INITIAL, WHOLE):
+        return range(1, 2)
+    if kind.where == FINAL:
+        begin = graph.steps - kind.length + 1
+        return range(begin, begin + 1)
+    return range(2 if has_hidden_start(graph) else 1, graph.steps - kind.length + 1)
+
+
+def classes(graph: CostGraph, kind: Kind, near_ends: int) -> Iterator[tuple[int, int]]:
+    """Ranges of positions (first, last) at which the costs are the same; near both ends each alone."""
+    begins = positions(graph, kind)
+    width = kind.length + tail_of(graph, kind)
+
+    def costs_at(begin: int) -> tuple[int, ...]:
+        return tuple(graph.metric_at[begin : begin + width].tolist())
+
+    low = None
+    for begin in begins:
+        alone = begin - begins[0] < near_ends or begins[-1] - begin < near_ends
+        if low is None:
+            low = begin
+        following = begin + 1
+        ends = following not in begins or alone or begins[-1] - following < near_ends
+        if ends or costs_at(following) != costs_at(begin):
+            yield low, begin
+            low = None
+
+
+def root_work(graph: CostGraph, adjacency: int) -> float:
+    """About how many multiplications the bounds of all blocks at one rate take, with nothing known around them.
+
+    On a chain: pairs of paths between the same two states, times the states and phases that each is followed through,
+    for the few classes of positions. Elsewhere pairs are counted, and given up, while they are listed.
+    """
+    if not graph.is_chain:
+        return 0.0
+    moves = sparse.csr_matrix((np.ones(len(graph.other)), graph.other, graph.first), shape=(graph.size, graph.size))
+    paths, work = moves, 0.0
+    for length in range(1, min(adjacency, graph.steps) + 1):
+        paths = paths @ moves
+        work += _CLASSES * float((paths.data**2).sum()) * graph.size * graph.phases * (length + 2)
+        if work > _MOST_COUNTED:
+            break
+    return work
+
+
+def block_groups(
+    graph: CostGraph, kind: Kind, low: int, high: int, adjacency: int, starts: Integers | None = None
+) -> Groups | None:
+    """All paths of blocks of a kind at the positions low … high, grouped; None where they are too many.
+
+    On a chain those from some states only, if `starts` are given.
+    """
+    if graph.is_chain:
+        return _chain_groups(graph, kind, low, high, starts)
+    return _pair_groups(graph, kind, low, high, adjacency)
+
+
+def _paths(graph: CostGraph, starts: Integers, low: int, high: int, steps: int) -> tuple[Integers, Integers] | None:
+    """(states, start): all paths of `steps` steps from the starts at steps low − 1 … high − 1, through live states."""
+    states, start = starts[:, None], starts
+    degree = np.diff(graph.first)
+    for step in range(steps):
+        now = states[:, -1]
+        counts = degree[now]
+        if counts.sum() > _MOST_PATHS:
+            return None
+        row = np.repeat(np.arange(len(now)), counts)
+        edge = np.repeat(graph.first[now], counts) + np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        reached = graph.other[edge]
+        live = np.asarray(graph.live[low + step : high + step + 1].any(axis=0))[reached]
+        states = np.column_stack([states[row[live]], reached[live]])
+        start = start[row[live]]
+    return states[:, 1:], start
+
+
+def _chain_groups(graph: CostGraph, kind: Kind, low: int, high: int, starts: Integers | None) -> Groups | None:
+    if starts is None:
+        starts = np.flatnonzero(graph.live[low - 1 : high].any(axis=0))
+    tail = tail_of(graph, kind)
+    found = _paths(graph, starts, low, high, kind.length + tail)
+    if found is None:
+        return None
+    states, start = found
+    if graph.padding is not None:  # words of one length are compared: they are filled up at the same steps
+        real = (states[:, : kind.length] != graph.padding).all(axis=1)
+        states, start = states[real], start[real]
+    symbols = graph.symbol[states]
+    # paths from the same state to the same symbol; at the end of a word to any
+    key = start * np.int64(len(graph.symbol) + 1) + (symbols[:, -1] if tail else 0)
+    order = np.argsort(key, kind="stable")
+    key, states, start, symbols = key[order], states[order], start[order], symbols[order]
+    first = np.concatenate([[0], np.flatnonzero(np.diff(key)) + 1, [len(key)]]) if len(key) else np.zeros(1, np.int64)
+    if float((np.diff(first).astype(np.float64) ** 2).sum()) > _MOST_PAIRS:
+        return None
+    every = np.ones(len(key), dtype=np.bool_)
+    return Groups(
+        first.astype(np.int64), start[first[:-1]], np.zeros(len(first) - 1, dtype=np.int64),
+        np.ascontiguousarray(symbols), np.ascontiguousarray(states[:, -1]), start, every, every,
+        np.zeros((1, 1), dtype=np.int64),
+    )  # fmt: skip
+
+
+def differences(graph: CostGraph, adjacency: int) -> tuple[list[Integers], list[Integers]] | None:
+    """For each step, how many differences two words need at least to be in x and in y, and to go on from there.
+
+    More than `adjacency` are written as adjacency + 1. None where pairs of edges are too many.
+    """
+    edges = len(graph.other)
+    if edges**2 > 16_000_000 or edges**2 * graph.steps > 400_000_000:
+        return None
+    beyond = adjacency + 1
+    source = np.repeat(np.arange(graph.size), np.diff(graph.first))
+    differ = (graph.symbol[graph.other][:, None] != graph.symbol[graph.other][None, :]).astype(np.int64)
+    before = [np.full((graph.size, graph.size), beyond)]
+    before[0][graph.starts, graph.starts] = 0
+    for step in range(1, graph.steps + 1):
+        layer = np.full((graph.size, graph.size), beyond)
+        cost = np.minimum(before[-1][source[:, None], source[None, :]] + differ, beyond)
+        np.minimum.at(layer, (graph.other[:, None], graph.other[None, :]), cost)
+        layer[~np.logical_and.outer(graph.live[step], graph.live[step])] = beyond
+        before.append(layer)
+    last = graph.live[graph.steps]
+    after = [np.where(np.logical_and.outer(last, last), 0, beyond)]
+    for step in range(graph.steps - 1, -1, -1):
+        layer = np.full((graph.size, graph.size), beyond)
+        cost = np.minimum(after[-1][graph.other[:, None], graph.other[None, :]] + differ, beyond)
+        np.minimum.at(layer, (source[:, None], source[None, :]), cost)
+        layer[~np.logical_and.outer(graph.live[step], graph.live[step])] = beyond
+        after.append(layer)
+    return before, after[::-1]
+
+
+def _pair_groups(graph: CostGraph, kind: Kind, low: int, high: int, adjacency: int) -> Groups | None:
+    """Groups of w's and v's paths for each pair of states that adjacent words can be in before the block."""
+    found = differences(graph, adjacency)
+    if found is None:
+        return None
+    before, after = found
+    used = np.minimum.reduce(before[low - 1 : high])
+    left = np.minimum.reduce(after[low + kind.length - 1 : high + kind.length])
+    starts = np.flatnonzero(graph.live[low - 1 : high].any(axis=0))
+    listed = _paths(graph, starts, low, high, kind.length)
+    if listed is None:
+        return None
+    states, start = listed
+    symbols, ends = graph.symbol[states], states[:, -1]
+    of_start = {int(state): np.flatnonzero(start == state) for state in starts}
+    first, rows, spare, members = [0], [], [], []
+    own, other = [], []
+    pairs = 0.0
+    for w, v in zip(*np.nonzero(used + kind.length <= adjacency), strict=True):
+        of_w, of_v = of_start.get(int(w)), of_start.get(int(v))
+        if of_w is None or of_v is None or not len(of_w) or not len(of_v):
+            continue
+        room = adjacency - kind.length - int(used[w, v])
+        pairs += float(len(of_w)) * len(of_v)
+        together = np.concatenate([of_w, of_v]) if w != v else of_w
+        possible = (left[ends[together][:, None], ends[together][None, :]] <= room).any(axis=1)
+        is_own = np.arange(len(together)) < len(of_w)
+        together, is_own = together[possible], is_own[possible]
+        members.append(together)
+        own.append(is_own)
+        other.append(~is_own if w != v else np.ones(len(together), dtype=np.bool_))
+        first.append(first[-1] + len(together))
+        rows.append(int(v))
+        spare.append(room)
+        if pairs > _MOST_PAIRS or first[-1] > _MOST_PATHS:
+            return None
+    which = np.concatenate(members) if members else np.empty(0, dtype=np.int64)
+    none = np.empty(0, dtype=np.bool_)
+    return Groups(
+        np.array(first, dtype=np.int64), np.array(rows, dtype=np.int64), np.array(spare, dtype=np.int64),
+        np.ascontiguousarray(symbols[which]), ends[which], start[which],
+        np.concatenate(own) if own else none, np.concatenate(other) if other else none, left,
+    )  # fmt: skip

@@ -1,0 +1,279 @@
+"""The search for the worst block on large graphs: over balls, a few states at a time, with memory linear in the states.
+
+See docs/theory/two-sided.md, *Balls*. Boxes are kept over balls. Blocks are looked at for a few starting states at a
+time: first by the most and the least of each path, at all positions together and then at fewer; pairs that are left get
+symbols around them until they are proved or their budget is spent. What comes out is what `search.BlockSearch.largest`
+gives: a bound on every pair, and a pair to begin a search for bad words with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.calibration.costs.at_once import at_once, slices
+from symveil.calibration.costs.ball_blocks import open_pairs, path_extremes, prove_pairs
+from symveil.calibration.costs.ball_steps import enclose_balls, left_box_step, right_box_step
+from symveil.calibration.costs.balls import Balls
+from symveil.calibration.costs.blocks import FINAL, WHOLE, Groups, Kind, block_groups, classes
+from symveil.calibration.costs.boxes import slack_of, slot_plan
+from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
+from symveil.calibration.costs.halves import numbered
+from symveil.calibration.costs.outcome import FoundPair, Outcome
+
+_MOST_BYTES = 600 << 20  # for the boxes of one side
+_MOST_HALVES = 300 << 20
+_STARTS_AT_ONCE = 2000
+_BUDGET = 300  # nodes for one pair
+_FARTHEST = 6  # symbols on a side
+_ENOUGH_PAIRS = 64  # in a thread
+_WORTH_SPLITTING = 0.9
+_WORTH_KNOWING = 1.25  # a search goes on up to so far above its limit: how far says which rate to try next
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BallBoxes:
+    """Boxes over balls; slot_of[j] is the slot of step j. `tail`: all that is outside (left), the most (right)."""
+
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+    tail: Floats
+    valid: Booleans
+    slot_of: Integers
+
+    def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Floats, Booleans]:
+        """As the loops take them."""
+        return self.low, self.high, self.tail, self.valid
+
+
+class LocalSearch:
+    """The search over one graph at one rate; boxes are computed once."""
+
+    def __init__(
+        self, graph: CostGraph, adjacency: int, balls: Balls, *, largest_step: float, near_ends: int = 2
+    ) -> None:
+        self.graph = graph
+        self.adjacency = adjacency
+        self._balls = balls
+        self._largest_step = largest_step
+        self._near_ends = near_ends
+        self._noted: dict[Kind, float] = {}  # the bound of the pair that words were made of
+        costs = graph.weights.costs
+        self._rate, self._period = float(graph.weights.rate), costs.period
+        self._value = np.array([float(value) for value in costs.values])
+        kappa, following, phase = graph.automaton
+        self._moves = (
+            graph.back, graph.earlier, graph.earlier_weight, graph.first, graph.other, graph.weight,
+            balls.first, balls.state, balls.level, kappa, following, balls.far, balls.leaving, balls.spread,
+            graph.metric_at,
+        )  # fmt: skip
+        self.left, self.right = at_once(lambda forwards: self._boxes(forwards=forwards, phase=phase), (True, False))
+        self._state_of = np.full(int(graph.symbol.max()) + 1, -1, dtype=np.int64)
+        entered = np.diff(graph.back) > 0
+        self._state_of[graph.symbol[entered]] = np.flatnonzero(entered)
+
+    def _boxes(self, *, forwards: bool, phase: int) -> BallBoxes:
+        graph, balls = self.graph, self._balls
+        kappa, following, _ = graph.automaton
+        entries = int(balls.first[-1]) * graph.phases
+        slot_of = slot_plan(graph.steps, max(3, _MOST_BYTES // (8 * entries)), max(self._near_ends, self.adjacency + 2))
+        slots = int(slot_of[-1]) + 1
+        kept = BallBoxes(
+            np.zeros((slots, entries), dtype=np.float32), np.zeros((slots, entries), dtype=np.float32),
+            np.zeros((slots, graph.size)), np.zeros((slots, graph.size), dtype=np.bool_), slot_of,
+        )  # fmt: skip
+        low, high, tail, valid = self._at_the_start(phase) if forwards else self._at_the_end(phase)
+
+        def keep(step: int) -> None:
+            slot = slot_of[step]
+            enclose_balls(
+                balls.first, graph.phases, kept.low[slot], kept.high[slot], kept.tail[slot], kept.valid[slot],
+                low, high, tail, valid,
+            )  # fmt: skip
+
+        keep(0 if forwards else graph.steps)
+        for step in range(1, graph.steps + 1) if forwards else range(graph.steps - 1, -1, -1):
+            if forwards:
+                low, high, tail, valid = left_box_step(
+                    *self._moves[:-1], graph.metric_at[step], phase, low, high, tail, valid, graph.live[step],
+                    slack_of(graph),
+                )  # fmt: skip
+            else:
+                low, high, tail, valid = right_box_step(
+                    graph.back, graph.earlier, graph.first, graph.other, graph.weight, balls.first, balls.state,
+                    balls.level, kappa, following, balls.far, balls.spread, graph.metric_at[step + 1], phase,
+                    low, high, tail, valid, graph.live[step], slack_of(graph),
+                )  # fmt: skip
+            keep(step)
+        return kept
+
+    def _own_entries(self, phase: int) -> Integers:
+        balls = self._balls
+        row = np.repeat(np.arange(self.graph.size), np.diff(balls.first))
+        return np.flatnonzero(balls.state == row) * self.graph.phases + phase
+
+    def _at_the_start(self, phase: int) -> tuple[Floats, Floats, Floats, Booleans]:
+        graph = self.graph
+        low = np.zeros(int(self._balls.first[-1]) * graph.phases)
+        valid = np.zeros(graph.size, dtype=np.bool_)
+        valid[graph.starts] = graph.live[0, graph.starts]
+        low[self._own_entries(phase)[valid]] = 1.0
+        return low, low.copy(), np.zeros(graph.size), valid
+
+    def _at_the_end(self, phase: int) -> tuple[Floats, Floats, Floats, Booleans]:
+        graph, balls = self.graph, self._balls
+        valid = graph.live[graph.steps].copy()
+        row = np.repeat(np.arange(graph.size), np.diff(balls.first))
+        own = np.where(valid, graph.final, 1.0)
+        ratio = np.where(valid[row], graph.final[balls.state] / own[row], 0.0)
+        exactly = (ratio == 0) | (graph.final[balls.state] == own[row])
+        low = np.repeat(np.where(exactly, ratio, ratio * (1 - 2.0**-51)), graph.phases)
+        high = np.repeat(np.where(exactly, ratio, ratio * (1 + 2.0**-51)), graph.phases)
+        entries = self._own_entries(phase)
+        low[entries[valid]] = high[entries[valid]] = 1.0
+        return low, high, np.where(valid, graph.final.max(initial=0.0) / own * (1 + 2.0**-51), 0.0), valid
+
+    # --- one kind of block ---------------------------------------------------------------------------
+
+    def largest(
+        self, kind: Kind, *, target: float, nodes: int, stop_at: float = math.inf,
+        tolerance: float = 0.0,  # noqa: ARG002 - what is found says little here
+        heard: Callable[[float], None] | None = None,
+    ) -> Outcome:  # fmt: skip
+        """As `search.BlockSearch.largest`. `nodes` is for one pair here; the search ends above `stop_at`."""
+        outcome = Outcome()
+        least = 0.0 if self._period > 1 else self._rate * self._largest_step * kind.length * (1 + 2.0**-40)
+        outcome.high = max(target, least)
+        ranges = list(classes(self.graph, kind, self._near_ends))
+        for number, (low, high) in enumerate(ranges):
+            every = np.flatnonzero(self.graph.live[low - 1 : high].any(axis=0))
+            for begin in range(0, len(every), _STARTS_AT_ONCE):
+                if heard is not None:
+                    heard((number + begin / len(every)) / len(ranges))
+                starts = every[begin : begin + _STARTS_AT_ONCE]
+                groups = block_groups(self.graph, kind, low, high, self.adjacency, starts)
+                if groups is None:
+                    outcome.exists = True
+                    outcome.high = max(outcome.high, self.classic(kind))
+                elif len(groups.row):
+                    states = self._state_of[groups.paths]
+                    self._look_at(kind, groups, states, low, high, min(nodes, _BUDGET), outcome)
+                if outcome.high > stop_at * _WORTH_KNOWING:
+                    outcome.complete = False
+                    return outcome
+        return outcome
+
+    def classic(self, kind: Kind) -> float:
+        """What the triangle inequality gives for any block of this length."""
+        most = self._largest_step * kind.length
+        if self._period > 1:
+            return self._rate * math.ceil(most / self._period) * (1 + 2.0**-40)
+        return 2 * self._rate * most * (1 + 2.0**-40)
+
+    def _look_at(
+        self, kind: Kind, groups: Groups, states: Integers, low: int, high: int, nodes: int, outcome: Outcome
+    ) -> None:
+        """Paths whose blocks begin at low … high: their worst pair into `outcome`."""
+        graph, steps = self.graph, states.shape[1]
+        at_end = kind.where in (FINAL, WHOLE)
+        left_slots = (int(self.left.slot_of[low - 1]), int(self.left.slot_of[high - 1]) + 1)
+        right_slots = (int(self.right.slot_of[low + steps - 1]), int(self.right.slot_of[high + steps - 1]) + 1)
+        weights = self._weights(groups, states, low, left_slots, right_slots)
+        pairs, worst = open_pairs(
+            self._balls.first, self._balls.state, self._balls.level, self._value, graph.metric_at, low, kind.length,
+            self._largest_step, self._rate, self._period, outcome.high, groups.first, states, graph.final, weights,
+            at_end,
+        )  # fmt: skip
+        if worst[0] < 0:
+            return
+        outcome.exists = True
+        self._note(kind, groups, states, low, worst, outcome)
+        if not len(pairs):
+            return
+        still = np.zeros(len(states), dtype=np.bool_)
+        still[pairs[:, :2].astype(np.int64).ravel()] = True
+        merged = max(left_slots[1] - left_slots[0], right_slots[1] - right_slots[0]) > 1
+        if low < high and merged and still.sum() <= _WORTH_SPLITTING * len(states):
+            middle = (low + high) // 2
+            self._look_at(kind, groups.only(still), states[still], low, middle, nodes, outcome)
+            self._look_at(kind, groups.only(still), states[still], middle + 1, high, nodes, outcome)
+            return
+        pairs = pairs[np.argsort(-pairs[:, 2], kind="stable")]
+        rows = groups.row_of
+        parts = slices(len(pairs), fewest=_ENOUGH_PAIRS)
+
+        def proved(part: slice) -> tuple[Floats, int]:
+            return prove_pairs(  # type: ignore[no-any-return]
+                *self._moves, *self.left.arrays(), *self.right.arrays(), self.left.slot_of, self.right.slot_of,
+                graph.final, at_end, low, high, graph.live, rows, states, pairs[part], self._rate,
+                self._period, outcome.high, nodes, _FARTHEST, self._balls.widest, graph.rounding,
+            )  # fmt: skip
+
+        for part, (ratios, used) in zip(parts, at_once(proved, parts), strict=True):
+            outcome.nodes += used
+            for ratio, cost in zip(ratios.tolist(), pairs[part, 3].tolist(), strict=True):
+                if ratio > 0:
+                    outcome.high = max(outcome.high, self._value_of(ratio, cost))
+
+    def _value_of(self, ratio: float, cost: float) -> float:
+        logarithm = math.log(ratio) * (1 + 2.0**-50) + 2.0**-50 if ratio < math.inf else math.inf
+        return logarithm if self._period > 1 else logarithm + self._rate * cost * (1 + 2.0**-50)
+
+    def _weights(
+        self, groups: Groups, states: Integers, low: int, left_slots: tuple[int, int], right_slots: tuple[int, int]
+    ) -> Floats:
+        graph, balls, steps = self.graph, self._balls, states.shape[1]
+        half = (steps + 1) // 2
+        suffix, member = numbered([*states.T[half - 1 :]])
+        rows = groups.row_of
+        prefix, _ = numbered([rows, *states.T[:half]])
+        order = np.argsort(prefix, kind="stable")
+        prefix_first = np.concatenate([[0], np.cumsum(np.bincount(prefix))]).astype(np.int64)
+        widths = np.diff(balls.first)[states[member, half - 1]] * graph.phases
+        suffix_first = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+        return path_extremes(  # type: ignore[no-any-return]
+            *self._moves, *self.left.arrays(), *self.right.arrays(), left_slots, right_slots, low, half, prefix_first,
+            order, rows, states, suffix_first, suffix, member, balls.widest, graph.rounding,
+        )  # fmt: skip
+
+    # --- the lower end -------------------------------------------------------------------------------
+
+    def _note(self, kind: Kind, groups: Groups, states: Integers, low: int, worst: Floats, outcome: Outcome) -> None:
+        """Two words with the pair whose bound is the largest, any symbols around it."""
+        value = self._value_of(float(worst[2]), float(worst[3])) if worst[2] > 0 else -math.inf
+        if value <= self._noted.get(kind, -math.inf):
+            return
+        one, two = int(worst[0]), int(worst[1])
+        start = int(groups.row_of[one])
+        before = self._walk(start, low - 1, forwards=False)
+        ends = [self._walk(int(states[k, -1]), low + states.shape[1] - 1, forwards=True) for k in (one, two)]
+        if before is None or ends[0] is None or ends[1] is None:
+            return
+        symbol = self.graph.symbol
+        lead = tuple(symbol[[*before[::-1][1:], start]].tolist()) if before else ()
+        first = before[-1] if before else start
+        after = ends[0]
+        own = lead + tuple(symbol[states[one]].tolist()) + tuple(symbol[after].tolist())
+        other = lead + tuple(symbol[states[two]].tolist()) + tuple(symbol[after].tolist())
+        self._noted[kind], outcome.pair = value, FoundPair(first, own, other, 0.0)
+
+    def _walk(self, state: int, step: int, *, forwards: bool) -> list[int] | None:
+        """States that a word can have before or after a state at a step, the nearest first; None: no word has it."""
+        graph = self.graph
+        if not graph.live[step, state]:
+            return None
+        found = []
+        while step < graph.steps if forwards else step > 0:
+            step += 1 if forwards else -1
+            edges = (
+                graph.other[graph.first[state] : graph.first[state + 1]]
+                if forwards
+                else graph.earlier[graph.back[state] : graph.back[state + 1]]
+            )
+            state = int(next(each for each in edges if graph.live[step, each]))
+            found.append(state)
+        return found

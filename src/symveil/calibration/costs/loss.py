@@ -1,0 +1,285 @@
+"""What a rate loses under any cost and prior: a proved bound, and the worst pair of words that was found.
+
+See docs/theory/two-sided.md. `proved_loss` is one evaluation: it proves that a rate keeps within ε, or says what is
+known instead. `rates` searches for the largest rate with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from symveil.calibration.calibrate import Weighting
+from symveil.calibration.costs.balls import balls_within, has_balls
+from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds, root_work
+from symveil.calibration.costs.boxes import is_affordable, longest_window
+from symveil.calibration.costs.enumeration import MOST_WORDS, enumerated_loss
+from symveil.calibration.costs.graph import CostGraph, cost_graph
+from symveil.calibration.costs.local import LocalSearch
+from symveil.calibration.costs.outcome import FoundPair, Outcome
+from symveil.calibration.costs.pairs import Pair, pair_losses
+from symveil.calibration.costs.search import BlockSearch
+from symveil.laws.guarantee import How
+from symveil.models.word import Codes
+from symveil.numbers.progress import Progress, silent
+
+_TOLERANCE = 2e-3  # of ε: how close what is proved and what is found need to come where a block is above its share
+_MOST_NODES = 20_000
+_NODE_WORK = (1.2e7, 2.5e8)  # edges × phases × nodes of one kind of block, if no number of nodes is given; for b > 2
+_MOST_WORK = 4e9  # multiplications for the boxes of one rate
+MOST_ROOT_WORK = 3e11  # the same for the blocks of one rate: some minutes
+_ALL_RATES_WORK = 2.4e11
+_NODES_OF_A_PAIR = 100
+_PATIENCE = 3  # times as many nodes where boxes took long
+_LARGEST_RATE = 100
+_MOST_LEVELS = 32_000  # different costs: the compiled loops number them in 16 bits
+MOST_EVALUATIONS = 12
+SOME_EVALUATIONS = 6  # over balls: where a rate takes a minute on 100,000 states
+FEW_EVALUATIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedLoss:
+    """No pair of adjacent words loses more than `loss`; `worst_found` is what the worst pair found loses."""
+
+    loss: Fraction
+    how: How
+    worst_found: float = 0.0
+    pairs: tuple[Pair, ...] = field(default=(), repr=False, compare=False)  # the worst first
+    nodes: int = 0
+    farthest: int | None = None  # in how many symbols adjacent words differ at most, where that was found out
+    reached: float = math.inf  # what a search that was given up would have had to come below, for the next guess
+    stalled: bool = False  # whether that is no less than the triangle inequality gives, after all nodes were spent
+
+
+def proved_loss(
+    weighting: Weighting,
+    rate: Fraction,
+    *,
+    epsilon: Fraction | None = None,
+    nodes: int | None = None,
+    patient: bool = False,
+    progress: Progress | None = None,
+) -> ProvedLoss:
+    """A proved bound on the loss at a rate, and the loss of the worst pair of words found on the way.
+
+    Parameters
+    ----------
+    weighting
+        The language with its costs, prior and adjacency.
+    rate
+        η of the exponential weights, or the height of a staircase's steps.
+    epsilon
+        If given, the search ends as soon as it has proved that the loss is at most that, or found a pair above it.
+    nodes
+        How many nodes of the search may be split for each kind of block; None: as many as take some seconds. Any number
+        is sound, 0 too.
+    patient
+        Whether boxes may take half a minute, to know more of the words around a block (`can_be_patient`).
+    progress
+        Is told how much is done and of how much; may raise an exception to end it.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> rows = [(a, b, "1/3") for a in "abc" for b in "abc"]
+    >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=12)
+    >>> found = proved_loss(Weighting(language=words, cost=hamming(words), adjacency=1), Fraction(2))
+    >>> round(float(found.loss), 6)                                         # on Σⁿ exactly η
+    2.0
+    """
+    if weighting.drops * rate == 0:
+        return ProvedLoss(Fraction(0), "exact")
+    if len(weighting.cost.values) > _MOST_LEVELS:
+        return ProvedLoss(2 * weighting.drops * rate, "classic")
+    enumerated = None if weighting.with_shorter else enumerated_loss(weighting.weights(rate), weighting.adjacency)
+    if enumerated is not None:
+        pairs = () if enumerated.pair is None else (enumerated.pair,)
+        loss = min(enumerated.loss, 2 * weighting.drops * rate)
+        return ProvedLoss(loss, enumerated.how, enumerated.found, pairs, farthest=enumerated.farthest)
+    return searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, patient=patient, progress=progress)
+
+
+def searched_loss(
+    weighting: Weighting,
+    rate: Fraction,
+    *,
+    epsilon: Fraction | None = None,
+    nodes: int | None = None,
+    patient: bool = False,
+    window: int | None = None,
+    radius: int | None = None,
+    progress: Progress | None = None,
+) -> ProvedLoss:
+    """As `proved_loss`, by boxes and blocks however few the words are.
+
+    With windows of a given length, if any; over balls of a given radius, if any and if the graph has balls.
+    """
+    classic = 2 * weighting.drops * rate
+    if classic == 0:
+        return ProvedLoss(classic, "exact")
+    if len(weighting.cost.values) > _MOST_LEVELS:
+        return ProvedLoss(classic, "classic")
+    graph = cost_graph(weighting.weights(rate), with_shorter=weighting.with_shorter)
+    if not graph.is_bounded or rate > _LARGEST_RATE:
+        return ProvedLoss(classic, "classic")
+    search: BlockSearch | LocalSearch
+    step = float(weighting.largest_step)
+    if radius is None and _is_small(graph, weighting.adjacency):
+        window = longest_window(graph, patient=patient) if window is None else window
+        search = BlockSearch(graph, weighting.adjacency, largest_step=step, window=window)
+        work = _NODE_WORK[weighting.farthest > 2] / (len(graph.other) * graph.phases + 1)
+        work *= _PATIENCE if patient else 1
+        nodes = min(_MOST_NODES, max(200, int(work))) if nodes is None else nodes
+    else:
+        near = None if weighting.with_shorter else balls_within(graph, radius)
+        if near is None:
+            return ProvedLoss(classic, "classic")
+        search = LocalSearch(graph, weighting.adjacency, near, largest_step=step)
+        nodes = _NODES_OF_A_PAIR if nodes is None else nodes
+    return _searched(weighting, rate, search, classic, epsilon, nodes, progress or silent)
+
+
+def _is_small(graph: CostGraph, adjacency: int) -> bool:
+    """Whether vectors over all states can be afforded."""
+    boxes = 4.0 * graph.size * len(graph.other) * graph.phases * graph.steps
+    return is_affordable(graph) and boxes <= _MOST_WORK and root_work(graph, adjacency) <= MOST_ROOT_WORK
+
+
+def can_be_patient(weighting: Weighting) -> bool:
+    """Whether longer windows than at first can be afforded."""
+    graph = cost_graph(weighting.weights(Fraction(1)), with_shorter=weighting.with_shorter)
+    return _is_small(graph, weighting.adjacency) and longest_window(graph, patient=True) > longest_window(graph)
+
+
+def rates_that_can_be_tried(weighting: Weighting) -> int:
+    """How many rates may be tried in some ten minutes; 0 where not even one."""
+    if len(weighting.cost.values) > _MOST_LEVELS:
+        return 0  # nothing is compared
+    if weighting.language.has_at_most(MOST_WORDS):
+        return MOST_EVALUATIONS  # every pair is compared at once
+    graph = cost_graph(weighting.weights(Fraction(1)), with_shorter=weighting.with_shorter)
+    if not _is_small(graph, weighting.adjacency):
+        if weighting.with_shorter or not has_balls(graph):
+            return 0
+        return {1: MOST_EVALUATIONS, 2: SOME_EVALUATIONS}.get(weighting.farthest, FEW_EVALUATIONS)
+    work = root_work(graph, weighting.adjacency)
+    if work > _ALL_RATES_WORK / MOST_EVALUATIONS:
+        return FEW_EVALUATIONS
+    return MOST_EVALUATIONS
+
+
+def _searched(
+    weighting: Weighting,
+    rate: Fraction,
+    search: BlockSearch | LocalSearch,
+    classic: Fraction,
+    epsilon: Fraction | None,
+    nodes: int,
+    progress: Progress,
+) -> ProvedLoss:
+    steep = weighting.cost.period > 1
+    fixed = weighting.drops * rate if steep else Fraction(0)
+    share = -math.inf if epsilon is None else float(epsilon - fixed) / weighting.farthest
+    tolerance = _TOLERANCE * float(epsilon if epsilon is not None else classic / 2)
+    outcomes: dict[Kind, Outcome] = {}
+    pairs: list[tuple[float, Pair]] = []
+    reached, stalled = math.inf, False
+    # short blocks first: what they leave of the budget is there for the long ones, which are many more
+    listed = sorted(kinds(search.graph, weighting.adjacency), key=lambda kind: kind.length)
+    for number, kind in enumerate(listed):
+        found = search.largest(
+            kind,
+            target=_target(weighting, kind, share, outcomes, search.graph.steps) if share > 0 else -math.inf,
+            nodes=nodes,
+            stop_at=math.inf if epsilon is None else float(epsilon - fixed),
+            tolerance=tolerance,
+            heard=_within(progress, number, len(listed)),
+        )
+        outcomes[kind] = found
+        if found.pair is not None and not _is_shorter(search.graph, found.pair):
+            words = _codes(search, found.pair)
+            pairs.append((float(pair_losses(weighting, rate, words[0][None, :], words[1][None, :])[0]), words))
+        if epsilon is not None and pairs and pairs[-1][0] > epsilon:
+            reached = float(fixed) + found.high * weighting.farthest / kind.length  # about: as many as fit
+            break
+        if not found.complete:
+            reached = float(fixed) + found.high
+            break
+        if epsilon is not None and found.exists and found.high > float(epsilon - fixed) * (1 + 1e-9):
+            reached = float(fixed) + found.high  # no sum that holds this kind can be within ε
+            stalled = found.high >= search.classic(kind) * (1 - 1e-9)
+            break
+    pairs.sort(key=lambda pair: -pair[0])
+    worst = pairs[0][0] if pairs else 0.0
+    known, total = tuple(pair for _, pair in pairs), sum(found.nodes for found in outcomes.values())
+    if len(outcomes) < len(listed) or not all(found.complete for found in outcomes.values()):
+        return ProvedLoss(classic, "classic", worst, known, total, reached=reached, stalled=stalled)
+    lengths = {kind: Outcome(high=float(kind.length), exists=found.exists) for kind, found in outcomes.items()}
+    farthest = int(total_over_blocks(lengths, search.graph.steps, weighting.adjacency))
+    over_blocks = total_over_blocks(outcomes, search.graph.steps, weighting.adjacency)
+    bound = fixed + min(fixed, over_blocks) if steep else over_blocks
+    how: How = "certified" if bound < classic else "classic"
+    return ProvedLoss(min(bound, classic), how, worst, known, total, farthest, reached=float(bound))
+
+
+def _target(weighting: Weighting, kind: Kind, share: float, outcomes: Mapping[Kind, Outcome], steps: int) -> float:
+    """Below what a block is of no interest: its share of the budget, or all that shorter ones beside it leave."""
+    target, most = share * kind.length, weighting.farthest
+    if 2 * kind.length > most:
+        beside = {known: found for known, found in outcomes.items() if known.length <= most - kind.length}
+        target = max(target, share * most - float(total_over_blocks(beside, steps, most - kind.length)))
+    elif 2 * kind.length < most:  # few pairs: a lower aim costs little here and much is won for the long ones
+        target /= 2
+    return target * (1 - 2.0**-40)
+
+
+def _within(progress: Progress, number: int, of: int) -> Callable[[float], None]:
+    """Progress of one kind of block as a part of all of them."""
+    return lambda share: progress(int(100 * (number + min(share, 1.0))), 100 * of)
+
+
+def _is_shorter(graph: CostGraph, pair: FoundPair) -> bool:
+    """Whether the words have less symbols than the longest ones that are looked at."""
+    return graph.padding is not None and int(graph.symbol[graph.padding]) in pair.own
+
+
+def _codes(search: BlockSearch | LocalSearch, pair: FoundPair) -> tuple[Codes, Codes]:
+    """The two words as codes, a public first symbol included."""
+    language = search.graph.weights.language
+    lead = (int(search.graph.symbol[pair.start]),) if language.public_start and language.length else ()
+    return np.array(lead + pair.own, dtype=np.int32), np.array(lead + pair.other, dtype=np.int32)
+
+
+def total_over_blocks(outcomes: Mapping[Kind, Outcome], steps: int, adjacency: int) -> Fraction:
+    """The largest sum over blocks that fit into a word together, `adjacency` symbols in all.
+
+    A block that does not end the word is followed by a position that agrees; there is one at the beginning and
+    one at the end at most. A word that is one block stands alone.
+    """
+    worth = {kind: Fraction(outcome.high) for kind, outcome in outcomes.items() if outcome.exists and outcome.high > 0}
+    best: dict[tuple[int, int], Fraction] = {}
+
+    def fill(differ: int, room: int) -> Fraction:
+        if (differ, room) not in best:
+            most = Fraction(0)
+            for size in range(1, min(differ, room - 1) + 1):
+                if (value := worth.get(Kind(INNER, size))) is not None:
+                    most = max(most, value + fill(differ - size, room - size - 1))
+            best[differ, room] = most
+        return best[differ, room]
+
+    most = max((value for kind, value in worth.items() if kind.where == WHOLE), default=Fraction(0))
+    for begin in range(min(adjacency, steps) + 1):
+        first = worth.get(Kind(INITIAL, begin), Fraction(0) if begin == 0 else None)
+        if first is None:
+            continue
+        for end in range(min(adjacency - begin, steps) + 1):
+            last = worth.get(Kind(FINAL, end), Fraction(0) if end == 0 else None)
+            room = steps - end - (begin + 1 if begin else 0)
+            if last is not None and room >= 0:
+                most = max(most, first + last + fill(adjacency - begin - end, room))
+    return most

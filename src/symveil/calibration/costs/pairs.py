@@ -1,0 +1,179 @@
+"""Pairs of words and what they lose: the lower end of a certificate, in floats.
+
+See docs/theory/two-sided.md, *The lower end*. A pair of feasible adjacent words loses at least what the released word
+that is one of them shows. Pairs that a search over blocks found differ in one block; changing them a symbol at a time,
+both words alike or one of them alone, finds pairs that lose more, also with several blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.calibration import kept
+from symveil.calibration.calibrate import Weighting
+from symveil.calibration.search import rounded_down
+from symveil.languages.costs import INFINITE
+from symveil.languages.run_laws import log_totals
+from symveil.languages.runs import RunLanguage
+from symveil.laws.public_words import public_words
+from symveil.models.word import Codes
+from symveil.numbers.once import LastFew
+from symveil.numbers.progress import listener, silent
+
+Floats = NDArray[np.float64]
+Pair = tuple[Codes, Codes]
+
+_ROUNDS = 12
+_MOST_CANDIDATES = 4000
+_MOST_SYMBOLS = 100_000  # positions × symbols: beyond, a pair is left as it is
+_PUBLIC_WORDS = 3
+
+_known: LastFew[tuple[object, ...], list[Pair]] = LastFew(16)
+"""Pairs of public words: whoever chooses a mechanism asks for them, and then whoever certifies it."""
+
+
+def pair_losses(weighting: Weighting, rate: Fraction, words: Codes, others: Codes) -> Floats:
+    """What each row of `words` and the same row of `others` lose at a rate, at least, in floats.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> chain = sv.MarkovChain.from_transitions([(a, b, "1/2") for a in "ab" for b in "ab"])
+    >>> words = sv.runs(chain, length=3)
+    >>> weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
+    >>> pair_losses(weighting, Fraction(2), words.encode("aaa")[None, :], words.encode("aba")[None, :]).tolist()
+    [2.0]
+    """
+    cost, language = weighting.cost, weighting.language
+    value = np.array([*(float(each) for each in cost.values), np.inf])
+    total = np.zeros(len(words))
+    for position in range(1 if language.public_start else 0, words.shape[1]):
+        levels = cost.levels(position, words[:, position], others[:, position])
+        total += value[np.where(levels == INFINITE, len(value) - 1, levels)]
+    drop = total if cost.period == 1 else np.floor((total + cost.start_phase) / cost.period)
+    logs = log_totals(weighting.weights(rate), np.concatenate([words, others]))
+    one, two = logs[: len(words)], logs[len(words) :]
+    # a total that floats cannot hold says nothing; whatever it is, the pair loses what its weights differ by
+    held = np.isfinite(one) & np.isfinite(two)
+    return np.asarray(float(rate) * drop + np.abs(np.subtract(one, two, out=np.zeros(len(words)), where=held)))
+
+
+def worse_pair(weighting: Weighting, rate: Fraction, pair: Pair) -> tuple[float, Pair]:
+    """A pair that loses at least as much as this one, found by changing a symbol at a time, and what it loses."""
+    language = weighting.language
+    best = float(pair_losses(weighting, rate, pair[0][None, :], pair[1][None, :])[0])
+    for _ in range(_ROUNDS if language.length * len(language.alphabet) <= _MOST_SYMBOLS else 0):
+        words, others = _changed(language, pair, weighting.adjacency)
+        if not len(words):
+            break
+        found = pair_losses(weighting, rate, words, others)
+        top = int(found.argmax())
+        if not found[top] > best * (1 + 1e-9):
+            break
+        best, pair = float(found[top]), (words[top], others[top])
+    return best, pair
+
+
+def pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
+    """Pairs that lose much at a rate, found from a few words of the public model; none where no words are adjacent.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> words = sv.runs(sv.MarkovChain.from_transitions([(a, b, "1/2") for a in "ab" for b in "ab"]), length=3)
+    >>> weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
+    >>> [int((one != two).sum()) for one, two in pairs_of_public_words(weighting, Fraction(2))]
+    [1, 1, 1]
+    """
+    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
+    shape = (language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
+    return list(_known.of((*shape, rate), lambda: _pairs_of_public_words(weighting, rate)))
+
+
+def _pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
+    words = public_words(weighting.language, _PUBLIC_WORDS)
+    progress = listener("looking for words that lose much") or silent
+    pairs = []
+    for number, word in enumerate(words):
+        progress(number, len(words))
+        pairs.append(worse_pair(weighting, rate, (word, word))[1])
+    return [(one, two) for one, two in pairs if (one != two).any()]
+
+
+def rate_ruled_out(
+    weighting: Weighting, epsilon: Fraction, pairs: Sequence[Pair], limit: Fraction, *, digits: int = 4
+) -> Fraction:
+    """A rate at which one of the pairs loses more than ε, to so many digits; `limit` where none does there.
+
+    Parameters
+    ----------
+    weighting
+        What the pairs are weighted by.
+    epsilon
+        The budget.
+    pairs
+        Adjacent words.
+    limit
+        No larger rate is of use.
+    digits
+        How close it is to a rate at which none of them does.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> words = sv.runs(sv.MarkovChain.from_transitions([(a, b, "1/2") for a in "ab" for b in "ab"]), length=3)
+    >>> weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
+    >>> pairs = pairs_of_public_words(weighting, Fraction(1))
+    >>> round(float(rate_ruled_out(weighting, Fraction(1), pairs, Fraction(2))), 3)
+    1.0
+    """
+    if not pairs:
+        return limit
+    words, others = np.stack([one for one, _ in pairs]), np.stack([two for _, two in pairs])
+    if pair_losses(weighting, limit, words, others).max() <= epsilon:
+        return limit
+    low, high = epsilon / (2 * weighting.drops), limit
+    while high - low > low / 10**digits:
+        middle = rounded_down((low + high) / 2)
+        if pair_losses(weighting, middle, words, others).max() > epsilon:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _changed(language: RunLanguage, pair: Pair, adjacency: int) -> tuple[Codes, Codes]:
+    """All adjacent pairs of feasible words that have one symbol changed, in both words alike or in one of them."""
+    begin, letters = (1 if language.public_start else 0), len(language.alphabet)
+    symbols, rows = [], []
+    for word in pair:
+        changed = np.repeat(word[None, :], (language.length - begin) * letters, axis=0)
+        place = np.repeat(np.arange(begin, language.length), letters)
+        changed[np.arange(len(changed)), place] = np.tile(np.arange(letters, dtype=np.int32), language.length - begin)
+        possible = is_feasible(language, changed)
+        rows.append(changed)
+        symbols.append(possible)
+    both = symbols[0] & symbols[1]
+    one, other = pair
+    words = np.concatenate([rows[0][both], rows[0][symbols[0]], np.repeat(one[None, :], int(symbols[1].sum()), axis=0)])
+    others = np.concatenate(
+        [rows[1][both], np.repeat(other[None, :], int(symbols[0].sum()), axis=0), rows[1][symbols[1]]]
+    )
+    differ = (words != others).sum(axis=1)
+    near = (differ > 0) & (differ <= adjacency)
+    return words[near][:_MOST_CANDIDATES], others[near][:_MOST_CANDIDATES]
+
+
+def is_feasible(language: RunLanguage, codes: Codes) -> NDArray[np.bool_]:
+    """Which rows are words of the language."""
+    graph, size = language.graph, len(language.alphabet)
+    keys = graph.source * size + graph.symbol
+    state = np.full(len(codes), graph.start, dtype=np.int64)
+    there = np.ones(len(codes), dtype=np.bool_)
+    for position in range(codes.shape[1]):
+        wanted = state * size + codes[:, position]
+        edge = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        there &= keys[edge] == wanted
+        state = np.where(there, graph.target[edge], graph.start).astype(np.int64)
+    return np.asarray(there & graph.accepting[state])

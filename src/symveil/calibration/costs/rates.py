@@ -1,0 +1,365 @@
+"""The largest rate found whose proved loss stays within the budget, and the rate that a found pair rules out.
+
+See docs/theory/two-sided.md, *Rates*. Nothing is assumed about how the loss depends on the rate: the rate that is
+returned was proved by itself. Pairs of words that were found on the way say how much can be left: their losses are
+computed at other rates in floats, and the smallest rate at which one of them exceeds ε is a limit for any proof.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+
+import numpy as np
+
+from symveil.calibration import kept
+from symveil.calibration.calibrate import Weighting
+from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.certify import certified_loss, certified_rate
+from symveil.calibration.costs.enumeration import MOST_WORDS
+from symveil.calibration.costs.loss import (
+    FEW_EVALUATIONS,
+    MOST_EVALUATIONS,
+    SOME_EVALUATIONS,
+    ProvedLoss,
+    can_be_patient,
+    proved_loss,
+    rates_that_can_be_tried,
+)
+from symveil.calibration.costs.pairs import (
+    Pair,
+    is_feasible,
+    pair_losses,
+    pairs_of_public_words,
+    rate_ruled_out,
+    worse_pair,
+)
+from symveil.calibration.search import rounded_down
+from symveil.errors import ParameterError
+from symveil.numbers.once import LastFew, computed_once
+from symveil.numbers.progress import Progress, part, silent
+from symveil.numbers.rationals import exact
+
+FORMAT = "symveil-cost-certificate-7"
+"""Changes with every change of the proofs or of the search."""
+
+_CLOSE = Fraction(1, 250)
+_FIRST_AWAY = Fraction(1, 80)  # how far below the rate that a pair rules out the first proof is tried
+_NEAR_ENOUGH = Fraction(1, 64)  # where the search ends
+_FIRST_BELOW, _SO_NEAR = Fraction(1, 200), Fraction(1, 50)  # the same of large rates: errors are like e^{−rate}
+_FIRST_OF_FEW = Fraction(3, 4)  # of the way from the classic rate to the largest that can be of use
+_NEXT_TO, _FEW_NODES = Fraction(1, 1000), 50
+_CLOSE_ENOUGH = Fraction(1, 8)  # a proved rate that is so close to the limit is not worth more minutes
+_FAR = Fraction(3, 2)  # a bound beyond so many budgets says nothing about where to go on
+_FARTHER = Fraction(3)  # how much farther away the next rate is tried when a proof fails
+_MOST_FAILURES = 4  # in a row, nothing proved before: then nothing is
+_MANY_EDGES, _MOST_PAIRS = 20_000, 2  # pairs of large graphs that are looked at again at other rates
+_MOST_STALLED, _LITTLE = 2, Fraction(5, 4)  # as many that nothing was learned from; one where so little can be won
+
+_answers: LastFew[str, CertifiedRate] = LastFew(64)
+
+
+def certify_cost(
+    weighting: Weighting,
+    *,
+    epsilon: Fraction,
+    nodes: int | None = None,
+    evaluations: int = MOST_EVALUATIONS,
+    progress: Progress | None = None,
+) -> CertifiedRate:
+    """The largest rate found whose proved loss is at most `epsilon`; never below the classic one.
+
+    Both ends are known: `loss` is proved, `worst_found` is what a pair of words really loses at that rate, and at
+    `ruled_out` a pair of words loses ε, so that no proof can reach a larger rate. Answers are kept in memory and, where
+    they took long, on disk (`kept`); what comes from the disk is proved once more before it is used.
+
+    Parameters
+    ----------
+    weighting
+        The language with its costs, prior and adjacency.
+    epsilon
+        The budget.
+    nodes
+        How many nodes of the search may be split for each kind of block at each rate; None: as many as take some
+        seconds. Any number is sound, 0 too.
+    evaluations
+        How many rates may be tried; on large graphs and adjacencies fewer are, so that it takes minutes, not hours.
+    progress
+        Is told how much is done and of how much; may raise an exception to end the search.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> rows = [(a, b, "1/2") for a in "ab" for b in "ab"]
+    >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=6)
+    >>> found = certify_cost(Weighting(language=words, cost=hamming(words), adjacency=2), epsilon=Fraction(3))
+    >>> round(float(found.rate), 2), found.how                                # ε/b, on Σⁿ
+    (1.5, 'exact')
+    """
+    key = question_digest(weighting, epsilon, nodes, evaluations)
+    return _answers.of(key, lambda: _answered(key, weighting, epsilon, nodes, evaluations, progress or silent))
+
+
+def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int | None, evaluations: int) -> str:
+    """A name for one calibration, of public things only."""
+    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
+    shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
+    asked = (weighting.with_shorter, str(epsilon), nodes, evaluations)
+    return hashlib.sha256(repr((*shape, *asked)).encode()).hexdigest()
+
+
+def _answered(
+    key: str, weighting: Weighting, epsilon: Fraction, nodes: int | None, evaluations: int, progress: Progress
+) -> CertifiedRate:
+    if weighting.drops == 0:
+        return weighting.classic(epsilon)
+    quick = weighting.language.has_at_most(MOST_WORDS) and not weighting.with_shorter  # such answers are not kept
+    search = _RateSearch(weighting, epsilon, nodes, progress)
+    answer = None if quick else search.proved_anew(kept.load(key))
+    if answer is None:
+        answer = search.run(evaluations)
+        if not quick:
+            kept.keep(key, search.written(answer))
+    return answer
+
+
+class _RateSearch:
+    def __init__(self, weighting: Weighting, epsilon: Fraction, nodes: int | None, progress: Progress) -> None:
+        self._weighting = weighting
+        self._epsilon = epsilon
+        self._nodes = nodes
+        self._progress = progress
+        self._classic = epsilon / (2 * weighting.drops)
+        # no rate above it is of use: some adjacent words differ by that much, unless they are found not to
+        self._limit = epsilon / weighting.drops
+        self._pairs: list[Pair] = []
+        self._last_limit: tuple[Fraction, list[Pair], Fraction] | None = None  # from these pairs
+        self._best: tuple[Fraction, ProvedLoss] | None = None
+        self._failed: Fraction | None = None
+        self._evaluated, self._evaluations = 0, 1
+        self._patient = False  # whether longer windows are used
+        self._stalled = 0  # how many proofs failed with a bound that is the classic one
+
+    # --- searching -------------------------------------------------------------------------------
+
+    @computed_once
+    def _possible(self) -> int:
+        """How many rates can be tried in minutes."""
+        return rates_that_can_be_tried(self._weighting)
+
+    def run(self, evaluations: int) -> CertifiedRate:
+        """The best rate that so many evaluations prove."""
+        evaluations = min(evaluations, self._possible)
+        self._evaluations = evaluations + 1  # the classic rate is looked at last, if nothing else was proved
+        self._begin_with_older_certificate()
+        if self._possible <= FEW_EVALUATIONS:
+            return self._with_few(evaluations)
+        if self._nodes != 0:
+            self._pairs += pairs_of_public_words(self._weighting, self._limit)
+        away, guess, failures = min(_FIRST_AWAY, _FIRST_BELOW / self._limit), None, 0
+        for _ in range(evaluations):
+            limit = self._ruled_out()
+            lowest = self._best[0] if self._best else self._classic
+            highest = limit if self._failed is None else min(limit, self._failed)
+            near = highest <= lowest * (1 + _NEAR_ENOUGH)
+            if near and (self._failed is not None or self._best is None or highest <= lowest + _SO_NEAR):
+                break
+            if self._is_hopeless(failures):
+                break
+            rate = rounded_down(limit * (1 - away) if guess is None else min(guess, limit * (1 - away)))
+            if rate >= highest or rate <= lowest * (1 + _CLOSE / 4):  # between what is proved and what could not be
+                rate = rounded_down((lowest + highest) / 2)
+            found, guess = self._evaluate(rate), None
+            if found.loss <= self._epsilon:
+                self._best = (rate, found)
+                if self._failed is None:
+                    away /= 8
+            elif self._worst_at(rate) <= self._epsilon:  # not proved; a pair that was found lowers the limit instead
+                if found.stalled and self._can_be_patient():
+                    self._patient, guess = True, rate  # once more
+                    continue
+                self._failed = rate
+                failures += 1
+                self._stalled += found.stalled and self._nodes != 0
+                away = min(away * _FARTHER, Fraction(1, 2))
+                if found.reached < 2 * self._epsilon:  # the bound nearly falls with the rate
+                    # where only some can be tried, farther below each time
+                    below = _CLOSE / 2 * (2 ** (failures - 1) if self._possible <= SOME_EVALUATIONS else 1)
+                    guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - below)
+        return self._result()
+
+    def _can_be_patient(self) -> bool:
+        """Whether longer windows are left to be tried; without nodes to split they tell no more."""
+        return not self._patient and self._nodes != 0 and can_be_patient(self._weighting)
+
+    def _is_hopeless(self, failures: int = 0) -> bool:
+        """Whether the classic rate is the answer: several rates failed, or nothing was learned from some of them.
+
+        Boxes are wider at smaller rates: where a bound is still the triangle inequality's after all nodes are spent,
+        smaller rates, which have less to win, fare no better.
+        """
+        if self._best is not None:
+            return False
+        enough = 1 if self._ruled_out() <= _LITTLE * self._classic else _MOST_STALLED
+        return failures >= _MOST_FAILURES or self._stalled >= enough
+
+    def _with_few(self, evaluations: int) -> CertifiedRate:
+        """Where each evaluation takes minutes: first next to the limit, which large budgets allow, without refinement.
+
+        If that fails, what was missing says where to go on; without a word of that, between what is proved and what
+        could not be.
+        """
+        guess: Fraction | None = None
+        for number in range(evaluations):
+            lowest = self._best[0] if self._best else self._classic
+            highest = self._ruled_out() if self._failed is None else min(self._ruled_out(), self._failed)
+            if highest <= lowest * (1 + (_CLOSE * 4 if self._best is None else _CLOSE_ENOUGH)):
+                break
+            if number == 0:
+                rate = highest * (1 - _NEXT_TO)
+            elif guess is not None and lowest * (1 + _CLOSE) < guess < highest * (1 - _CLOSE):
+                rate = guess
+            else:
+                rate = lowest + (highest - lowest) * (Fraction(1, 2) if number > 1 else _FIRST_OF_FEW)
+            rate = rounded_down(rate)
+            found, guess = self._evaluate(rate, refine=number > 0), None
+            if found.loss <= self._epsilon:
+                self._best = (rate, found)
+            else:
+                self._failed = rate
+                if found.reached < _FAR * self._epsilon:
+                    guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - _CLOSE / 2)
+        return self._result()
+
+    def _begin_with_older_certificate(self) -> None:
+        """Exponential weights by Hamming distance have a certificate of their own: never end below it."""
+        weighting = self._weighting
+        if not weighting.is_plain or weighting.with_shorter:
+            return
+        older = certified_rate(
+            weighting.language, epsilon=self._epsilon, adjacency=weighting.farthest, with_prior=weighting.with_prior
+        )
+        if older.rate > self._classic and older.loss <= self._epsilon:
+            self._best = (older.rate, ProvedLoss(older.loss, older.how))
+
+    def _evaluate(self, rate: Fraction, *, refine: bool = True) -> ProvedLoss:
+        nodes = self._nodes if refine or self._nodes is not None else _FEW_NODES
+        begin = 1000 * self._evaluated
+        heard = part(self._progress, begin, begin + 1000, of=1000 * self._evaluations)
+        found = proved_loss(
+            self._weighting, rate, epsilon=self._epsilon, nodes=nodes, patient=self._patient, progress=heard
+        )
+        self._evaluated = min(self._evaluated + 1, self._evaluations - 1)
+        if found.farthest is not None and 0 < found.farthest < self._weighting.farthest:
+            period, largest = self._weighting.cost.period, found.farthest * self._weighting.largest_step
+            if period == 1:
+                self._limit = max(self._limit, self._epsilon / largest)
+        if self._nodes != 0:
+            self._add_pairs([worse_pair(self._weighting, rate, pair)[1] for pair in found.pairs], rate)
+        return found
+
+    # --- the lower end ---------------------------------------------------------------------------
+
+    def _add_pairs(self, pairs: list[Pair], rate: Fraction) -> None:
+        """Know these pairs too; of large graphs, where a loss takes a second, those few that lose most."""
+        self._pairs += pairs
+        if self._weighting.language.graph.edge_count > _MANY_EDGES and len(self._pairs) > _MOST_PAIRS:
+            losses = self._losses_at(rate)
+            worst = sorted(range(len(losses)), key=lambda k: -losses[k])[:_MOST_PAIRS]
+            self._pairs = [self._pairs[k] for k in sorted(worst)]
+
+    def _losses_at(self, rate: Fraction) -> list[float]:
+        if not self._pairs:
+            return []
+        words, others = np.stack([one for one, _ in self._pairs]), np.stack([two for _, two in self._pairs])
+        return [float(loss) for loss in pair_losses(self._weighting, rate, words, others)]
+
+    def _worst_at(self, rate: Fraction) -> float:
+        return max(self._losses_at(rate), default=0.0)
+
+    def _ruled_out(self) -> Fraction:
+        """A rate at which a known pair loses ε, to four digits; the limit where no pair does below it."""
+        if self._last_limit is not None:  # asked for at every step, and it takes some losses
+            limit, pairs, found = self._last_limit
+            if limit == self._limit and [*map(id, pairs)] == [*map(id, self._pairs)]:
+                return found
+        found = rate_ruled_out(self._weighting, self._epsilon, self._pairs, self._limit)
+        self._last_limit = (self._limit, [*self._pairs], found)
+        return found
+
+    # --- answers ---------------------------------------------------------------------------------
+
+    def _result(self) -> CertifiedRate:
+        if self._best is None and (self._possible < MOST_EVALUATIONS or self._is_hopeless()):
+            # another evaluation would take minutes, or tell nothing
+            return self._certificate(self._classic, self._epsilon, ProvedLoss(self._epsilon, "classic"))
+        if self._best is None:
+            found = self._evaluate(self._classic)
+            return self._certificate(self._classic, min(found.loss, self._epsilon), found)
+        rate, found = self._best
+        return self._certificate(rate, found.loss, found)
+
+    def _certificate(self, rate: Fraction, loss: Fraction, found: ProvedLoss) -> CertifiedRate:
+        losses = self._losses_at(rate)
+        worst = max(range(len(losses)), key=lambda k: losses[k]) if losses else None
+        return CertifiedRate(
+            rate=rate,
+            loss=loss,
+            how=found.how,
+            ratio_bound=max(0.0, float(loss - self._weighting.drops * rate)),
+            worst_found=found.worst_found if worst is None else max(losses[worst], found.worst_found),
+            ruled_out=float(self._ruled_out()),
+            worst_pair=None if worst is None else self._pairs[worst],
+        )
+
+    def written(self, answer: CertifiedRate) -> kept.Entry:
+        """What is kept of an answer: all that it takes to prove it once more."""
+        pair = answer.worst_pair
+        words = "" if pair is None else "|".join(" ".join(map(str, word.tolist())) for word in pair)
+        windows = "long" if self._patient else "short"
+        return {"rate": str(answer.rate), "pair": words, "how": answer.how, "windows": windows}
+
+    def proved_anew(self, entry: kept.Entry | None) -> CertifiedRate | None:
+        """A kept rate with the loss that is proved for it here and now; None where it is none, or loses too much.
+
+        Of what was kept the rate is taken as a proposal that must pass the search's own test, once, and the pair as one
+        of two words whose loss is computed anew.
+        """
+        try:
+            rate = exact(entry["rate"]) if entry is not None else Fraction(0)
+        except (KeyError, ParameterError):
+            return None
+        if entry is None or not self._classic <= rate <= self._epsilon * 1000 or rate.denominator > 10**30:
+            return None
+        if rate == self._classic and (self._possible < MOST_EVALUATIONS or entry.get("how") == "classic"):
+            self._pairs += self._kept_pair(entry.get("pair", ""))
+            return self._certificate(rate, self._epsilon, ProvedLoss(self._epsilon, "classic"))
+        self._patient = entry.get("windows") == "long" and can_be_patient(self._weighting)
+        found = self._evaluate(rate)
+        if found.loss > self._epsilon and rate == self._classic:
+            found = ProvedLoss(self._epsilon, "classic", found.worst_found, found.pairs)
+        weighting = self._weighting
+        if found.loss > self._epsilon and weighting.is_plain and not weighting.with_shorter:
+            loss, how = certified_loss(
+                weighting.language, rate=rate, adjacency=weighting.farthest, with_prior=weighting.with_prior
+            )
+            found = ProvedLoss(loss, how, found.worst_found, found.pairs)
+        if found.loss > self._epsilon:
+            return None
+        self._pairs += self._kept_pair(entry.get("pair", ""))
+        return self._certificate(rate, found.loss, found)
+
+    def _kept_pair(self, text: str) -> list[Pair]:
+        """The kept pair, if it is one of two adjacent words."""
+        language = self._weighting.language
+        try:
+            words = np.array([[int(code) for code in word.split()] for word in text.split("|")], dtype=np.int32)
+        except ValueError:
+            return []
+        if words.shape != (2, language.length) or words.min() < 0 or words.max() >= len(language.alphabet):
+            return []
+        adjacent = 0 < int((words[0] != words[1]).sum()) <= self._weighting.adjacency
+        if not adjacent or not is_feasible(language, words).all():
+            return []
+        if language.public_start and words[0, 0] != words[1, 0]:
+            return []
+        return [(words[0], words[1])]

@@ -1,0 +1,195 @@
+"""Rows of a table that agree but in some places: which there are, and the largest ratio of two of them in one column.
+
+See docs/theory/two-sided.md, *Words that are halves*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.calibration.costs.blocks import Kind
+from symveil.calibration.costs.pairs import Pair
+from symveil.languages.compiling import compiled
+from symveil.models.word import Codes
+
+Floats = NDArray[np.floating]
+Integers = NDArray[np.int64]
+Groups = tuple[Integers, Integers]
+"""Rows group by group, and where each group begins."""
+
+_COLUMNS = 512  # as many as stay at hand while the rows of a group are looked through
+
+
+@dataclass(slots=True)
+class Worst:
+    """The largest value of each kind of block, and the words that have it."""
+
+    found: dict[Kind, tuple[float, Pair]] = field(default_factory=dict)
+    largest_log: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """The largest of all kinds, −∞ where there is none."""
+        return max((value for value, _ in self.found.values()), default=-math.inf)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The words of each kind, the worst first."""
+        return tuple(pair for _, pair in sorted(self.found.values(), key=lambda each: -each[0]))
+
+    def add(self, kind: Kind, value: float, pair: Callable[[], Pair]) -> None:
+        """A pair of words, asked for if it is the worst of its kind."""
+        if kind not in self.found or value > self.found[kind][0]:
+            self.found[kind] = (value, pair())
+
+    def merge(self, other: Worst) -> None:
+        """What was found elsewhere."""
+        self.largest_log = max(self.largest_log, other.largest_log)
+        for kind, (value, pair) in other.found.items():
+            if kind not in self.found or value > self.found[kind][0]:
+                self.found[kind] = (value, pair)
+
+
+def groups_of(strings: Codes, places: Collection[int], *, also_alone: bool = False) -> Groups:
+    """Rows that agree but in these places, one group after the other, and where each group begins.
+
+    Parameters
+    ----------
+    strings
+        The rows, all different.
+    places
+        Where rows of a group may differ.
+    also_alone
+        Whether rows that agree with no other are groups too.
+
+    >>> order, first = groups_of(np.array([[0, 1], [1, 1], [0, 2]], dtype=np.int32), (0,))
+    >>> order.tolist(), first.tolist()
+    ([0, 1], [0])
+    """
+    key = np.zeros(len(strings), dtype=np.int64)
+    letters = int(strings.max(initial=0)) + 1
+    for place in [place for place in range(strings.shape[1]) if place not in places]:
+        if int(key.max(initial=0)) >= 2**62 // letters:  # numbered anew, so that they stay small
+            key = np.unique(key, return_inverse=True)[1].reshape(-1)
+        key = key * letters + strings[:, place]
+    order = np.argsort(key, kind="stable")
+    begins = np.flatnonzero(np.diff(key[order], prepend=-1))
+    if also_alone:
+        return order, begins
+    count = np.diff(np.append(begins, len(order)))
+    return order[np.repeat(count > 1, count)], np.cumsum(count[count > 1]) - count[count > 1]
+
+
+def worst_in_groups(table: Floats, groups: Groups) -> tuple[float, int, int, int] | None:
+    """(ratio, row, row, column): the largest quotient of two rows of a group in one column; None without groups.
+
+    Parameters
+    ----------
+    table
+        Positive numbers.
+    groups
+        Of two or more rows each.
+
+    >>> table = np.array([[1.0, 2.0], [4.0, 2.0], [9.0, 9.0]])
+    >>> worst_in_groups(table, (np.array([0, 1]), np.array([0])))
+    (4.0, 1, 0, 0)
+    """
+    found = worst_between(table, table, groups)
+    if found is None:
+        return None
+    ratio, rows, column = found
+    values = table[rows, column]
+    largest = int(values.argmax())
+    smallest = int(values.argmin()) if ratio > 1 else (largest + 1) % len(rows)
+    return ratio, int(rows[largest]), int(rows[smallest]), column
+
+
+def worst_between(high: Floats, low: Floats, groups: Groups) -> tuple[float, Integers, int] | None:
+    """(ratio, rows, column): the largest quotient of a row of one table and a row of the other, both of one group.
+
+    Parameters
+    ----------
+    high, low
+        Positive numbers, the second nowhere larger than the first.
+    groups
+        Rows that are compared with each other.
+
+    >>> most, least = np.array([[3.0], [4.0]]), np.array([[2.0], [1.0]])
+    >>> worst_between(most, least, (np.array([0, 1]), np.array([0])))[0]
+    4.0
+    """
+    order, first = groups
+    if not len(first) or not high.shape[1]:
+        return None
+    bounds = np.append(first, len(order))
+    ratio, group, column = _largest_ratio(high, low, order, bounds)
+    return float(ratio), order[bounds[group] : bounds[group + 1]], int(column)
+
+
+def extremes_of(table: Floats, groups: Groups) -> tuple[Floats, Floats]:
+    """The largest and the smallest number of every column in each group: a row for each group.
+
+    >>> most, least = extremes_of(np.array([[1.0, 2.0], [4.0, 2.0]]), (np.array([0, 1]), np.array([0])))
+    >>> most.tolist(), least.tolist()
+    ([[4.0, 2.0]], [[1.0, 2.0]])
+    """
+    order, first = groups
+    most = table[order[first]]
+    least = most.copy()
+    _spread(table, order, np.append(first, len(order)), most, least)
+    return most, least
+
+
+# A number of 32 bits is read as a product with 1.0: as one of 64 bits, which every compiler of loops understands alike.
+
+
+@compiled
+def _largest_ratio(high: Floats, low: Floats, order: Integers, first: Integers) -> tuple[float, int, int]:
+    """The quotient with its group and column; group g is first[g] … first[g + 1] − 1."""
+    best, group_of, column_of = 0.0, 0, 0
+    columns = high.shape[1]
+    most, least = np.empty(_COLUMNS), np.empty(_COLUMNS)
+    for group in range(len(first) - 1):
+        for left in range(0, columns, _COLUMNS):
+            width = min(_COLUMNS, columns - left)
+            upper = high[order[first[group]], left : left + width]
+            lower = low[order[first[group]], left : left + width]
+            for c in range(width):
+                most[c] = upper[c] * 1.0
+                least[c] = lower[c] * 1.0
+            for k in range(first[group] + 1, first[group + 1]):
+                upper = high[order[k], left : left + width]
+                lower = low[order[k], left : left + width]
+                for c in range(width):
+                    large, small = upper[c] * 1.0, lower[c] * 1.0
+                    most[c] = large if large > most[c] else most[c]
+                    least[c] = small if small < least[c] else least[c]
+            top = 0.0
+            for c in range(width):
+                ratio = most[c] / least[c]
+                top = ratio if ratio > top else top
+            if top > best:
+                best, group_of = top, group
+                for c in range(width):
+                    if most[c] / least[c] == top:
+                        column_of = left + c
+    return best, group_of, column_of
+
+
+@compiled
+def _spread(table: Floats, order: Integers, first: Integers, most: Floats, least: Floats) -> None:
+    """Widen each group's extremes, which begin as its first row, by its other rows."""
+    columns = table.shape[1]
+    for group in range(len(first) - 1):
+        upper, lower = most[group], least[group]
+        for k in range(first[group] + 1, first[group + 1]):
+            row = table[order[k]]
+            for c in range(columns):
+                value, large, small = row[c] * 1.0, upper[c] * 1.0, lower[c] * 1.0
+                upper[c] = value if value > large else large
+                lower[c] = value if value < small else small

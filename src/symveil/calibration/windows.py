@@ -1,0 +1,261 @@
+"""Windows: a proved bound on ln Z(v)/Z(w) for any small system, whatever its symbols and states are.
+
+See docs/theory/certified-calibration.md.
+β_k(y) is the weight of everything that can follow from state y with k symbols left, under the word's
+remaining symbols. Layer by layer from the end, `next_boxes` bounds β_k(y)/β_k(t), t the word's own
+state, and `next_ratios` bounds β^v_k(y)/β^w_k(y) for two words with a given number of differences
+still to come; at the start the latter is Z(v)/Z(w). Both are known separately for every *window*, the
+word's next h symbols, because a bound over all that may follow would believe contradictory
+things about it. Symbols are compared and states carried along, so this holds for automata and
+action systems as well as for chains; a step is sound because each quantity is a ratio, or a mean, of
+the quantities one step nearer to the end with weights that lie in the boxes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from symveil.calibration.window_steps import (
+    Booleans,
+    Integers,
+    adjacent_windows,
+    next_boxes,
+    next_ratios,
+)
+from symveil.languages.run_weights import RunWeights
+from symveil.languages.runs import RunLanguage
+
+_WORK = 1e9  # edges looked at per rate, about 4 ns each
+_MOST_PLACES = 100_000_000
+_FEW_SYMBOLS = 12
+_MANY_PAIRS = 4000
+_MOST_WINDOWS = 3000
+_MOST_RATIOS = 10_000_000
+_FARTHEST = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """The windows with k symbols left, sorted, and the pairs of them that adjacent words can have."""
+
+    alive: Booleans
+    state: Integers
+    symbols: Integers
+    child_begin: Integers
+    child_end: Integers
+    pairs: Integers
+    place: np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowSearch:
+    """What does not depend on the rate: the layers from the end of the word to its start."""
+
+    language: RunLanguage
+    with_prior: bool
+    adjacency: int
+    width: int
+    layers: tuple[Layer, ...]
+    starts: tuple[int, ...]
+
+
+def window_search(
+    language: RunLanguage, *, adjacency: int, with_prior: bool = False, width: int | None = None
+) -> WindowSearch | None:
+    """Windows of `width` symbols, by default the widest affordable of at most b + 2; None where none is."""
+    symbols = language.largest_distance
+    farthest = min(adjacency, symbols)
+    weights = RunWeights(language=language, rate=Fraction(1), with_prior=with_prior).edge_weights
+    if farthest == 0 or weights.min(initial=1.0) < 2.0**-100:
+        return None
+    for tried in range(farthest + 2, 0, -1) if width is None else (width,):
+        layers = _layers(language, farthest, tried)
+        if layers is not None:
+            return WindowSearch(language, with_prior, farthest, tried, layers, _starts(language))
+    return None
+
+
+def window_loss(search: WindowSearch, rate: Fraction) -> Fraction:
+    """A bound on the loss at a rate: over d, the largest rate·d + the bound for words d apart."""
+    loss = Fraction(0)
+    for distance, bound in enumerate(window_bounds(search, rate)):
+        if distance > 0 and bound is not None:
+            classic = rate * distance
+            loss = max(loss, classic + (min(Fraction(bound), classic) if bound < math.inf else classic))
+    return loss
+
+
+def window_bounds(search: WindowSearch, rate: Fraction) -> list[float | None]:
+    """For each distance up to b, a bound on ln Z(v)/Z(w) of words that far apart; None where there are none."""
+    weights = RunWeights(language=search.language, rate=rate, with_prior=search.with_prior)
+    decay, excess, weight = weights.mismatch, weights.match_excess, weights.edge_weights
+    graph, farthest = search.language.graph, search.adjacency
+    if decay < 2.0**-200:
+        return [math.inf] * (farthest + 1)
+    edges = (graph.first.astype(np.int64), graph.symbol.astype(np.int64), graph.target.astype(np.int64), weight)
+    slack = 16 * (graph.widest + graph.state_count + 8) * 2.0**-53
+    last = search.layers[0]
+    low = np.broadcast_to(last.alive.astype(np.float64), (len(last.state), graph.state_count)).copy()
+    high = low.copy()
+    ratio = np.zeros((len(last.pairs), farthest + 1, graph.state_count))
+    ratio[:, 0, :] = last.alive  # no symbols left, no differences left
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        for following, layer in pairwise(search.layers):
+            parts = np.array_split(layer.pairs, 2) if len(layer.pairs) > _MANY_PAIRS else [layer.pairs]
+            ratios = [
+                pool.submit(
+                    next_ratios, *edges, decay, slack, layer.alive, following.alive, layer.symbols,
+                    layer.child_begin, layer.child_end, part, following.place, low, high, ratio, farthest,
+                )
+                for part in parts
+            ]  # fmt: skip
+            low, high = next_boxes(
+                *edges, decay, excess, slack, layer.alive, layer.state, layer.symbols[:, 0].copy(),
+                layer.child_begin, layer.child_end, low, high,
+            )  # fmt: skip
+            ratio = np.concatenate([part.result() for part in ratios])
+    first = search.layers[-1]
+    largest = np.zeros(farthest + 1)
+    for start in search.starts:
+        both = (first.state[first.pairs[:, 0]] == start) & (first.state[first.pairs[:, 1]] == start)
+        largest = np.maximum(largest, ratio[both, :, start].max(axis=0, initial=0.0))
+    return [None if value == 0.0 else _logarithm(value) for value in largest.tolist()]
+
+
+def _logarithm(value: float) -> float:
+    """ln, rounded up, and at least 0: the two words may change places."""
+    return max(math.log(value), 0.0) * (1 + 2.0**-50) + 2.0**-60 if value < math.inf else math.inf
+
+
+def _starts(language: RunLanguage) -> tuple[int, ...]:
+    """The states before the first symbol that may change."""
+    graph = language.graph
+    if not (language.public_start and language.length):
+        return (graph.start,)
+    alive = language.alive[language.length - 1]
+    return tuple(int(graph.target[e]) for e in graph.edges(graph.start) if alive[graph.target[e]])
+
+
+def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ...] | None:
+    """All layers, from the end of the word; None where they are too many or too large."""
+    graph, symbols = language.graph, language.largest_distance
+    size = graph.state_count
+    if size * size > 4_000_000 or size * len(language.alphabet) ** width > 2**62:
+        return None
+    apart = _least_differences(language, farthest)
+    if apart is None:
+        return None
+    layers: list[Layer] = []
+    work, places, cost = 0.0, 0, 0.0
+    for left in range(symbols + 1):
+        if _repeats(language, left, width):
+            work += cost
+            if work > _WORK:
+                return None
+            layers.append(layers[-1])
+            continue
+        known = _windows(language, left, min(width, left))
+        if known is None:
+            return None
+        state, read = known
+        begin, end = _children(language, state, read, layers[-1] if layers else None)
+        distance = apart[symbols - left]
+        nothing, nowhere = np.empty((0, 2), dtype=np.int64), np.empty((0, 0), dtype=np.int32)
+        count = adjacent_windows(read, state, distance, farthest, False, nothing, nowhere)
+        degree = graph.edge_count / size
+        cost = count * size * degree * (farthest * float(np.mean(end - begin)) ** 2 + 1)
+        cost += len(state) * size * size * 8.0 * float(np.mean(end - begin))
+        work += cost
+        places += len(state) ** 2
+        if count * (farthest + 1) * size > _MOST_RATIOS or work > _WORK or places > _MOST_PLACES:
+            return None
+        pairs = np.empty((count, 2), dtype=np.int64)
+        place = np.full((len(state), len(state)), -1, dtype=np.int32)
+        adjacent_windows(read, state, distance, farthest, True, pairs, place)
+        layers.append(Layer(language.alive[left], state, read, begin, end, pairs, place))
+    return tuple(layers)
+
+
+def _repeats(language: RunLanguage, left: int, width: int) -> bool:
+    """Whether the windows and pairs of a layer are those of the layer before, and lead to the same."""
+    if language.largest_distance <= _FEW_SYMBOLS or left < width + 2:
+        return False
+    alive = language.alive
+    return all(alive[left - step] is alive[left - step - 1] for step in range(width + 2))
+
+
+def _windows(language: RunLanguage, left: int, width: int) -> tuple[Integers, Integers] | None:
+    """All windows with `left` symbols left that can be completed, sorted by state and symbols."""
+    graph = language.graph
+    origin = np.flatnonzero(language.alive[left]).astype(np.int64)
+    now = origin
+    read = np.empty((len(origin), 0), dtype=np.int64)
+    for step in range(width):
+        counts = np.diff(graph.first)[now]
+        if counts.sum() > 50 * _MOST_WINDOWS:
+            return None
+        row = np.repeat(np.arange(len(now)), counts)
+        edge = np.repeat(graph.first[now], counts) + np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        good = language.alive[left - step - 1][graph.target[edge]]
+        row, edge = row[good], edge[good]
+        read = np.column_stack([read[row], graph.symbol[edge].astype(np.int64)])
+        origin, now = origin[row], graph.target[edge].astype(np.int64)
+        if len(now) > _MOST_WINDOWS:
+            return None
+    return origin, np.ascontiguousarray(read)
+
+
+def _children(
+    language: RunLanguage, state: Integers, read: Integers, following: Layer | None
+) -> tuple[Integers, Integers]:
+    """For each window the range of the windows that can come one step later."""
+    if following is None:
+        return np.zeros(len(state), dtype=np.int64), np.zeros(len(state), dtype=np.int64)
+    graph, base = language.graph, len(language.alphabet)
+    keys = np.repeat(np.arange(graph.state_count, dtype=np.int64), np.diff(graph.first)) * base + graph.symbol
+    code = graph.target[np.searchsorted(keys, state * base + read[:, 0])].astype(np.int64)
+    for column in range(1, read.shape[1]):
+        code = code * base + read[:, column]
+    width = following.symbols.shape[1]
+    codes = following.state.copy()
+    for column in range(width):
+        codes = codes * base + following.symbols[:, column]
+    span = base ** (width - read.shape[1] + 1)
+    return np.searchsorted(codes, code * span), np.searchsorted(codes, (code + 1) * span)
+
+
+def _least_differences(language: RunLanguage, farthest: int) -> list[Integers] | None:
+    """For each position, how many differences it takes at least for two words to be in t and in t'.
+
+    More than `farthest` differences are of no interest. In long words the least over all positions
+    is taken, which only adds pairs: then the layers repeat and are kept once.
+    """
+    graph, size = language.graph, language.graph.state_count
+    symbols = language.largest_distance
+    if graph.edge_count**2 > 4_000_000 or graph.edge_count**2 * symbols > 200_000_000:
+        return None
+    now = np.full((size, size), _FARTHEST, dtype=np.int64)
+    for start in _starts(language):
+        now[start, start] = 0
+    source = np.repeat(np.arange(size), np.diff(graph.first))
+    differ = (graph.symbol[:, None] != graph.symbol[None, :]).astype(np.int64)
+    layers, least = [now], now.copy()
+    for _ in range(symbols):
+        cost = now[source[:, None], source[None, :]] + differ
+        before, now = now, np.full((size, size), _FARTHEST, dtype=np.int64)
+        np.minimum.at(now, (graph.target[:, None], graph.target[None, :]), cost)
+        now[now > farthest] = _FARTHEST
+        if symbols <= _FEW_SYMBOLS:
+            layers.append(now)
+            continue
+        least = np.minimum(least, now)
+        if np.array_equal(before, now):  # and so for ever
+            break
+    return layers if symbols <= _FEW_SYMBOLS else [least] * (symbols + 1)

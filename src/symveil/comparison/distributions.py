@@ -1,0 +1,113 @@
+"""Metrics of single symbols and of lengths: how much, how often, in which order.
+
+Sources: AdaTrace is Gursoy, Liu, Truex, Yu, Wei, CCS 2018, and its code git-disl/AdaTrace (`Evaluation.java`);
+LDPTrace is Du, Hu, Zhang, Fang, Chen, Zheng, Gao, PVLDB 2023, and its code zealscott/LDPTrace (`experiment.py`,
+`utils.py`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import kendalltau
+
+from symveil.comparison.coded_words import CodedWords, Integers
+
+HOTSPOTS = 5
+
+Weights = NDArray[np.float64]
+
+
+def jensen_shannon(true: ArrayLike, private: ArrayLike) -> float:
+    """The Jensen–Shannon divergence of two tables of counts: natural logarithm, no root; from 0 to ln 2.
+
+    ½ Σ p ln(p/m) + ½ Σ q ln(q/m), where p and q are the tables divided by their sums and m = (p + q)/2 (Lin 1991). As
+    `calcJSD` of AdaTrace. LDPTrace's `jensen_shannon_distance` adds 1e-8 inside its logarithms, which makes it too
+    small by 5e-9 for every cell that only one table has; it is no distance either, since it takes no root.
+
+    >>> round(jensen_shannon([1, 1], [1, 3]), 12), jensen_shannon([1, 0], [0, 2]) == math.log(2)
+    (0.033822075569, True)
+    """
+    p, q = _shares(true), _shares(private)
+    middle = (p + q) / 2
+    divergence = 0.0
+    for each in (p, q):
+        seen = each > 0
+        divergence += 0.5 * math.fsum(each[seen] * np.log(each[seen] / middle[seen]))
+    return min(max(divergence, 0.0), math.log(2))  # rounding must not leave the range
+
+
+def _shares(table: ArrayLike) -> Weights:
+    counts = np.asarray(table, dtype=np.float64)
+    return np.asarray(counts / counts.sum())
+
+
+def visits_jsd(true: CodedWords, private: CodedWords) -> float:
+    """The divergence of the visits of all symbols: "density error" of LDPTrace (`main.py`), with each symbol as a cell.
+
+    >>> words = CodedWords.from_words([[0, 1], [1]], symbols=2)
+    >>> visits_jsd(words, words)
+    0.0
+    """
+    return jensen_shannon(true.visits(), private.visits())
+
+
+def length_jsd(true: CodedWords, private: CodedWords) -> float:
+    """The divergence of the numbers of symbols in a word, each length by itself.
+
+    AdaTrace's "length error" is of kilometres in twenty buckets (`calculateTravelDistanceError`); a word has a length
+    without a map, and needs no buckets.
+
+    >>> length_jsd(CodedWords.from_words([[0]], symbols=1), CodedWords.from_words([[0, 0]], symbols=1)) == math.log(2)
+    True
+    """
+    longest = int(max(true.lengths.max(), private.lengths.max()))
+    return jensen_shannon(*(np.bincount(words.lengths, minlength=longest + 1) for words in (true, private)))
+
+
+def coverage_kendall_tau(true: CodedWords, private: CodedWords) -> float | None:
+    """Kendall's τ-b of the symbols' coverage, which is how many words a symbol is in; None where one file ties all.
+
+    (C − D)/√((P − T)(P − T′)): C pairs of symbols in the same order, D in opposite order, P pairs in all, T and T′ of
+    them tied in one file (Kendall 1945). Without ties it is AdaTrace's `locationCoverageKendallTau` and LDPTrace's
+    `calculate_coverage_kendall_tau`. With ties both are wrong: a pair tied in the private file counts as reversed in
+    LDPTrace, in AdaTrace as reversed or as concordant, by which of the two comes first, so that two files without any
+    relation get a value that depends on how places are numbered; and a file compared with itself gets less than 1.
+
+    >>> words = CodedWords.from_words([[0, 1, 2], [1, 2], [2]], symbols=3)
+    >>> coverage_kendall_tau(words, words)
+    1.0
+    """
+    one, other = true.coverage(), private.coverage()
+    untied = _untied_pairs(one), _untied_pairs(other)
+    if not all(untied):
+        return None
+    root = math.sqrt(untied[0] * untied[1])
+    # C − D is a whole number: said by one quotient, τ of a file with itself is exactly 1, and τ is symmetric
+    return round(float(kendalltau(one, other).statistic) * root) / root
+
+
+def _untied_pairs(counts: Integers) -> int:
+    times = np.unique(counts, return_counts=True)[1].tolist()
+    return math.comb(len(counts), 2) - sum(math.comb(count, 2) for count in times)
+
+
+def hotspot_ndcg(true: CodedWords, private: CodedWords, *, top: int = HOTSPOTS) -> float:
+    """How well the private file ranks the most visited symbols: 1 where it has the same `top` in the same order.
+
+    DCG/IDCG, where the i-th hotspot of the private file adds 1/(r·log₂(i + 1)) if it is the r-th of the true one, and
+    nothing if it is not among its first `top` (Järvelin, Kekäläinen 2002; `calculate_hotspot_ndcg` of LDPTrace). Ties
+    are in the order of the symbols, as there.
+
+    >>> true = CodedWords.from_words([[0, 0, 0, 1, 1, 2]], symbols=3)
+    >>> private = CodedWords.from_words([[1, 1, 1, 0, 0, 2]], symbols=3)
+    >>> hotspot_ndcg(true, true), round(hotspot_ndcg(true, private, top=2), 6)
+    (1.0, 0.859719)
+    """
+    ranked = [np.argsort(-words.visits(), kind="stable")[:top].tolist() for words in (true, private)]
+    discount = 1 / np.log2(np.arange(2, len(ranked[0]) + 2))
+    best = 1 / np.arange(1, len(ranked[0]) + 1)
+    gained = [best[ranked[0].index(symbol)] if symbol in ranked[0] else 0.0 for symbol in ranked[1]]
+    return float(math.fsum(gained * discount) / math.fsum(best * discount))

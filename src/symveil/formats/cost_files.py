@@ -1,0 +1,115 @@
+"""Costs of symbols in files: CSV tables of symbol, symbol, cost, or of symbol, x, y.
+
+A header is skipped where its last cell is no number. What is read is public, like a model.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+
+from symveil.errors import FileError, ParameterError
+from symveil.formats.reading import csv_rows
+from symveil.languages.cost_table import CostTable
+from symveil.models.names import shown
+from symveil.numbers.rationals import Number, exact, spelled
+
+_MOST_ROWS = 2_000_000
+
+
+def read_costs(path: str | Path) -> CostTable:
+    """What pairs of symbols cost, from a CSV file of symbol, symbol, cost.
+
+    Parameters
+    ----------
+    path
+        The file, perhaps gzipped. A pair that is left out costs what the cheapest way over other symbols costs.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "costs.csv")
+    ...     _ = file.write_text("one,two,cost\\na,b,2\\nb,c,1.5\\n")
+    ...     read_costs(file)
+    CostTable(table of 2 rows)
+    """
+    file = Path(path)
+    rows = _rows(file, what="table of costs", columns="symbol, symbol, cost")
+    seen: dict[tuple[str, str], Fraction] = {}
+    found = []
+    for line, (one, two, cost) in rows:
+        place = f"{file}: line {line}"
+        value = _number(cost, place, "a cost, a number above 0")
+        if value < 0 or (value == 0) != (one == two):
+            expected = "0 for a symbol and itself" if one == two else "a cost above 0"
+            raise FileError(place, expected=expected, found=shown(cost))
+        pair = (min(one, two), max(one, two))
+        if seen.setdefault(pair, value) != value:
+            raise FileError(place, expected=f"{spelled(seen[pair])}, as for the same pair before", found=shown(cost))
+        if one != two:
+            found.append((one, two, value))
+    if not found:
+        raise FileError(str(file), expected="at least one row of symbol, symbol, cost", found="none")
+    return CostTable.from_rows(found)
+
+
+def read_places(path: str | Path, *, metres_per_unit: Number) -> CostTable:
+    """What pairs of symbols cost by their places, from a CSV file of symbol, x, y.
+
+    Parameters
+    ----------
+    path
+        The file, perhaps gzipped.
+    metres_per_unit
+        How far a cost of 1 reaches, in the unit of the coordinates, such as 100 metres.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "places.csv")
+    ...     _ = file.write_text("symbol,x,y\\na,0,0\\nb,300,400\\n")
+    ...     read_places(file, metres_per_unit=250)
+    CostTable(places of 2 rows, unit 250)
+    """
+    file = Path(path)
+    places: dict[str, tuple[Number, Number]] = {}
+    for line, (symbol, x, y) in _rows(file, what="table of places", columns="symbol, x, y"):
+        place = f"{file}: line {line}"
+        if symbol in places:
+            raise FileError(place, expected="one place for each symbol", found=f"{shown(symbol)} a second time")
+        places[symbol] = (_number(x, place, "a coordinate"), _number(y, place, "a coordinate"))
+    if not places:
+        raise FileError(str(file), expected="at least one row of symbol, x, y", found="none")
+    return CostTable.from_places(places, metres_per_unit=metres_per_unit)
+
+
+def _rows(file: Path, *, what: str, columns: str) -> list[tuple[int, tuple[str, str, str]]]:
+    found: list[tuple[int, tuple[str, str, str]]] = []
+    with closing(csv_rows(file, what=what)) as lines:
+        for line, cells in lines:
+            if len(cells) != 3:
+                found_columns = f"{len(cells)} of them"
+                raise FileError(f"{file}: line {line}", expected=f"three columns: {columns}", found=found_columns)
+            row = (cells[0].strip(), cells[1].strip(), cells[2].strip())
+            if not found and line == 1 and not _is_number(row[2]):
+                continue
+            if not row[0] or not row[1]:
+                raise FileError(f"{file}: line {line}", expected=columns, found="an empty cell")
+            found.append((line, row))
+            if len(found) > _MOST_ROWS:
+                raise FileError(str(file), expected=f"at most {_MOST_ROWS} rows", found="more")
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        exact(text)
+    except ParameterError:
+        return False
+    return True
+
+
+def _number(text: str, place: str, expected: str) -> Fraction:
+    try:
+        return exact(text)
+    except ParameterError:
+        raise FileError(place, expected=expected, found=shown(text)) from None

@@ -1,0 +1,170 @@
+"""Storm's DRN files: a Markov chain, its labels and, where Storm was asked for them, the values of its variables.
+
+@type: DTMC
+@nr_states
+2
+@model
+state 0 init              rewards may stand in [ ] after the number, labels after that
+//[s=0 & d=0]             the values, where Storm was asked for them
+        action 0              a Markov chain has one action in each state
+                1 : 0.5
+                0 : 0.5
+state 1 done
+        action 0
+                1 : 1
+
+Storm packs them by gzip or xz, as the only file of a tar archive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from symveil.errors import FileError
+from symveil.formats.models.archives import unarchived
+from symveil.formats.models.explicit_states import Valuations, is_number
+from symveil.formats.models.places import placed, row_place
+from symveil.formats.models.prism_explicit import Row, StateLabels, explicit_chain, require_label_names
+from symveil.formats.models.prism_programs import declarations_beside
+from symveil.formats.reading import MOST_TIMES, lines_of, not_utf8, open_bytes
+from symveil.models.labelled_chain import LabelledChain
+from symveil.models.valuations import read_valuation
+
+DRN_SUFFIX = ".drn"
+
+_MOST_STATES = 1_000_000
+_STATE = re.compile(r"state\s+([0-9]{1,9})(?:\s+!\S+)?(?:\s+\[[^\]]*\])?(?:\s+\{[0-9]+\})?((?:\s+(?:\"[^\"]*\"|\S+))*)")
+_LABEL = re.compile(r"\"([^\"]*)\"|(\S+)")
+_MOVE = re.compile(r"([0-9]{1,9})\s*:\s*(\S+)")
+_HEADERS = ("@parameters", "@placeholders", "@reward_models", "@nr_states", "@nr_choices")
+
+
+@dataclass(slots=True)
+class _Drn:
+    is_chain: bool = False
+    count: int | None = None
+    labels: list[set[str]] = field(default_factory=list)
+    values: list[dict[str, str] | None] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    actions: int = 0
+    """Of the state that is being read."""
+
+
+def read_drn(
+    path: Path, *, label_states: Mapping[str, Sequence[int | str]] | None = None, notes: list[str]
+) -> LabelledChain:
+    """The labelled chain in a DRN file of Storm's; `label_states` are labels that it lacks, with their states."""
+    with open_bytes(path, what="DRN file", most_times=MOST_TIMES) as file:
+        try:
+            with closing(lines_of(unarchived(file, path, DRN_SUFFIX), path)) as lines:
+                found = _parsed(path, ((number, line.rstrip()) for number, line in enumerate(lines, start=1)))
+        except UnicodeDecodeError:
+            raise not_utf8(path, what="DRN file", most_times=MOST_TIMES) from None
+    if found.count is not None and found.count != len(found.labels):
+        raise FileError(str(path), expected=f"{found.count} states, as @nr_states says", found=str(len(found.labels)))
+    if not found.labels:
+        raise FileError(str(path), expected="a @model with at least one state", found="none")
+    for (_, target, _), place in zip(found.rows, found.places, strict=True):
+        if int(target) >= len(found.labels):
+            raise FileError(f"{path}: line {place}", expected=f"a state below {len(found.labels)}", found=target)
+    own = StateLabels.of(found.labels)
+    valuations = _valuations(path, found)
+    declared = declarations_beside(path) if valuations is not None else None
+    own.add(label_states or {}, where=str(path))
+    if not (declared and declared[1].observable):
+        own.require_seen(path)
+    with placed(lambda where: row_place(where, lambda row: f"{path}: line {found.places[row]}", file=path)):
+        return explicit_chain(
+            len(found.labels),
+            found.rows,
+            own,
+            own.shown(),
+            valuations=valuations,
+            declared=declared,
+            notes=notes,
+        )
+
+
+def _parsed(path: Path, lines: Iterator[tuple[int, str]]) -> _Drn:
+    found = _Drn()
+    header, in_model = "", False
+    for number, line in lines:
+        text, where = line.strip(), f"{path}: line {number}"
+        if in_model:
+            _model_line(found, text, number, where)
+        elif text == "@model":
+            in_model = True
+        elif text in _HEADERS:
+            header = text
+        elif text and not text.startswith("//"):
+            _head_line(found, text, header, where)
+    if not found.is_chain or not in_model:
+        raise FileError(str(path), expected="a DRN file with @type: DTMC and @model", found="none")
+    return found
+
+
+def _head_line(found: _Drn, text: str, header: str, where: str) -> None:
+    name, _, value = (part.strip() for part in text.partition(":"))
+    if name == "@type":
+        if value.upper() != "DTMC":
+            raise FileError(where, expected="a Markov chain, @type: DTMC", found=repr(value[:40]))
+        found.is_chain = True
+    elif name == "@value_type":
+        if value not in ("double", "rational"):
+            raise FileError(where, expected="probabilities (double or rational)", found=repr(value[:40]))
+    elif header == "@nr_states":
+        if not is_number(text) or not 0 < int(text) <= _MOST_STATES:
+            raise FileError(where, expected=f"1 to {_MOST_STATES} states", found=repr(text[:40]))
+        found.count = int(text)
+    elif header in ("@parameters", "@placeholders"):
+        raise FileError(where, expected="a chain without parameters", found=repr(text[:40]))
+    elif header not in ("@reward_models", "@nr_choices"):
+        raise FileError(where, expected="a DRN file", found=repr(text[:40]))
+
+
+def _model_line(found: _Drn, text: str, number: int, where: str) -> None:
+    if not text:
+        return
+    if text.startswith("//"):
+        inside = text.removeprefix("//").strip()
+        if found.labels and inside.startswith("[") and inside.endswith("]"):
+            found.values[-1] = read_valuation(inside[1:-1].replace("\t", " "))
+    elif state := _STATE.fullmatch(text):
+        if int(state[1]) != len(found.labels) or len(found.labels) == _MOST_STATES:
+            raise FileError(where, expected=f"state {len(found.labels)}, in order", found=f"state {state[1]}")
+        labels = [quoted or plain for quoted, plain in _LABEL.findall(state[2])]
+        require_label_names(labels, where=where)
+        found.labels.append(set(labels))
+        found.values.append(None)
+        found.actions = 0
+    elif text.startswith("action"):
+        found.actions += 1
+        if not found.labels or found.actions > 1:
+            raise FileError(where, expected="one action in each state of a Markov chain", found="another")
+    elif (move := _MOVE.fullmatch(text)) and found.actions:
+        found.rows.append((str(len(found.labels) - 1), move[1], move[2]))
+        found.places.append(number)
+    else:
+        raise FileError(where, expected="a state, an action, or a move such as 1 : 0.5", found=repr(text[:40]))
+
+
+def _valuations(path: Path, found: _Drn) -> Valuations | None:
+    """The values of the variables, if every state has all of them."""
+    if found.values[0] is None:
+        return None
+    variables = tuple(found.values[0])
+    values = []
+    for state, own in enumerate(found.values):
+        if own is None or tuple(own) != variables:
+            raise FileError(
+                str(path), expected="the values of the same variables in every state", found=f"others in state {state}"
+            )
+        values.append(tuple(own.values()))
+    if len(set(values)) < len(values):
+        raise FileError(str(path), expected="states with values of their own", found="two with the same")
+    return Valuations(variables, values)

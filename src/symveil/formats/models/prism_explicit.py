@@ -1,0 +1,348 @@
+"""Explicit files of PRISM and Storm: `.tra`, the transitions of a Markov chain, and `.lab`, the labels of its states.
+
+    .tra   PRISM: number of states, number of transitions; Storm: dtmc; then lines `source target probability`
+    .lab   PRISM: 0="init" 1="deadlock" 2="heads" …; then lines `state: label label …`, by their numbers
+           Storm: #DECLARATION, the labels, #END; then lines `state label label …`, by their names
+    .sta   beside it, if it is there: the values of the variables, which name the states
+
+A state's label here is the set of its labels in the file, without `init` (where runs start, which is nothing that
+is seen) and `deadlock`: in alphabetical order, joined by `+`, and empty where none is left. A name that contains `+`
+is refused, so that different sets are different labels. A deadlock without transitions stays where it is, as
+PRISM itself has it. Where the program beside it declares observable variables, what is seen is their values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+from symveil.errors import FileError
+from symveil.formats.models.explicit_states import (
+    REWARD_SUFFIX,
+    STATE_SUFFIX,
+    Valuations,
+    is_number,
+    numbered,
+    read_rewards,
+    read_states,
+)
+from symveil.formats.models.places import placed
+from symveil.formats.models.prism_programs import Declarations, declarations_beside
+from symveil.formats.reading import suffix
+from symveil.models.labelled_chain import LabelledChain
+from symveil.models.probabilities import read_probability, rounded_sums
+from symveil.numbers.rationals import Number
+
+SUFFIX, LABEL_SUFFIX = ".tra", ".lab"
+
+_NOT_SEEN = ("init", "deadlock")
+_DECLARED = re.compile(r'\s*([0-9]{1,9})="([^"]*)"')
+_JOIN = "+"
+_MOST_STATES = 1_000_000
+_MOST_RELATED = 10_000
+_ZERO = re.compile(r"0*\.?0*")
+_OTHER_TYPES = ("ctmc", "mdp", "ctmdp", "ma", "pomdp", "lts")
+
+Row = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class StateLabels:
+    """The labels of each state, and which of them are initial or deadlocks."""
+
+    sets: list[set[str]]
+    initial: list[int]
+    deadlocks: set[int]
+
+    @classmethod
+    def of(cls, own: list[set[str]]) -> StateLabels:
+        """Sorted out from all labels of each state."""
+        return cls(
+            [labels - set(_NOT_SEEN) for labels in own],
+            [state for state, labels in enumerate(own) if "init" in labels],
+            {state for state, labels in enumerate(own) if "deadlock" in labels},
+        )
+
+    def add(self, named: Mapping[str, Sequence[int | str]], *, where: str) -> None:
+        """Labels that are given beside the file: which states have each of them, by their numbers."""
+        require_label_names(list(named), where=f"{where}: `label_states`")
+        for name, states in named.items():
+            for state in states:
+                if not is_number(str(state)) or int(state) >= len(self.sets):
+                    raise FileError(
+                        f"{where}: `label_states`",
+                        expected=f"numbers of states, below {len(self.sets)}",
+                        found=repr(str(state)[:40]),
+                    )
+                self.sets[int(state)].add(name)
+
+    def require_seen(self, path: Path) -> None:
+        """Refuse where no state has a label."""
+        if not any(self.sets):
+            raise FileError(
+                str(path),
+                expected="a label besides init and deadlock, so that something is seen",
+                found="none; name states for one with `label_states`",
+            )
+
+    def shown(self) -> list[str]:
+        """What is seen of each state."""
+        return [_JOIN.join(sorted(labels)) for labels in self.sets]
+
+
+def read_prism(
+    path: Path,
+    *,
+    labels: Path | None = None,
+    label_states: Mapping[str, Sequence[int | str]] | None = None,
+    notes: list[str],
+) -> LabelledChain:
+    """The labelled chain of a `.tra` file and the `.lab` file beside it, or of `labels`: a `.lab` or a `.srew` file.
+
+    `label_states` are labels that no file has, with the numbers of their states.
+    """
+    count, rows, places = _read_transitions(path, notes)
+    of_states = _beside(path, STATE_SUFFIX)
+    valuations = None if of_states is None else read_states(of_states, count)
+    declared = None if labels is not None else declarations_beside(path)
+    label_file = labels or _beside(path, LABEL_SUFFIX)
+    by_values = valuations is not None and declared is not None and declared[1].observable
+    rewards = label_file is not None and suffix(label_file) == REWARD_SUFFIX
+    if label_states and (by_values or rewards):
+        found = "rewards" if rewards else "a program that declares observable variables"
+        raise FileError(str(path), expected="labels, where states are named for them", found=found)
+    if label_file is None and not by_values and not label_states:
+        raise FileError(
+            str(path),
+            expected=f"its labels beside it, in {_stem(path)}.lab",
+            found="no such file; a .sta file and a program that declares observable variables do as well, or name "
+            "states with `label_states`",
+        )
+    own = StateLabels.of([set() for _ in range(count)])
+    if label_file is not None and not rewards:
+        own = read_labels(label_file, count)
+    own.add(label_states or {}, where=str(path))
+    if not by_values and not rewards:
+        own.require_seen(label_file or path)
+    shown = read_rewards(label_file, count) if label_file is not None and rewards else own.shown()
+    with placed(lambda where: f"{path}: {_line(where, rows, places)}"):
+        return explicit_chain(count, rows, own, shown, valuations=valuations, declared=declared, notes=notes)
+
+
+def explicit_chain(
+    count: int,
+    rows: list[Row],
+    own: StateLabels,
+    shown: list[str],
+    *,
+    valuations: Valuations | None,
+    declared: tuple[Path, Declarations] | None = None,
+    notes: list[str],
+) -> LabelledChain:
+    """The chain of numbered states; named by their values where these are known."""
+    names = [str(state) for state in range(count)] if valuations is None else valuations.names()
+    related: list[tuple[str, str]] = []
+    if declared is not None and valuations is not None:
+        program, said = declared
+        _require_variables(said, valuations, program)
+        if said.observable:
+            shown = [valuations.part(state, said.observable) for state in range(count)]
+            notes.append(f"what is seen are the variables that {program.name} declares observable")
+        if said.secret:
+            related = _related(said, valuations, own.initial, names, notes)
+    leaving = {source for source, _, _ in rows}
+    stuck = [str(state) for state in range(count) if str(state) not in leaving and state in own.deadlocks]
+    if stuck:
+        notes.append(f"{len(stuck)} deadlock states without transitions stay where they are")
+    moves: list[tuple[str, str, Number]] = [*rows, *((state, state, Fraction(1)) for state in stuck)]
+    return LabelledChain.from_transitions(
+        [(names[int(source)], names[int(target)], chance) for source, target, chance in moves],
+        labels=dict(zip(names, shown, strict=True)),
+        related=related,
+        states=names,
+        notes=notes,
+    )
+
+
+def _require_variables(said: Declarations, valuations: Valuations, program: Path) -> None:
+    for variable in (*said.observable, *said.secret):
+        if variable not in valuations.variables:
+            raise FileError(str(program), expected="variables of the file of states", found=variable)
+
+
+def _related(
+    said: Declarations, valuations: Valuations, initial: list[int], names: list[str], notes: list[str]
+) -> list[tuple[str, str]]:
+    """Initial states that differ in their secrets only: nobody is to tell which of them a run began in."""
+    rest = tuple(variable for variable in valuations.variables if variable not in said.secret)
+    groups: dict[str, list[int]] = {}
+    for state in initial:
+        groups.setdefault(valuations.part(state, rest), []).append(state)
+    pairs = [
+        (names[one], names[other]) for group in groups.values() for one, other in combinations(group, 2)
+    ]  # fmt: skip
+    if len(pairs) > _MOST_RELATED:
+        notes.append(f"{len(pairs)} pairs of initial states differ in their secrets only: too many, name some")
+        return []
+    notes.append(f"{len(pairs)} pairs of initial states that differ in their secrets only are related")
+    return pairs
+
+
+def _stem(path: Path) -> str:
+    return re.sub(r"\.tra(\.gz)?$", "", path.name, flags=re.IGNORECASE)
+
+
+def _beside(path: Path, ending: str) -> Path | None:
+    name = _stem(path)
+    candidates = (path.with_name(f"{name}{ending}"), path.with_name(f"{name}{ending}.gz"))
+    return next((candidate for candidate in candidates if candidate.exists()), None)
+
+
+def _read_transitions(path: Path, notes: list[str]) -> tuple[int, list[Row], list[int]]:
+    lines = numbered(path, what="PRISM transition file")
+    number, header = next(lines, (1, ""))
+    if header.lower() in _OTHER_TYPES:
+        raise FileError(f"{path}: line {number}", expected="a Markov chain, dtmc", found=header.lower())
+    storm = header.lower() == "dtmc"
+    sizes = header.split()
+    if not storm and (len(sizes) != 2 or not all(is_number(size) for size in sizes)):
+        raise FileError(
+            f"{path}: line {number}",
+            expected="the number of states and of transitions of a Markov chain",
+            found=repr(header[:40]) if header else "an empty file",
+        )
+    count = None if storm else int(sizes[0])
+    if count is not None and not 0 < count <= _MOST_STATES:
+        raise FileError(f"{path}: line {number}", expected=f"1 to {_MOST_STATES} states", found=str(count))
+    rows, places = _rows(path, lines, _MOST_STATES if count is None else count)
+    if count is not None and len(rows) != int(sizes[1]):
+        raise FileError(
+            str(path), expected=f"{int(sizes[1])} transitions, as its first line says", found=str(len(rows))
+        )
+    if count is None:
+        count = 1 + max((int(state) for row in rows for state in row[:2]), default=-1)
+        if not count:
+            raise FileError(str(path), expected="at least one transition", found="none")
+    # Storm takes moves of probability 0 for none, and its files have some
+    kept = [index for index, row in enumerate(rows) if not (storm and _ZERO.fullmatch(row[2]))]
+    if len(kept) < len(rows):
+        notes.append(f"{len(rows) - len(kept)} transitions of probability 0 were left out")
+    return count, [rows[index] for index in kept], [places[index] for index in kept]
+
+
+def _rows(path: Path, lines: Iterator[tuple[int, str]], count: int) -> tuple[list[Row], list[int]]:
+    rows: list[Row] = []
+    places: list[int] = []
+    for number, line in lines:
+        cells = line.split()
+        if len(cells) not in (3, 4) or not (is_number(cells[0]) and is_number(cells[1])):
+            raise FileError(f"{path}: line {number}", expected="source, target and probability", found=repr(line[:40]))
+        for cell in cells[:2]:
+            if int(cell) >= count:
+                raise FileError(f"{path}: line {number}", expected=f"a state below {count}", found=cell)
+        rows.append((str(int(cells[0])), str(int(cells[1])), cells[2]))
+        places.append(number)
+    return rows, places
+
+
+def read_labels(path: Path, count: int) -> StateLabels:
+    """The labels of each of `count` states, as PRISM or as Storm writes them."""
+    lines = numbered(path, what="PRISM label file")
+    number, header = next(lines, (1, ""))
+    all_of = [set[str]() for _ in range(count)]
+    if header == "#DECLARATION":
+        _storm_labels(path, lines, all_of)
+    else:
+        names = _declared(header, where=f"{path}: line {number}")
+        for number, line in lines:
+            state, colon, codes = line.partition(":")
+            if not colon or not is_number(state) or not all(map(is_number, codes.split())):
+                raise FileError(
+                    f"{path}: line {number}", expected="a state, a colon and its labels", found=repr(line[:40])
+                )
+            _require_state(state, count, f"{path}: line {number}")
+            for code in map(int, codes.split()):
+                if code not in names:
+                    raise FileError(f"{path}: line {number}", expected="labels of its first line", found=str(code))
+                all_of[int(state)].add(names[code])
+    return StateLabels.of(all_of)
+
+
+def _storm_labels(path: Path, lines: Iterator[tuple[int, str]], all_of: list[set[str]]) -> None:
+    """Labels between #DECLARATION and #END; then each state with those that it has."""
+    names: list[str] = []
+    for _, line in lines:
+        if line == "#END":
+            break
+        names += line.split()
+    else:
+        raise FileError(str(path), expected="#END after the labels", found="the end of the file")
+    require_label_names(names, where=str(path))
+    for number, line in lines:
+        state, *labels = line.split()
+        where = f"{path}: line {number}"
+        if not is_number(state):
+            raise FileError(where, expected="a state and its labels", found=repr(line[:40]))
+        _require_state(state, len(all_of), where)
+        for label in labels:
+            if label not in names:
+                raise FileError(where, expected="labels that are declared before #END", found=repr(label[:40]))
+            all_of[int(state)].add(label)
+
+
+def require_label_names(names: list[str], *, where: str) -> None:
+    """Refuse names that are there twice, are empty, or could be two names."""
+    for name in names:
+        if names.count(name) > 1:
+            raise FileError(where, expected="each label name once", found=f"{name[:40]!r} twice")
+        if not name or _JOIN in name:
+            raise FileError(where, expected=f"label names that are not empty, without {_JOIN!r}", found=repr(name[:40]))
+
+
+def _require_state(state: str, count: int, where: str) -> None:
+    if int(state) >= count:
+        raise FileError(where, expected=f"a state below {count}", found=state.strip())
+
+
+def _declared(header: str, *, where: str) -> dict[int, str]:
+    """The names of the labels by their codes: each code once, each name once."""
+    labels = [(int(code), name) for code, name in _DECLARED.findall(header)]
+    if not labels or _DECLARED.sub("", header).strip():
+        raise FileError(where, expected='labels such as 0="init" 1="heads"', found=repr(header[:40]))
+    names: dict[int, str] = {}
+    for code, name in labels:
+        if code in names:
+            raise FileError(where, expected="each label number once", found=f"{code} twice")
+        names[code] = name
+    require_label_names([name for _, name in labels], where=where)
+    return names
+
+
+def _line(where: str, rows: list[Row], places: list[int]) -> str:
+    """`transitions[3][2]` as the line that it stands in; of a wrong sum, the last line of its state."""
+    match = re.match(r"transitions\[([0-9]+)\]", where)
+    if match and int(match[1]) < len(places):
+        return f"line {places[int(match[1])]}"
+    wrong = _wrong_sum(rows) if where == "transitions" else None
+    if wrong is None:
+        return where
+    return f"line {max(place for row, place in zip(rows, places, strict=True) if row[0] == wrong)}"
+
+
+def _wrong_sum(rows: list[Row]) -> str | None:
+    """The first state whose probabilities do not sum to 1, if that is what is wrong."""
+    chances: dict[str, list[Fraction]] = {}
+    decimal = set()
+    for source, _, spelled in rows:
+        chance, is_decimal = read_probability(spelled, where="transitions")
+        chances.setdefault(source, []).append(chance)
+        if is_decimal:
+            decimal.add(source)
+    for source, own in chances.items():
+        if sum(own) != 1 and not rounded_sums(((source, chance) for chance in own), decimal & {source}, notes=None):
+            return source
+    return None

@@ -1,0 +1,401 @@
+"""Automata as blocks of text, a block for each state: what UMDES, DESUMA, DESops and VEiP write.
+
+2                     how many states; VEiP also writes how many of them are initial
+
+idle  0  1            a state, its flag, how many transitions follow; in a .pfa its initial probability
+go  busy  c  o  0.5   event, target, c or uc, o or uo, probability: any of the last three may be missing
+
+busy  1  0
+
+EVENTS                the events and their marks: this block may be missing
+go  c  o
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from sys import intern
+
+from symveil.errors import FileError, ModelError
+from symveil.formats.models.blank_separated import is_number, numbered_lines, split_cells
+from symveil.formats.models.places import placed, row_place
+from symveil.models.names import shown
+from symveil.models.probabilities import read_probability
+from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
+
+_COUNT = re.compile(r"[0-9]{1,18}")  # Python refuses to read very long integers
+
+SILENT = "ε"
+"""What an event without a name is called."""
+
+_STATE_FORM = "a state, 0 or 1, and the number of its transitions"
+_ROW_FORM = "an event, its target and then, as far as known, c or uc, o or uo, a probability"
+_EVENT_FORM = "an event and then, as far as known, c or uc, o or uo"
+
+
+@dataclass(frozen=True, slots=True)
+class StateLine:
+    """The first line of a block; `chance` is the initial probability as it is spelled, in a .pfa."""
+
+    name: str
+    flag: bool
+    transitions: int
+    chance: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveLine:
+    """A transition, and its probability as it is spelled."""
+
+    source: str
+    event: str
+    target: str
+    chance: str | None
+    line: int
+
+
+@dataclass(slots=True)
+class EventMarks:
+    """The events of a file in order of mention, and what was said about each."""
+
+    known: dict[str, None] = field(default_factory=dict)
+    controllable: dict[str, str] = field(default_factory=dict)
+    observable: dict[str, str] = field(default_factory=dict)
+
+    def say(self, event: str, controllable: str | None, observable: str | None, *, where: str) -> None:
+        """Note an event and its marks; refused where they contradict what was said before."""
+        self.known[event] = None
+        for marks, mark in ((self.controllable, controllable), (self.observable, observable)):
+            if mark is not None and marks.setdefault(event, mark) != mark:
+                raise ModelError(
+                    where, expected=f"event {shown(event)} to be {marks[event]}, as further up", found=mark
+                )
+
+    def seen(self, notes: list[str] | None) -> tuple[str, ...]:
+        """The observable events: all that are not marked `uo`. `notes` is told how many have no mark."""
+        unmarked = sum(1 for event in self.known if event not in self.observable)
+        if unmarked and notes is not None:
+            many = "1 event" if unmarked == 1 else f"{unmarked} events"
+            notes.append(f"{many} without the mark o or uo: taken as observable")
+        return tuple(event for event in self.known if self.observable.get(event) != "uo")
+
+    def disabled(self) -> tuple[str, ...] | None:
+        """The events that a supervisor can disable: those marked `c`; None where no event has a mark."""
+        marked = tuple(event for event in self.known if self.controllable.get(event) == "c")
+        return marked if self.controllable else None
+
+
+@dataclass(slots=True)
+class StateBlocks:
+    """What a file of blocks says."""
+
+    file: Path
+    states: dict[str, StateLine] = field(default_factory=dict)
+    moves: list[MoveLine] = field(default_factory=list)
+    events: EventMarks = field(default_factory=EventMarks)
+    declared: set[str] | None = None
+    initial_count: int | None = None
+    zeros: int = 0
+    """How often a zero stands for the letter o."""
+    unnamed: list[tuple[int, str]] = field(default_factory=list)
+    """The lines without an event, and what stands after the target there."""
+
+    def where(self, line: int) -> str:
+        """How messages call a line."""
+        return f"{self.file}: line {line}"
+
+    def system(
+        self, *, initial: Sequence[str], secret: Sequence[str] = (), notes: list[str] | None
+    ) -> PartiallyObserved:
+        """The system: stochastic where every transition has a probability, logical where none has."""
+        self._require_declared()
+        self._say_dialect(notes)
+        chances = list(self._chances())
+        names, observable = tuple(self.states), self.events.seen(notes)
+        controllable = self.events.disabled()
+        with placed(lambda where: row_place(where, lambda row: self.where(self.moves[row].line), file=self.file)):
+            if not chances:
+                return LogicalSystem.from_transitions(
+                    ((move.source, move.event, move.target) for move in self.moves),
+                    initial=initial,
+                    observable=observable,
+                    secret=secret,
+                    states=names,
+                    controllable=controllable,
+                )
+            if len(initial) != 1:
+                raise ModelError(
+                    str(self.file), expected="one initial state where there are probabilities", found=f"{len(initial)}"
+                )
+            rows = (
+                (move.source, move.event, move.target, chance) for move, chance in zip(self.moves, chances, strict=True)
+            )
+            return StochasticSystem.from_transitions(
+                rows,
+                initial=initial[0],
+                observable=observable,
+                secret=secret,
+                states=names,
+                controllable=controllable,
+                notes=notes,
+            )
+
+    def _say_dialect(self, notes: list[str] | None) -> None:
+        """What was read although it is spelled differently; refused where it can be read in two ways."""
+        for line, mark in self.unnamed:
+            if mark in self.states:
+                raise ModelError(
+                    self.where(line),
+                    expected=f"an event before its target, where a state is called {mark!r}",
+                    found="a line that can be read in two ways",
+                )
+        if notes is None:
+            return
+        if self.zeros:
+            notes.append(f"a zero was read as the letter o in {self.zeros} marks of events")
+        if self.unnamed:
+            notes.append(f"{len(self.unnamed)} moves without an event are unobservable: the event is called {SILENT}")
+
+    def _require_declared(self) -> None:
+        if self.declared is None:
+            return
+        for move in self.moves:
+            if move.event not in self.declared and move.event != SILENT:
+                raise ModelError(
+                    self.where(move.line),
+                    expected="an event of the EVENTS block",
+                    found=f"the undeclared event {shown(move.event)}",
+                )
+
+    def _chances(self) -> Iterator[str]:
+        """The probabilities of all transitions, or none at all."""
+        for move in self.moves:
+            if (move.chance is None) != (self.moves[0].chance is None):
+                wanted, found = ("no probability", "one") if move.chance is not None else ("a probability", "none")
+                raise ModelError(
+                    self.where(move.line), expected=f"{wanted}, as in line {self.moves[0].line}", found=found
+                )
+            if move.chance is not None:
+                yield move.chance
+
+
+def read_fsm(path: str | Path, *, notes: list[str] | None = None) -> PartiallyObserved:
+    """The system in an `.fsm` file of UMDES, DESUMA, DESops or VEiP; the first state is the initial one.
+
+    The flag of a state is its marking, which says nothing about secrets: those have to be given apart.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "plant.fsm")
+    ...     _ = file.write_text("2\\n\\nidle\\t0\\t1\\ngo\\tbusy\\tc\\to\\n\\nbusy\\t1\\t1\\nfail\\tidle\\tuc\\tuo")
+    ...     read_fsm(file)
+    LogicalSystem(2 states, 2 transitions, 1 observable event, 0 secret states)
+    """
+    blocks = read_blocks(Path(path), what=".fsm file")
+    states = tuple(blocks.states)
+    count = 1 if blocks.initial_count is None else blocks.initial_count
+    if not 1 <= count <= len(states):
+        raise ModelError(
+            str(path), expected=f"between 1 and {len(states)} initial states in its first line", found=f"{count}"
+        )
+    return blocks.system(initial=states[:count], notes=notes)
+
+
+def read_pfa(path: str | Path, *, notes: list[str] | None = None) -> PartiallyObserved:
+    """The system in a `.pfa` file of VEiP. A state with flag 0 is secret; one state has the initial probability 1.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "home.pfa")
+    ...     _ = file.write_text("2\\n\\nhome\\t1\\t1\\t1\\nleave\\tclinic\\to\\t1\\n\\nclinic\\t0\\t0\\t0\\n")
+    ...     read_pfa(file)
+    StochasticSystem(2 states, 1 transition, 1 observable event, 1 secret state)
+    """
+    blocks = read_blocks(Path(path), what=".pfa file", with_chances=True)
+    for move in blocks.moves:
+        if move.chance is None:
+            raise ModelError(blocks.where(move.line), expected="a probability at the end of the line", found="none")
+    secret = [state.name for state in blocks.states.values() if not state.flag]
+    if notes is not None:
+        marked = "1 state with flag 0 is" if len(secret) == 1 else f"{len(secret)} states with flag 0 are"
+        notes.append(f"{marked} secret, as VEiP has it")
+    return blocks.system(initial=[_initial(blocks)], secret=secret, notes=notes)
+
+
+def _initial(blocks: StateBlocks) -> str:
+    """The one state whose initial probability is 1; refused where a run may start in several."""
+    certain: list[str] = []
+    for state in blocks.states.values():
+        where = blocks.where(state.line)
+        chance, _ = read_probability(state.chance, where=where)
+        if chance not in (0, 1):
+            raise ModelError(
+                where,
+                expected="the initial probability 0 or 1, because a system starts in one state; split it into one "
+                "system for each",
+                found=shown(state.chance),
+            )
+        if chance == 1:
+            certain.append(state.name)
+    if len(certain) != 1:
+        raise ModelError(
+            str(blocks.file), expected="one state with the initial probability 1", found=f"{len(certain) or 'none'}"
+        )
+    return certain[0]
+
+
+def read_blocks(file: Path, *, what: str, with_chances: bool = False) -> StateBlocks:
+    """The blocks of a file; `with_chances`: a state's line ends with its initial probability, as in a .pfa."""
+    with closing(numbered_lines(file, what=what)) as lines:
+        return parse_blocks(lines, file=file, what=what, with_chances=with_chances)
+
+
+def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, with_chances: bool = False) -> StateBlocks:
+    """The blocks in numbered lines.
+
+    >>> text = ["1", "", "idle 0 2", "go idle c o", "EVENTS"]
+    >>> parse_blocks(enumerate(text, start=1), file=Path("plant.fsm"), what=".fsm file")
+    Traceback (most recent call last):
+    symveil.errors.ModelError: plant.fsm: line 5: expected 2 transitions of state 'idle', as line 3 says, found 1
+    """
+    blocks = StateBlocks(file)
+    count: int | None = None
+    state: StateLine | None = None  # whose transitions are being read
+    left = 0
+    number = 0
+    for number, line in lines:  # the last number is needed after the loop
+        text = line.strip()
+        begun = state is not None and left < state.transitions
+        if state is not None and left and (text == "EVENTS" or (not text and begun)):
+            break
+        if not text:
+            continue
+        where = blocks.where(number)
+        if count is None:
+            count, blocks.initial_count = _read_counts(text, where)
+        elif blocks.declared is not None:
+            _read_event(line, blocks, where)
+        elif state is not None and left:
+            blocks.moves.append(_read_move(line, state, blocks, number))
+            left -= 1
+        elif text == "EVENTS":
+            blocks.declared = set()
+        else:
+            state = _read_state(line, blocks, number, with_chances=with_chances)
+            left = state.transitions
+    if count is None:
+        raise FileError(str(file), expected=f"a {what} that begins with the number of states", found="an empty file")
+    if state is not None and left:
+        many = "1 transition" if state.transitions == 1 else f"{state.transitions} transitions"
+        raise ModelError(
+            blocks.where(number),
+            expected=f"{many} of state {shown(state.name)}, as line {state.line} says",
+            found=f"{state.transitions - left}",
+        )
+    if count != len(blocks.states):
+        raise ModelError(str(file), expected=f"{count} states, as its first line says", found=f"{len(blocks.states)}")
+    if not blocks.states:
+        raise ModelError(str(file), expected="at least one state", found="none")
+    return blocks
+
+
+def _read_counts(text: str, where: str) -> tuple[int, int | None]:
+    cells = text.split()
+    if len(cells) > 2 or not all(_COUNT.fullmatch(cell) for cell in cells):
+        raise ModelError(where, expected="the number of states", found=shown(text))
+    return int(cells[0]), int(cells[1]) if len(cells) == 2 else None
+
+
+def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bool) -> StateLine:
+    width = 4 if with_chances else 3
+    where = blocks.where(number)
+
+    def fits(cells: list[str]) -> bool:
+        return (
+            len(cells) == width
+            and cells[1] in ("0", "1")
+            and bool(_COUNT.fullmatch(cells[2]))
+            and all(is_number(cell) for cell in cells[3:])
+        )
+
+    form = f"{_STATE_FORM} and its initial probability" if with_chances else _STATE_FORM
+    name, flag, transitions, *chance = split_cells(line, fits, form=form, where=where)
+    if name in blocks.states:
+        raise ModelError(
+            where,
+            expected=f"each state once, and {shown(name)} is in line {blocks.states[name].line}",
+            found="it again",
+        )
+    state = StateLine(name, flag == "1", int(transitions), chance[0] if chance else "0", number)
+    blocks.states[name] = state
+    return state
+
+
+def _read_move(line: str, state: StateLine, blocks: StateBlocks, number: int) -> MoveLine:
+    where = blocks.where(number)
+    if _has_no_event(line):
+        return _silent_move(line, state, blocks, number)
+    event, target, *rest = split_cells(line, _is_move, form=_ROW_FORM, where=where)
+    controllable, observable, chance, _ = _marks(rest)
+    blocks.zeros += _zeros(rest)
+    blocks.events.say(event, controllable, observable, where=where)
+    # names repeat: one string for each keeps large files small in memory
+    return MoveLine(state.name, intern(event), intern(target), chance and intern(chance), number)
+
+
+def _has_no_event(line: str) -> bool:
+    """Whether the cell of the event is empty: a tab comes first, and a mark where an event's target would stand."""
+    cells = [cell.strip() for cell in line.split("\t")]
+    return line.startswith("\t") and len(cells) > 2 and bool(cells[1]) and cells[2] in ("c", "uc", "o", "uo")
+
+
+def _silent_move(line: str, state: StateLine, blocks: StateBlocks, number: int) -> MoveLine:
+    """A move by no event, which nobody sees."""
+    where = blocks.where(number)
+    target, *rest = [cell.strip() for cell in line.split("\t")[1:] if cell.strip()]
+    controllable, observable, chance, left = _marks(rest)
+    if left or observable == "o":
+        raise ModelError(where, expected="an event, or uo where there is none", found=shown(line.strip()))
+    blocks.unnamed.append((number, rest[0]))
+    blocks.events.say(SILENT, controllable, "uo", where=where)
+    return MoveLine(state.name, SILENT, intern(target), chance and intern(chance), number)
+
+
+def _read_event(line: str, blocks: StateBlocks, where: str) -> None:
+    event, *rest = split_cells(line, _is_event, form=_EVENT_FORM, where=where)
+    if blocks.declared is None or event in blocks.declared:
+        raise ModelError(where, expected="each event once in the EVENTS block", found=f"{shown(event)} again")
+    blocks.declared.add(event)
+    controllable, observable, _, _ = _marks(rest)
+    blocks.zeros += _zeros(rest)
+    blocks.events.say(event, controllable, observable, where=where)
+
+
+def _is_move(cells: list[str]) -> bool:
+    return len(cells) >= 2 and not _marks(cells[2:])[3]
+
+
+def _is_event(cells: list[str]) -> bool:
+    _, _, chance, rest = _marks(cells[1:])
+    return len(cells) >= 1 and chance is None and not rest
+
+
+def _marks(cells: Sequence[str]) -> tuple[str | None, str | None, str | None, list[str]]:
+    """c or uc, o or uo, a probability, each where it is given in this order; and what is left over."""
+    rest = list(cells)
+    controllable = rest.pop(0) if rest and rest[0] in ("c", "uc") else None
+    observable = None
+    if rest and (rest[0] in ("o", "uo", "u0") or (controllable and rest[0] == "0")):
+        observable = rest.pop(0).replace("0", "o")
+    chance = rest.pop(0) if rest and is_number(rest[0]) else None
+    return controllable, observable, chance, rest
+
+
+def _zeros(cells: Sequence[str]) -> int:
+    """Whether the mark o is spelled with a zero."""
+    return int("u0" in cells or (len(cells) > 1 and cells[0] in ("c", "uc") and cells[1] == "0"))

@@ -1,0 +1,173 @@
+"""Transition tables: a chain or a transition system as rows of a CSV or Parquet file.
+
+Columns `from`, `to` and, where it is known, `probability` make a Markov chain; `from`, `symbol`,
+`to` a transition system. Where no column is called exactly so, the first that begins with `from`
+and the first that begins with `to` are taken (`from_link`, `to_link`). A table of edges, with a link and
+its two nodes `u` and `v` in each row, is a road network (`road_graphs`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+from symveil.errors import FileError, ModelError
+from symveil.formats.maps.coordinates import NAMES
+from symveil.formats.models.places import placed, row_place
+from symveil.formats.reading import csv_rows, suffix
+from symveil.models.automaton import TransitionSystem
+from symveil.models.markov_chain import MarkovChain
+from symveil.models.names import shown
+from symveil.numbers.rationals import Number
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
+
+_ROLES = ("from", "symbol", "to", "probability")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The cells of the columns that matter, by their roles, and how messages call each row."""
+
+    columns: dict[str, list[object]]
+    row_names: list[str]
+
+    def names(self, role: str) -> list[str]:
+        """The cells of a column of names."""
+        return [_name(cell, where) for cell, where in zip(self.columns[role], self.row_names, strict=True)]
+
+
+def read_transition_table(
+    path: str | Path, *, initial: str | None = None, notes: list[str] | None = None
+) -> MarkovChain | TransitionSystem:
+    """The model in a transition table.
+
+    Without probabilities every move from a state is equally likely. A transition system starts in
+    the first row's state unless `initial` says otherwise. `notes` is told what was assumed.
+    """
+    file = Path(path)
+    said = notes if notes is not None else []
+    if suffix(file) != ".parquet" and _lists_edges(read_header(file, what="transition table")):
+        from symveil.formats.maps.road_graphs import road_model  # noqa: PLC0415 - it stands above tables
+
+        roads = road_model(file)
+        said += ["a table of edges: its links are the states, as symveil roads makes them", *roads.notes]
+        return roads.chain
+    table = read_columns(file, lambda header: _roles(header, file, said), what="transition table")
+    if not table.row_names:
+        raise FileError(str(file), expected="at least one row of transitions", found="none")
+    sources, targets = table.names("from"), table.names("to")
+    with placed(lambda where: row_place(where, table.row_names.__getitem__, file=file)):
+        if "symbol" in table.columns:
+            if initial is None:
+                said.append(f"the first row's state, {shown(sources[0])}, is taken as the initial state")
+            rows = zip(sources, table.names("symbol"), targets, strict=True)
+            return TransitionSystem.from_transitions(rows, initial=sources[0] if initial is None else initial)
+        chances: Sequence[Number]
+        if "probability" in table.columns:
+            cells = zip(table.columns["probability"], table.row_names, strict=True)
+            chances = [_chance(cell, where) for cell, where in cells]
+        else:
+            said.append("no column of probabilities: every move from a state is taken as equally likely")
+            degree = Counter(sources)
+            chances = [Fraction(1, degree[source]) for source in sources]
+        rows_of_chain = zip(sources, targets, chances, strict=True)
+        return MarkovChain.from_transitions(rows_of_chain, initial=initial, notes=said)
+
+
+def read_columns(file: Path, roles_of: Callable[[Sequence[str]], dict[str, int]], *, what: str) -> Columns:
+    """The columns of a CSV or Parquet table that play a role, which is asked of its header."""
+    return _read_parquet(file, roles_of) if suffix(file) == ".parquet" else _read_csv(file, roles_of, what)
+
+
+def read_header(file: Path, *, what: str) -> list[str]:
+    """The names of the columns."""
+    if suffix(file) == ".parquet":
+        from symveil.formats.sequences.rows_parquet import ParquetRows  # noqa: PLC0415 - pyarrow takes its time
+
+        return list(ParquetRows(file).names)
+    with closing(csv_rows(file, what=what)) as lines:
+        return next(lines)[1]
+
+
+def _read_parquet(file: Path, roles_of: Callable[[Sequence[str]], dict[str, int]]) -> Columns:
+    from symveil.formats.sequences.rows_parquet import ParquetRows, python_cells  # noqa: PLC0415 - pyarrow takes its time
+
+    source = ParquetRows(file)
+    roles = roles_of(source.names)
+    names = [source.names[index] for index in roles.values()]
+    columns: dict[str, list[object]] = {role: [] for role in roles}
+    with closing(source.batches(names, "")) as batches:
+        for batch in batches:
+            for number, role in enumerate(roles, start=1):  # the first column says which row it is
+                columns[role] += python_cells(batch.column(number))
+    count = len(next(iter(columns.values()), []))
+    return Columns(columns, [f"{file}: row {number}" for number in range(1, count + 1)])
+
+
+def _read_csv(file: Path, roles_of: Callable[[Sequence[str]], dict[str, int]], what: str) -> Columns:
+    with closing(csv_rows(file, what=what)) as lines:
+        roles = roles_of(next(lines)[1])
+        rows = list(lines)
+    return Columns(
+        {role: [row[index] for _, row in rows] for role, index in roles.items()},
+        [f"{file}: line {line}" for line, _ in rows],
+    )
+
+
+def _lists_edges(header: Sequence[str]) -> bool:
+    """Whether a table has a link with its two nodes in each row, and not a move from one state to another.
+
+    >>> _lists_edges(["link_id", "u", "v", "length"]), _lists_edges(["from", "to", "id"]), _lists_edges(["u", "v"])
+    (True, False, False)
+    """
+    names = [name.strip().lower() for name in header]
+    moves = any(name.startswith("from") for name in names) and any(name.startswith("to") for name in names)
+    return not moves and {"u", "v"} <= set(names) and any(name in names for name in NAMES)
+
+
+def _roles(header: Sequence[str], file: Path, notes: list[str]) -> dict[str, int]:
+    """Which column plays which role, by number; says which columns are left out."""
+    names = [name.strip().lower() for name in header]
+    roles: dict[str, int] = {}
+    for role in _ROLES:
+        exact_matches = [index for index, name in enumerate(names) if name == role]
+        if len(exact_matches) > 1:
+            raise FileError(str(file), expected=f"one column {role!r}", found=str(len(exact_matches)))
+        like = [index for index, name in enumerate(names) if role in ("from", "to") and name.startswith(role)]
+        for index in (*exact_matches, *like)[:1]:
+            roles[role] = index
+    if "from" not in roles or "to" not in roles:
+        raise FileError(
+            str(file),
+            expected="columns from, to and probability (or none), or from, symbol, to",
+            found=", ".join(shown(name) for name in header[:8]),
+        )
+    if "symbol" in roles and "probability" in roles:
+        raise FileError(str(file), expected="a column symbol or a column probability", found="both")
+    left_out = [shown(name) for index, name in enumerate(header) if index not in roles.values()]
+    if left_out:
+        notes.append(f"columns not used: {', '.join(left_out[:8])}{', …' if len(left_out) > 8 else ''}")
+    return roles
+
+
+def _name(cell: object, where: str) -> str:
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        return str(cell)
+    if not isinstance(cell, str) or not cell:
+        found = "none" if cell in (None, "") else f"a {type(cell).__name__}"
+        raise ModelError(where, expected="a name in every cell", found=found)
+    return cell
+
+
+def _chance(cell: object, where: str) -> Number:
+    if isinstance(cell, str):
+        return cell.strip()
+    if isinstance(cell, int | float | Decimal):
+        return cell
+    raise ModelError(where, expected="a probability", found="none" if cell is None else f"a {type(cell).__name__}")

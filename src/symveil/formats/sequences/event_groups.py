@@ -1,0 +1,321 @@
+"""Events into sequences: rows of an event log grouped by case, in bounded memory.
+
+A case's events may be scattered over the whole file. Small files are grouped in memory. Larger ones
+go through the disk twice: rows are dealt into files by a hash of their case, each of which fits into
+memory and is grouped and sorted by where its cases first appear; these files are then merged. So
+cases come out in the order of their first appearance, their events in order, ties as in the file.
+
+The files have no name (they vanish with the process, even when it is killed) and nobody else can
+open them: they hold secrets.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from symveil.errors import FileError
+from symveil.formats.sequences.columns import LongColumns
+from symveil.formats.sequences.event_order import EventOrder
+from symveil.formats.sequences.person_names import spelled_names
+from symveil.formats.sequences.records import (
+    ID,
+    LONGEST,
+    PERSON,
+    PLACE,
+    SYMBOLS,
+    as_text,
+    cuts,
+    in_one_piece,
+    keep_column,
+    made_in_order,
+    require_filled,
+    require_named,
+    require_plain,
+    rows_cut,
+    too_long,
+)
+
+_FLOOR, _REST = "order.floor", "order.rest"
+_IN_MEMORY = 192 << 20
+_PARTS = 128
+_PART_BUFFER = 1 << 20
+_HASHES = 1 << 20
+_NOT_MANY = 100_000
+_RECORDS_AT_ONCE = 16_384
+_EVENTS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouping:
+    """What is grouped, and what messages call it."""
+
+    file: Path
+    unit: str
+    columns: LongColumns
+    longest: int = LONGEST
+    plain: Callable[[str], str] = str
+    spelled: Callable[[Any], Any] = spelled_names
+    """Cells of persons as names; null where one is no name."""
+    date_format: str | None = None
+    in_memory: int = _IN_MEMORY
+
+    def records(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The cases of these rows, as records."""
+        order = EventOrder(self.file, self.unit, plain=self.plain, date_format=self.date_format)
+        held: list[pa.RecordBatch] = []
+        size = 0
+        source = made_in_order(rows, lambda batch: self._prepared(batch, order), rows_cut)
+        for batch in source:
+            held.append(batch)
+            size += batch.nbytes
+            if size > self.in_memory:
+                yield from self._by_disk(held, source)
+                return
+        if held:
+            for grouped in self._parts_grouped([pa.Table.from_batches(held)]):
+                yield from _sliced(grouped)
+
+    def _prepared(self, batch: pa.RecordBatch, order: EventOrder) -> pa.RecordBatch:
+        """A batch with the keys of its order, and without what is not needed."""
+        columns, places = self.columns, batch.column(PLACE)
+        named = partial(require_named, places=places, file=self.file, unit=self.unit, plain=self.plain)
+        named(batch.column(columns.case), what="a case")
+        require_filled(batch.column(columns.symbol), places, file=self.file, unit=self.unit, what="a symbol")
+        require_plain(batch.column(columns.symbol), file=self.file, what="a symbol")
+        arrays = {PLACE: places, ID: batch.column(columns.case), SYMBOLS: batch.column(columns.symbol)}
+        if columns.order is not None:
+            floor, rest = order.keys(batch.column(columns.order), places)
+            arrays |= {_FLOOR: pa.array(floor), _REST: pa.array(rest)}
+        if columns.person is not None:
+            person = batch.column(columns.person)
+            named(person, what="a person")
+            arrays[PERSON] = person
+        arrays |= {keep_column(index): batch.column(name) for index, name in enumerate(columns.keep)}
+        arrays = {
+            name: array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+            for name, array in arrays.items()
+        }
+        return pa.record_batch(list(arrays.values()), names=list(arrays))
+
+    def _parts_grouped(self, parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        """Each part grouped. Of the cases that are refused the first one is told, whatever part it is in: into how many
+        parts a file is dealt depends on the sizes of its symbols.
+        """
+        refused: list[_RefusedCase] = []
+        for part in parts:
+            try:
+                yield self._grouped(part)
+            except _RefusedCase as error:
+                refused.append(error)
+        if refused:
+            raise min(refused, key=lambda each: each.rank).error
+
+    # --- one part ------------------------------------------------------------------------------
+
+    def _grouped(self, events: pa.Table) -> pa.Table:
+        """All cases of these events, sorted by where they first appear."""
+        events = events.combine_chunks()
+        place = events[PLACE].to_numpy()
+        case = as_text(in_one_piece(events[ID])).dictionary_encode().indices.to_numpy()
+        first = np.full(case.max() + 1, np.iinfo(np.int64).max)
+        np.minimum.at(first, case, place)
+        keys = [place, first[case]]
+        if _FLOOR in events.column_names:
+            keys[1:1] = [events[_REST].to_numpy(), events[_FLOOR].to_numpy()]
+        sorted_rows = np.lexsort(keys)
+        first_of_row = first[case][sorted_rows]
+        begins = np.flatnonzero(np.concatenate([[True], first_of_row[1:] != first_of_row[:-1]]))
+        offsets = np.append(begins, len(sorted_rows))
+        lengths = np.diff(offsets)
+        if int(lengths.max()) > self.longest:
+            where = int(first_of_row[begins[int(np.argmax(lengths > self.longest))]])
+            raise _RefusedCase((0, where), too_long(f"{self.file}: the case of {self.unit} {where}", self.longest))
+        in_order = events.take(pa.array(sorted_rows))
+        starts = pa.array(begins)
+        arrays: dict[str, Any] = {PLACE: pa.array(first_of_row[begins]), ID: in_one_piece(in_order[ID]).take(starts)}
+        if PERSON in in_order.column_names:
+            arrays[PERSON] = self._persons(in_one_piece(in_order[PERSON]), begins, lengths, arrays[PLACE])
+        for name in in_order.column_names:
+            if name == SYMBOLS or name.startswith("keep."):
+                arrays[name] = pa.ListArray.from_arrays(
+                    pa.array(offsets, type=pa.int32()), in_one_piece(in_order[name])
+                )
+        return pa.table(arrays)
+
+    def _persons(self, persons: Any, begins: NDArray[np.int64], lengths: NDArray[np.int64], places: Any) -> Any:
+        names = pc.coalesce(self.spelled(persons), as_text(persons))  # what is no name is refused where one is needed
+        codes = names.dictionary_encode().indices.to_numpy()
+        differs = codes != np.repeat(codes[begins], lengths)
+        if differs.any():
+            where = places[int(np.searchsorted(begins, int(np.argmax(differs)), side="right")) - 1].as_py()
+            error = FileError(
+                f"{self.file}: the case of {self.unit} {where}", expected="one person in a case", found="several"
+            )
+            raise _RefusedCase((1, where), error)
+        return persons.take(pa.array(begins))
+
+    # --- by way of the disk --------------------------------------------------------------------
+
+    def _by_disk(
+        self, held: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:  # fmt: skip
+        with ExitStack() as files:
+            parts = _Parts(files, self)
+            while held:
+                parts.add(held.pop(0))
+            for batch in rest:
+                parts.add(batch)
+            stores = []
+            for grouped in self._parts_grouped(parts.tables()):
+                store = files.enter_context(_Store())
+                for piece in _sliced(grouped, events=_EVENTS_AT_ONCE // 32, at_once=_RECORDS_AT_ONCE // 32):
+                    store.write(piece)
+                stores.append(store)
+            yield from _merged([store.read() for store in stores])
+
+
+class _RefusedCase(Exception):  # noqa: N818 - it carries the error
+    """A case that is refused; `rank` says which of several is told: the smallest."""
+
+    def __init__(self, rank: tuple[int, int], error: FileError) -> None:
+        super().__init__()
+        self.rank, self.error = rank, error
+
+
+class _Store:
+    """Batches in a file without a name."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="symveil-")  # noqa: SIM115 - closed on leaving
+        self._writer: Any = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._writer is None:
+            self._writer = pa.ipc.new_stream(pa.PythonFile(self._file, mode="w"), batch.schema)
+        self._writer.write_batch(batch)
+
+    def read(self) -> Iterator[pa.RecordBatch]:
+        """All batches, once; then the file is gone."""
+        if self._writer is None:
+            return
+        self._writer.close()
+        self._file.seek(0)
+        yield from pa.ipc.open_stream(pa.PythonFile(self._file, mode="r"))
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+class _Parts:
+    """Events dealt into files by a hash of their case."""
+
+    def __init__(self, files: ExitStack, grouping: Grouping) -> None:
+        self._watch = _LongestCases(grouping)
+        self._stores = [files.enter_context(_Store()) for _ in range(_PARTS)]
+        self._waiting: list[list[pa.RecordBatch]] = [[] for _ in range(_PARTS)]
+        self._sizes = [0] * _PARTS
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        encoded = as_text(batch.column(ID)).dictionary_encode()
+        # any hash will do that spreads cases and is the same in every batch
+        names = encoded.dictionary.to_pylist()
+        hashes = np.array([zlib.crc32(text.encode()) for text in names], dtype=np.int64)
+        codes = encoded.indices.to_numpy()
+        stays = self._watch.add(names, hashes, codes)
+        if not stays.all():
+            batch, codes = batch.filter(pa.array(stays)), codes[stays]
+        part_of = (hashes % _PARTS)[codes]
+        dealt = batch.take(pa.array(np.argsort(part_of, kind="stable")))
+        sizes = np.bincount(part_of, minlength=_PARTS)
+        for part, end in enumerate(np.cumsum(sizes).tolist()):
+            if not sizes[part]:
+                continue
+            piece = dealt.slice(end - int(sizes[part]), int(sizes[part]))
+            self._waiting[part].append(piece)
+            self._sizes[part] += piece.nbytes
+            if self._sizes[part] > _PART_BUFFER:
+                self._flush(part)
+
+    def _flush(self, part: int) -> None:
+        for batch in pa.Table.from_batches(self._waiting[part]).combine_chunks().to_batches():
+            self._stores[part].write(batch)
+        self._waiting[part], self._sizes[part] = [], 0
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The events of each part; its file is gone afterwards."""
+        for part in range(_PARTS):
+            if self._waiting[part]:
+                self._flush(part)
+            batches = list(self._stores[part].read())
+            if batches:
+                yield pa.Table.from_batches(batches)
+
+
+class _LongestCases:
+    """Leaves out the events of a case of absurd length beyond those that show it: they would fill the memory when its
+    part is grouped. It is refused there, as in a file that is grouped in memory.
+
+    Events are counted by a hash of their case; only where a hash has too many are its cases counted by name.
+    """
+
+    def __init__(self, grouping: Grouping) -> None:
+        self._longest = grouping.longest
+        self._by_hash = np.zeros(_HASHES, dtype=np.int64)
+        self._by_name: Counter[str] = Counter()
+
+    def add(self, names: list[str], hashes: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Count some more events; which of them stay."""
+        counts = np.bincount(codes, minlength=len(names))
+        rows = hashes % _HASHES
+        np.add.at(self._by_hash, rows, counts)
+        absurd = np.zeros(len(names), dtype=np.bool_)
+        for case in np.flatnonzero(self._by_hash[rows] > max(self._longest, _NOT_MANY)).tolist():
+            absurd[case] = self._by_name[names[case]] > self._longest
+            self._by_name[names[case]] += int(counts[case])
+        return ~absurd[codes]
+
+
+def _merged(sources: list[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
+    """The records of several sorted sources, sorted by place.
+
+    Up to the smallest of the last places held of each source everything is known: that much is
+    sorted and handed on, and sources that ran dry are asked for more.
+    """
+    held = {number: batch for number, source in enumerate(sources) if (batch := next(source, None)) is not None}
+    while held:
+        horizon = min(batch.column(PLACE)[-1].as_py() for batch in held.values())
+        ready = []
+        for number, batch in list(held.items()):
+            count = int(np.searchsorted(batch.column(PLACE).to_numpy(), horizon, side="right"))
+            ready.append(batch.slice(0, count))
+            following = batch.slice(count) if count < len(batch) else next(sources[number], None)
+            if following is None:
+                del held[number]
+            else:
+                held[number] = following
+        yield from _sliced(pa.Table.from_batches(ready).sort_by(PLACE))
+
+
+def _sliced(
+    records: pa.Table, *, events: int = _EVENTS_AT_ONCE, at_once: int = _RECORDS_AT_ONCE
+) -> Iterator[pa.RecordBatch]:
+    """Batches of at most so many records and, where records are short enough, events."""
+    for start, stop in cuts(pc.list_value_length(records[SYMBOLS]).to_numpy(), events, at_once):
+        yield from records.slice(start, stop - start).combine_chunks().to_batches()

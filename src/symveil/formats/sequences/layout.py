@@ -1,0 +1,238 @@
+"""How outputs are laid out: the one place that decides it, from released rows alone.
+
+Everything that can be seen of an output besides its rows (row groups, pages, dictionaries and statistics of Parquet,
+blocks of gzip, the sizes in which a file grows, the number of a cluster's files) is a function of the released rows in
+their order. Readers may cut their input as memory demands, and that depends on the secret words: so nothing that
+arrives here is written as it was cut. Rows are gathered and cut anew, and so are bytes.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from symveil.formats.sequences.records import cuts, in_one_piece
+from symveil.formats.sequences.rows import RowWriter
+
+ROWS_IN_BLOCK = 1 << 17
+"""The most rows in a block, which is a row group of Parquet: about what its readers share work out by."""
+BYTES_IN_BLOCK = 1 << 24
+"""The most that a block of several rows holds, as Arrow would store it."""
+BYTES_IN_PIECE = 1 << 20
+"""The size of each write to a file, and of each piece that is compressed, but for the last one."""
+ROWS_IN_FILE = 1 << 20
+"""About how many rows a cluster writes into each file."""
+
+
+class RowBlocks(RowWriter):
+    """Hands rows on in blocks that depend on the rows alone, however they arrive.
+
+    A block is as many of the next rows as fit: `rows` of them, and `size` bytes where it has more than one row.
+    `writer` sees each block in one piece, with dictionaries made from that block, in the types of `schema`.
+
+    >>> class Listed(RowWriter):
+    ...     def write(self, batch): print(len(batch), end=" ")
+    ...     def close(self): print("end")
+    >>> numbers = pa.record_batch({"x": list(range(10))})
+    >>> for cut in (1, 7):
+    ...     blocks = RowBlocks(Listed(), numbers.schema, rows=4)
+    ...     for start in range(0, 10, cut):
+    ...         blocks.write(numbers.slice(start, cut))
+    ...     blocks.close()
+    4 4 2 end
+    4 4 2 end
+    """
+
+    def __init__(
+        self, writer: RowWriter, schema: pa.Schema, *, rows: int | None = None, size: int | None = None
+    ) -> None:
+        self._writer, self._schema = writer, schema
+        self._plain = pa.schema([field.with_type(plain_type(field.type)) for field in schema])
+        self._most_rows, self._most_bytes = rows or ROWS_IN_BLOCK, size or BYTES_IN_BLOCK
+        self._waiting: list[pa.RecordBatch] = []
+        self._sizes: list[NDArray[np.int64]] = []
+        self._rows = self._bytes = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Some more rows."""
+        arrays = [_as(column, field.type) for column, field in zip(batch.columns, self._plain, strict=True)]
+        sizes = np.zeros(len(batch), dtype=np.int64)
+        for array in arrays:
+            sizes += row_sizes(array)
+        self._keep(pa.RecordBatch.from_arrays(arrays, schema=self._plain), sizes)
+        if self._rows >= self._most_rows or self._bytes > self._most_bytes:
+            self._hand_on(everything=False)
+
+    def close(self) -> None:
+        """The last block, and the end of the table."""
+        self._hand_on(everything=True)
+        self._writer.close()
+
+    def _keep(self, batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> None:
+        self._waiting.append(batch)
+        self._sizes.append(sizes)
+        self._rows += len(batch)
+        self._bytes += int(sizes.sum())
+
+    def _hand_on(self, *, everything: bool) -> None:
+        if not self._rows:
+            return
+        table, sizes = pa.Table.from_batches(self._waiting, schema=self._plain), np.concatenate(self._sizes)
+        done = 0
+        for start, stop in cuts(sizes, self._most_bytes, self._most_rows):
+            if stop == len(sizes) and stop - start < self._most_rows and not everything:
+                break  # whether the next row fits is not known yet
+            self._write_block(table.slice(start, stop - start))
+            done = stop
+        self._waiting, self._sizes, self._rows, self._bytes = [], [], 0, 0
+        for batch in table.slice(done).combine_chunks().to_batches():
+            self._keep(batch, sizes[done : done + len(batch)])
+            done += len(batch)
+
+    def _write_block(self, block: pa.Table) -> None:
+        # one piece for each column: the pages of Parquet would show where pieces end
+        arrays = [
+            _as(in_one_piece(column), field.type) for column, field in zip(block.columns, self._schema, strict=True)
+        ]
+        self._writer.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+
+
+class EvenBytes(io.RawIOBase):
+    """Hands bytes on to `out`, which it does not close, in pieces of one size; `finish` hands on the rest.
+
+    >>> class Listed(io.RawIOBase):
+    ...     def write(self, data): print(bytes(data), end=" ")
+    >>> for cut in ([b"abcdefg"], [b"a", b"", b"bcdef", b"g"]):
+    ...     even = EvenBytes(Listed(), 3)
+    ...     for data in cut:
+    ...         _ = even.write(data)
+    ...     even.finish()
+    b'abc' b'def' b'g' b'abc' b'def' b'g'
+    """
+
+    def __init__(self, out: BinaryIO, size: int | None = None) -> None:
+        self._out, self._size = out, size or BYTES_IN_PIECE
+        self._held = bytearray()
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Some more bytes."""
+        rest = memoryview(data).cast("B")
+        taken = len(rest)
+        while rest:
+            fits = self._size - len(self._held)
+            self._held += rest[:fits]
+            rest = rest[fits:]
+            if len(self._held) == self._size:
+                self._out.write(bytes(self._held))
+                self._held.clear()
+        return taken
+
+    def finish(self) -> None:
+        """The rest, where there is one."""
+        if self._held:
+            self._out.write(bytes(self._held))
+            self._held.clear()
+
+
+def files_of(rows: int) -> int:
+    """Into how many files a cluster puts an input of so many rows: public, also where some of them are left out.
+
+    >>> files_of(0), files_of(ROWS_IN_FILE), files_of(10 * ROWS_IN_FILE + 1)
+    (1, 1, 11)
+    """
+    return max(1, -(-rows // ROWS_IN_FILE))
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type with the same values and one way to store them: no dictionaries, no views of text, and no metadata.
+
+    >>> plain_type(pa.list_(pa.dictionary(pa.int8(), pa.string())))
+    ListType(list<item: string>)
+    """
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    return _rebuilt(kind, plain_type)
+
+
+def bare_type(kind: pa.DataType) -> pa.DataType:
+    """The type without the metadata of the fields inside: polars writes all values of an Enum there, used or not.
+
+    >>> field = pa.field("item", pa.int8(), metadata={"values": "a secret"})
+    >>> bare_type(pa.list_(field)).value_field.metadata is None
+    True
+    """
+    if kind in _PLAIN_TEXT:
+        return kind
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, bare_type(kind.value_type), ordered=kind.ordered)
+    return _rebuilt(kind, bare_type)
+
+
+def _rebuilt(kind: pa.DataType, inside: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """A type with others in the place of those inside it, whose fields lose their metadata."""
+
+    def field(old: pa.Field) -> pa.Field:
+        return old.with_type(inside(old.type)).remove_metadata()
+
+    if pa.types.is_struct(kind):
+        return pa.struct([field(each) for each in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(field(kind.key_field), field(kind.item_field), keys_sorted=kind.keys_sorted)
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(field(kind.value_field), kind.list_size)
+    make = {pa.types.is_list(kind): pa.list_, pa.types.is_large_list(kind): pa.large_list}.get(True)
+    return _PLAIN_TEXT.get(kind, kind) if make is None else make(field(kind.value_field))
+
+
+def row_sizes(column: Any) -> NDArray[np.int64]:
+    """How many bytes each row of a column of a plain type takes: of its values, and not of how they are stored.
+
+    >>> row_sizes(pa.array([["a", "bcd"], None, []])).tolist()
+    [16, 4, 4]
+    """
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return row_sizes(column.storage)
+    if pa.types.is_struct(kind):
+        return sum((row_sizes(part) for part in column.flatten()), start=np.ones(len(column), dtype=np.int64))
+    if pa.types.is_map(kind):
+        pair = pa.struct([kind.key_field, kind.item_field])
+        return row_sizes(column.cast(pa.list_(pair)))
+    if pa.types.is_nested(kind):
+        lengths = _filled(pc.list_value_length(column))
+        before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(row_sizes(column.flatten()))])
+        ends = np.cumsum(lengths)
+        return np.asarray(before[ends] - before[ends - lengths] + _OFFSET)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_binary(kind):
+        return _filled(pc.binary_length(column)) + _OFFSET
+    try:
+        width = max(1, kind.bit_width // 8)
+    except ValueError:  # nothing at all, in a column of nothing
+        width = 1
+    return np.full(len(column), width, dtype=np.int64)
+
+
+_OFFSET = 4
+_PLAIN_TEXT = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+
+
+def _filled(counts: Any) -> NDArray[np.int64]:
+    return np.asarray(counts.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _as(column: Any, kind: pa.DataType) -> Any:
+    return column if column.type == kind else column.cast(kind)

@@ -1,0 +1,177 @@
+"""Parquet files as batches of their own types."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from symveil.errors import FileError, SymveilError, reason
+from symveil.formats.reading import MOST_TIMES, open_bytes
+from symveil.formats.sequences.parquet_footer import ColumnSize, column_sizes
+from symveil.formats.sequences.records import LONGEST, PLACE, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
+from symveil.formats.sequences.rows import WHAT, RowSource, RowWriter
+from symveil.numbers.once import computed_once
+from symveil.storage.opening import open_regular
+
+_MOST_VALUES = 1 << 28
+"""A row group with more values is a bomb: run lengths pack thousands of millions of them into a few bytes."""
+_BYTES_AT_ONCE = 1 << 24
+
+
+class ParquetRows(RowSource):
+    """A Parquet file; a gzipped one is unpacked to a file without a name first."""
+
+    unit = "row"
+    has_dates = True
+
+    def __init__(self, file: Path, *, most_times: int = MOST_TIMES, longest: int = LONGEST) -> None:
+        super().__init__(file, most_times=most_times)
+        self._longest = longest
+        self._rows_done, self._rows_all = 0, 0
+
+    @computed_once
+    def _schema(self) -> pa.Schema:
+        with self._file() as (file, _):
+            return file.schema_arrow
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._schema.names)
+
+    @property
+    def lists(self) -> list[str]:
+        """The columns whose cells are lists."""
+        return [field.name for field in self._schema if is_list(field.type)]
+
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """The types of the columns."""
+        return dict(zip(self._schema.names, self._schema.types, strict=True))
+
+    def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
+        """The rows, in their own types."""
+        with self._file() as (file, raw):
+            self._rows_done, self._rows_all = 0, file.metadata.num_rows
+            wanted = list(dict.fromkeys(columns))
+            size = self._rows_at_once(raw, wanted, symbols)
+            for groups in self._row_groups(file):
+                for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=wanted):
+                    places = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
+                    self._rows_done += len(batch)
+                    # Arrow believes the file: bytes that are no text would stop anyone who looks at them later
+                    batch.validate(full=True)
+                    arrays = [pa.array(places), *(_without_views(batch.column(name)) for name in columns)]
+                    yield pa.record_batch(arrays, names=[PLACE, *columns])
+
+    def _row_groups(self, file: pq.ParquetFile) -> list[list[int]]:
+        """Which row groups are read together: all, except where lists hold dictionaries, which Arrow cannot join."""
+        numbers = list(range(file.metadata.num_row_groups))
+        nested = any(is_list(field.type) and pa.types.is_dictionary(field.type.value_type) for field in self._schema)
+        return [[number] for number in numbers] if nested else [numbers]
+
+    def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
+        """A Parquet writer."""
+        return _ParquetWriter(out, schema)
+
+    def done(self) -> float:
+        """How many of the rows have been read, from 0 to 1."""
+        return self._rows_done / self._rows_all if self._rows_all else 0.0
+
+    def _rows_at_once(self, raw: BinaryIO, wanted: list[str], symbols: str) -> int:
+        """How many rows make a batch of bounded size; refuses a file that promises absurd lengths."""
+        fullest, widest = 1.0, 1.0
+        for chunk in column_sizes(raw):
+            items = max(1.0, chunk.values / max(chunk.rows, 1))
+            if chunk.column in wanted:
+                widest = max(widest, items * self._widest_text(raw, chunk, items))
+            if chunk.column != symbols:
+                continue
+            if chunk.values > min(chunk.rows * max(self._longest, 1), _MOST_VALUES):
+                raise too_long(f"{self.file}: row group {chunk.group}", self._longest)
+            fullest = max(fullest, items)
+        return max(1, min(ROWS_AT_ONCE, int(SYMBOLS_AT_ONCE / fullest), int(_BYTES_AT_ONCE / widest)))
+
+    def _widest_text(self, raw: BinaryIO, chunk: ColumnSize, items: float) -> int:
+        """The length of the longest text in a column's dictionary, where it could matter.
+
+        One text in a dictionary may stand in every row: a few bytes of file would become thousands of millions.
+        """
+        if not chunk.packed_texts:
+            return 1
+        if chunk.bytes * items * ROWS_AT_ONCE <= _BYTES_AT_ONCE:
+            return chunk.bytes
+        with pq.ParquetFile(_shared(raw), read_dictionary=[chunk.path]) as file:
+            for batch in file.iter_batches(batch_size=1, row_groups=[chunk.group - 1], columns=[chunk.path]):
+                column = batch.column(0)
+                values = column.flatten() if is_list(column.type) else column
+                if not pa.types.is_dictionary(values.type):
+                    return chunk.bytes
+                return max(1, pc.max(pc.binary_length(values.dictionary)).as_py() or 1)
+        return 1
+
+    @contextmanager
+    def _file(self) -> Iterator[tuple[pq.ParquetFile, BinaryIO]]:
+        """The file and its bytes, whatever goes wrong with it as a FileError."""
+        try:
+            if self.file.name.lower().endswith(".gz"):
+                # a file without a name: nobody else can open it, and it goes with the process
+                with (
+                    tempfile.TemporaryFile() as plain,
+                    open_bytes(self.file, what=WHAT, most_times=self._most_times) as packed,
+                ):
+                    shutil.copyfileobj(packed, plain, 1 << 20)
+                    with pq.ParquetFile(_shared(plain)) as file:
+                        yield file, cast("BinaryIO", plain)
+            else:
+                with open_regular(self.file) as raw, pq.ParquetFile(self.file) as file:
+                    yield file, raw
+        except (SymveilError, GeneratorExit):
+            raise
+        except (MemoryError, KeyboardInterrupt):
+            raise
+        except Exception as error:  # a damaged file makes pyarrow raise almost anything; the file is to blame
+            found = reason(error, otherwise="a file that Parquet cannot read")
+            raise FileError(str(self.file), expected="a Parquet file", found=found) from None
+
+
+def _shared(raw: Any) -> pa.PythonFile:
+    """The same open file for Arrow: it may have no name that could be opened again."""
+    raw.seek(0)
+    return pa.PythonFile(raw, mode="r")
+
+
+def _without_views(column: Any) -> Any:
+    """Views of text as text: Arrow cannot take rows of them."""
+    kind = column.type
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.string())
+    return column
+
+
+def python_cells(column: pa.Array) -> list[object]:
+    """Cells as Python values, a short float as the decimal that it prints as: not that of the double next to it."""
+    return list((column.cast(pa.string()) if column.type == pa.float32() else column).to_pylist())
+
+
+class _ParquetWriter(RowWriter):
+    def __init__(self, out: BinaryIO, schema: pa.Schema) -> None:
+        self._writer = pq.ParquetWriter(pa.PythonFile(out, mode="w"), schema)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Some more rows, as a row group of their own."""
+        if len(batch):
+            self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        """The footer."""
+        self._writer.close()

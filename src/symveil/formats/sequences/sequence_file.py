@@ -1,0 +1,151 @@
+"""A file of sequences as the rest of symveil sees it, whatever its format: records come out, and their like go in."""
+
+from __future__ import annotations
+
+import gzip
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from symveil.formats.sequences.artificial_times import ArtificialTimes
+from symveil.formats.sequences.layout import EvenBytes
+from symveil.formats.sequences.person_names import no_name, spelled_names
+from symveil.formats.sequences.records import ID, PERSON, PLACE, as_text
+from symveil.formats.sequences.rows import RowWriter
+from symveil.models.alphabet import Alphabet
+
+
+class SequenceFile(ABC):
+    """A file of sequences that can be read again and again, and its like be written."""
+
+    form: str
+    """"wide": a sequence in each row; "long": an event in each row."""
+
+    file: Path
+    unit: str
+    written: list[str]
+    """The columns that are written, where it has any."""
+    times: ArtificialTimes | None = None
+    """What is written in the place of the true times; None: no times are written."""
+
+    @property
+    @abstractmethod
+    def has_ids(self) -> bool:
+        """Whether records have names in the file; else they are known by their place."""
+
+    @property
+    def separator(self) -> str | None:
+        """What the symbols of a sequence are joined by where a sequence is text; None: it is none."""
+        return None
+
+    @abstractmethod
+    def names(self) -> dict[str, str]:
+        """The columns of ids, sequences and events by their options: enough to read the output again."""
+
+    def columns_in_file(self) -> list[str]:
+        """All columns that the file has, where it is a table."""
+        return []
+
+    def dropped_ids(self) -> list[str]:
+        """Columns that look like ids, where records have names and none of them passes."""
+        return []
+
+    @abstractmethod
+    def records(self) -> Iterator[pa.RecordBatch]:
+        """The records (see `records`), in order."""
+
+    def persons(self, batch: pa.RecordBatch) -> Any:
+        """Whose each record is: the person that was asked for, else the record's own id, else its place; each in the
+        one spelling that every engine and the ledger have (`models.persons`).
+        """
+        cells = self._owners(batch)
+        names = self.spelled(cells)
+        if names.null_count:
+            place = batch.column(PLACE)[pc.index(names.is_null(), value=True).as_py()].as_py()
+            raise no_name(f"{self.file}: {self.unit} {place}")
+        return names
+
+    def clusters(self, batch: pa.RecordBatch) -> Any:
+        """The same for those who only group records: cells that are no names are compared by what they print as."""
+        cells = self._owners(batch)
+        return pc.coalesce(self.spelled(cells), as_text(cells))
+
+    def spelled(self, cells: Any) -> Any:
+        """Cells of persons as names; null where one is no name."""
+        return spelled_names(cells)
+
+    def _owners(self, batch: pa.RecordBatch) -> Any:
+        if PERSON in batch.schema.names:
+            return batch.column(PERSON)
+        if self.has_ids:
+            return batch.column(ID)
+        places = batch.column(PLACE).cast(pa.string())
+        return pc.binary_join_element_wise(self.unit, places, " ")
+
+    def check_lengths_may_change(self) -> None:  # noqa: B027 - most forms can: a row is a record, however long
+        """Refuse a form that cannot hold released sequences of other lengths, empty ones among them."""
+
+    def check_filled(self) -> None:  # noqa: B027 - where a row is a sequence, it is refused as one
+        """Refuse the first event without a symbol, by its own place; for messages, where a sequence was refused."""
+
+    def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
+        """The type in which sequences are released where lengths are secret; None: that in which they come."""
+        del alphabet
+        return None
+
+    @abstractmethod
+    def done(self) -> float:
+        """How much has been read, from 0 to 1."""
+
+    def writer(self, out: BinaryIO, *, packed: bool) -> RecordWriter:
+        """Writes records in the same form; `packed`: gzipped."""
+        return RecordWriter(self, out, packed)
+
+    @abstractmethod
+    def row_writer(self, out: BinaryIO, rows: pa.RecordBatch | None) -> RowWriter:
+        """What writes arranged records; the first of them, None where there are none, have the types of all."""
+
+    def arranged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Records as the rows of the file."""
+        return batch
+
+
+class RecordWriter:
+    """Writes batches of records. `close` ends the table; the file itself stays open.
+
+    What comes out depends on the records alone, and not on the batches in which they come (`layout`).
+    """
+
+    def __init__(self, file: SequenceFile, out: BinaryIO, packed: bool) -> None:
+        self._file = file
+        self._pieces = [EvenBytes(out)]
+        self._zip: gzip.GzipFile | None = None
+        if packed:
+            # without a name and a time in it, the same records make the same bytes
+            self._zip = gzip.GzipFile(
+                filename="", mode="wb", fileobj=cast("BinaryIO", self._pieces[0]), mtime=0, compresslevel=6
+            )
+            self._pieces.append(EvenBytes(cast("BinaryIO", self._zip)))
+        self._rows: RowWriter | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Some more records."""
+        rows = self._file.arranged(batch)
+        self._begun(rows).write(rows)
+
+    def _begun(self, rows: pa.RecordBatch | None) -> RowWriter:
+        if self._rows is None:
+            self._rows = self._file.row_writer(cast("BinaryIO", self._pieces[-1]), rows)
+        return self._rows
+
+    def close(self) -> None:
+        """The end of the table."""
+        self._begun(None).close()
+        self._pieces[-1].finish()
+        if self._zip is not None:
+            self._zip.close()
+            self._pieces[0].finish()

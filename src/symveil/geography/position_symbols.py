@@ -1,0 +1,257 @@
+"""Positions as symbols: the cell of a grid, the zone of a map, or the nearest link of a road network.
+
+What turns positions into symbols is public and given: a box and a grid, shapes, links. Nothing is taken from the
+positions themselves. Nearest links are found one position at a time; `map_matching` looks at whole trips.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import ParameterError
+
+METRES_PER_DEGREE = 6_371_008.8 * math.pi / 180
+"""Of latitude, on a sphere with the mean radius of the earth."""
+_MOST_CELLS = 1_000_000
+_MOST_AT_ONCE = 1 << 22
+_MOST_CANDIDATES = 16
+
+Line = NDArray[np.float64]
+"""Rows of longitude and latitude."""
+Floats = NDArray[np.float64]
+
+
+NO_LINK, LEFT_OUT = -1, -2
+"""In the place of a symbol's number: the position has none; it has some near by, but no legal path leads there."""
+
+
+class PositionSymbols(ABC):
+    """What symbol a position has."""
+
+    @property
+    @abstractmethod
+    def alphabet(self) -> tuple[str, ...]:
+        """All symbols that there are: public, whoever went where."""
+
+    @abstractmethod
+    def numbers(self, longitudes: Floats, latitudes: Floats) -> NDArray[np.int64]:
+        """The number of each position's symbol in the alphabet; −1 where it has none."""
+
+
+class GridCells(PositionSymbols):
+    """The cells of an equal grid over a public box, named `column,row` from the south-west on.
+
+    Parameters
+    ----------
+    box
+        West, south, east and north, in degrees.
+    columns, rows
+        How many cells.
+
+    >>> grid = GridCells((0, 0, 4, 2), columns=4, rows=2)
+    >>> [grid.alphabet[number] for number in grid.numbers(np.array([0.5, 4.0]), np.array([0.5, 2.0])).tolist()]
+    ['0,0', '3,1']
+    """
+
+    def __init__(self, box: tuple[float, float, float, float], *, columns: int, rows: int) -> None:
+        west, south, east, north = box
+        if not (all(map(math.isfinite, box)) and west < east and south < north and south >= -90 and north <= 90):
+            raise ParameterError("box", expected="west,south,east,north in degrees, each pair rising", found=box)
+        if min(columns, rows) < 1 or columns * rows > _MOST_CELLS:
+            raise ParameterError(
+                "grid", expected=f"1 to {_MOST_CELLS} cells, such as 20 or 30x20", found=(columns, rows)
+            )
+        self._low, self._size = np.array([west, south]), np.array([east - west, north - south])
+        self._cells = np.array([columns, rows])
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The cells, row by row."""
+        columns, rows = self._cells.tolist()
+        return tuple(f"{column},{row}" for row in range(rows) for column in range(columns))
+
+    def numbers(self, longitudes: Floats, latitudes: Floats) -> NDArray[np.int64]:
+        """The cell of each position; on the far border that of the last cell, outside of the box none."""
+        share = (np.stack([longitudes, latitudes], axis=1) - self._low) / self._size
+        inside = ((share >= 0) & (share <= 1)).all(axis=1)
+        cell = np.minimum(np.floor(np.where(inside[:, None], share, 0) * self._cells).astype(np.int64), self._cells - 1)
+        return np.where(inside, cell[:, 1] * self._cells[0] + cell[:, 0], -1)
+
+
+class ZoneShapes(PositionSymbols):
+    """Zones with shapes: rings of positions, of which those inside an odd number of rings are in the zone.
+
+    A position in several zones is in the first of them. A border belongs to the zone on its east and north.
+
+    Parameters
+    ----------
+    zones
+        The rings of each zone.
+
+    >>> square = np.array([(0, 0), (2, 0), (2, 2), (0, 2)], dtype=float)
+    >>> zones = ZoneShapes({"centre": [square]})
+    >>> zones.numbers(np.array([1.0, 3.0]), np.array([1.0, 1.0])).tolist()
+    [0, -1]
+    """
+
+    def __init__(self, zones: Mapping[str, Sequence[Line]]) -> None:
+        self._zones = [(name, [np.asarray(ring, dtype=np.float64) for ring in rings]) for name, rings in zones.items()]
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The zones, in the order in which they were given."""
+        return tuple(name for name, _ in self._zones)
+
+    def numbers(self, longitudes: Floats, latitudes: Floats) -> NDArray[np.int64]:
+        """The first zone that each position lies in."""
+        found = np.full(len(longitudes), -1, dtype=np.int64)
+        for number, (_, rings) in enumerate(self._zones):
+            inside = np.zeros(len(longitudes), dtype=bool)
+            for ring in rings:
+                low, high = ring.min(axis=0), ring.max(axis=0)
+                near = (longitudes >= low[0]) & (longitudes <= high[0]) & (latitudes >= low[1]) & (latitudes <= high[1])
+                if near.any():
+                    inside[near] ^= _inside(ring, longitudes[near], latitudes[near])
+            found[(found < 0) & inside] = number
+        return found
+
+
+def _inside(ring: Line, x: Floats, y: Floats) -> NDArray[np.bool_]:
+    """Whether each position is inside a ring: how often a line to the east crosses it, half-open: no corner twice."""
+    odd = np.zeros(len(x), dtype=bool)
+    for (x1, y1), (x2, y2) in zip(ring, np.roll(ring, -1, axis=0), strict=True):
+        if y1 == y2:
+            continue
+        crosses = (y1 > y) != (y2 > y)
+        odd ^= crosses & (x < x1 + (y - y1) * (x2 - x1) / (y2 - y1))
+    return odd
+
+
+class Candidate(NamedTuple):
+    """A link near a position: its number, how far it is, and how far along it the nearest point lies, in metres."""
+
+    link: int
+    distance: float
+    offset: float
+
+
+class NearestLinks(PositionSymbols):
+    """The nearest of some links, if it is at most a tolerance away; of links that are equally near the first.
+
+    Parameters
+    ----------
+    links
+        The line of each link, in degrees.
+    tolerance
+        In metres.
+
+    >>> links = NearestLinks({"main": np.array([(0.0, 0.0), (0.01, 0.0)])}, tolerance=50)
+    >>> links.numbers(np.array([0.005, 0.005]), np.array([0.0001, 0.001])).tolist()      # 11 m and 111 m away
+    [0, -1]
+    """
+
+    def __init__(self, links: Mapping[str, Line], *, tolerance: float) -> None:
+        if not (math.isfinite(tolerance) and tolerance > 0):
+            raise ParameterError("tolerance", expected="a number of metres above 0", found=tolerance)
+        if not links:
+            raise ParameterError("links", expected="at least one link", found="none")
+        self._names, self._tolerance = tuple(links), float(tolerance)
+        everything = np.concatenate([np.asarray(line, dtype=np.float64) for line in links.values()])
+        middle = (everything[:, 1].min() + everything[:, 1].max()) / 2
+        # flat around the middle of the map, which is public: right within a city
+        self._scale = np.array([METRES_PER_DEGREE * math.cos(math.radians(middle)), METRES_PER_DEGREE])
+        pieces = [np.asarray(line, dtype=np.float64) * self._scale for line in links.values()]
+        pieces = [np.repeat(line, 2, axis=0) if len(line) == 1 else line for line in pieces]
+        steps = [np.hypot(*np.diff(line, axis=0).T) for line in pieces]
+        self.lengths: list[float] = [float(step.sum()) for step in steps]
+        """How long each link is, in metres."""
+        self._begins = np.concatenate([np.cumsum(step) - step for step in steps])
+        self._one = np.concatenate([line[:-1] for line in pieces])
+        self._other = np.concatenate([line[1:] for line in pieces])
+        self._owner = np.repeat(np.arange(len(pieces)), [len(line) - 1 for line in pieces])
+        lengths = np.abs(self._other - self._one).max(axis=1)
+        self._cell = max(self._tolerance, float(np.median(lengths)), 1.0)
+        self._index = self._indexed()
+
+    def _indexed(self) -> dict[tuple[int, int], NDArray[np.int64]]:
+        """The pieces that come within the tolerance of each cell of a grid."""
+        low = np.floor((np.minimum(self._one, self._other) - self._tolerance) / self._cell).astype(np.int64)
+        high = np.floor((np.maximum(self._one, self._other) + self._tolerance) / self._cell).astype(np.int64)
+        if float(np.prod(high - low + 1.0, axis=1).sum()) > 20 * _MOST_CELLS:
+            raise ParameterError("links", expected="links of a city, not of a continent", found="longer ones")
+        index: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for piece, ((left, bottom), (right, top)) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+            for column in range(left, right + 1):
+                for row in range(bottom, top + 1):
+                    index[column, row].append(piece)
+        return {cell: np.array(pieces) for cell, pieces in index.items()}
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The links, in the order in which they were given."""
+        return self._names
+
+    def metres(self, longitudes: Floats, latitudes: Floats) -> Floats:
+        """Positions in metres, flat around the middle of the map."""
+        places: Floats = np.stack([longitudes, latitudes], axis=1) * self._scale
+        return places
+
+    def numbers(self, longitudes: Floats, latitudes: Floats) -> NDArray[np.int64]:
+        """The nearest link of each position within the tolerance."""
+        found = np.full(len(longitudes), -1, dtype=np.int64)
+        for own, pieces, distances, _ in self._near(self.metres(longitudes, latitudes)):
+            nearest = np.argmin(distances, axis=1)  # the first of several: pieces are in the order of their links
+            near = distances[np.arange(len(own)), nearest] <= self._tolerance
+            found[own] = np.where(near, self._owner[pieces[nearest]], -1)
+        return found
+
+    def candidates(self, longitudes: Floats, latitudes: Floats) -> list[list[Candidate]]:
+        """The links within the tolerance of each position, the nearest first, at most sixteen."""
+        found: list[list[Candidate]] = [[] for _ in longitudes]
+        for own, pieces, distances, shares in self._near(self.metres(longitudes, latitudes)):
+            long = np.hypot(*(self._other[pieces] - self._one[pieces]).T)
+            for index, away, share in zip(own.tolist(), distances, shares, strict=True):
+                near = np.flatnonzero(away <= self._tolerance)
+                near = near[np.argsort(away[near], kind="stable")]
+                offsets = self._begins[pieces[near]] + share[near] * long[near]
+                links: dict[int, Candidate] = {}
+                for link, distance, offset in zip(
+                    self._owner[pieces[near]].tolist(), away[near].tolist(), offsets.tolist(), strict=True
+                ):
+                    links.setdefault(link, Candidate(link, distance, offset))
+                found[index] = list(links.values())[:_MOST_CANDIDATES]
+        return found
+
+    def _near(self, places: Floats) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]]:
+        """Positions by the cells of the index: which they are, the pieces near by, how far these are, and where."""
+        if not len(places):
+            return
+        cells, which = np.unique(np.floor(places / self._cell).astype(np.int64), axis=0, return_inverse=True)
+        order = np.argsort(which.reshape(-1), kind="stable")
+        ends = np.cumsum(np.bincount(which.reshape(-1), minlength=len(cells)))
+        for cell, (start, stop) in zip(
+            cells.tolist(), zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True), strict=True
+        ):
+            pieces = self._index.get((cell[0], cell[1]))
+            if pieces is None:
+                continue
+            step = max(1, _MOST_AT_ONCE // len(pieces))
+            for first in range(start, stop, step):
+                own = order[first : min(first + step, stop)]
+                yield own, pieces, *self._distances(places[own], pieces)
+
+    def _distances(self, places: Floats, pieces: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """How far each position is from each piece, and at which share of the piece it is nearest."""
+        one, other = self._one[pieces], self._other[pieces]
+        along = other - one
+        squares = np.maximum((along**2).sum(axis=1), 1e-30)
+        away = places[:, None, :] - one[None, :, :]
+        share = np.clip((away * along[None, :, :]).sum(axis=2) / squares[None, :], 0.0, 1.0)
+        return np.sqrt(((away - share[:, :, None] * along[None, :, :]) ** 2).sum(axis=2)), share

@@ -1,0 +1,228 @@
+"""What a mechanism tells about itself: the protocol that verifiers read, and the law of the distance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.languages.language import Metric
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.release_chain import ReleaseChain
+from symveil.models.alphabet import Alphabet
+from symveil.models.word import Codes
+from symveil.numbers.integers import decimal, shortened
+from symveil.pictures.svg_plots import bars_svg
+
+
+class Law(Protocol):
+    """The conditional law P(released | word) of a mechanism, with what it claims about it."""
+
+    @property
+    def name(self) -> str:
+        """The mechanism's public name."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The nominal budget."""
+
+    @property
+    def adjacency(self) -> int:
+        """The distance up to which two words are adjacent."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The loss that the mechanism claims to have."""
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The symbols of the words, in the order of their codes."""
+
+    @property
+    def length(self) -> int | None:
+        """How many symbols every word has that may be handed in; None where they have different lengths."""
+
+    @property
+    def largest_output(self) -> int | None:
+        """How long a released word can be; None where there is no bound."""
+
+    @property
+    def metric(self) -> Metric:
+        """What adjacency counts: "hamming" or "levenshtein"."""
+
+    def inputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
+        """The words that may be handed in, those of one length as the rows of an array.
+
+        All of them where they have one length, else those of up to `length` symbols.
+        """
+
+    def outputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
+        """The words that may be released, in the same form."""
+
+    def distance(self, word: Codes, words: Codes) -> NDArray[np.int64]:
+        """How far each row of `words` is from `word`, by what adjacency counts; FAR where they are never adjacent."""
+
+    def log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+        """ln P(row | word) for every row of `released`, which all have one length."""
+
+    def compile_chain(self, words: Sequence[Codes], *, output_length: int | None = None) -> ReleaseChain:
+        """The law of the released word for each of the words, as a labelled chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBounds:
+    """Proved bounds on an expected error."""
+
+    lower: float
+    upper: float
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {"lower": self.lower, "upper": self.upper}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistanceLaw:
+    """How far a released word lies from the true one: P(ℓ) for every distance ℓ that occurs.
+
+    `probabilities[ℓ]` may underflow to 0.0 as a float; `log_probabilities[ℓ]` never does. With `or_more` the last
+    row stands for its distance *or more*. `measured` is "edits" where the edits that were made are counted: the
+    distance is at most that.
+
+    Parameters
+    ----------
+    distances
+        The distances that occur, in rising order.
+    all_counts
+        Computes how many words lie at each distance; None where they were not counted.
+    probabilities, log_probabilities
+        P(ℓ) and ln P(ℓ) of each distance.
+    expected_error
+        The mean distance.
+    length
+        Symbols of the word.
+    bounds
+        Bounds on the expected error that are proved beforehand, where there are some.
+    measured
+        "distance", or "edits" where the edits that were made are counted.
+    or_more
+        Whether the last row stands for its distance or more.
+    metric
+        "hamming" or "levenshtein".
+    expected_cost
+        The mean cost between the words, where costs of symbols were given.
+
+    >>> import symveil as sv
+    >>> law = sv.Exponential(sv.words("ab", 2), epsilon=2).distances()
+    >>> law.distances.tolist(), law.counts, f"{law.expected_error:.4f}"      # 2/(1 + e²)
+    ([0, 1, 2], [1, 2, 1], '0.2384')
+    """
+
+    distances: NDArray[np.int64]
+    all_counts: Callable[[], Iterable[int | None]] = field(repr=False)
+    """How many words lie at distance 0, 1 …; None where they were not counted."""
+    probabilities: NDArray[np.float64]
+    log_probabilities: NDArray[np.float64]
+    expected_error: float
+    length: int
+    bounds: ErrorBounds | None = None
+    measured: Literal["distance", "edits"] = "distance"
+    or_more: bool = False
+    metric: Metric = "hamming"
+    expected_cost: float | None = None
+    """What the wrong symbols cost together, where costs were given."""
+
+    def __post_init__(self) -> None:
+        for array in (self.distances, self.probabilities, self.log_probabilities):
+            array.flags.writeable = False
+
+    @property
+    def counts(self) -> list[int | None]:
+        """How many words lie at each distance: exact integers, which may be very long; None where not counted."""
+        wanted = set(self.distances.tolist())
+        return [count for distance, count in enumerate(self.all_counts()) if distance in wanted]
+
+    @property
+    def words(self) -> tuple[int | None, ...]:
+        """The counts."""
+        return tuple(self.counts)
+
+    def label(self, index: int) -> str:
+        """The distance of a row as it is read."""
+        last = self.or_more and index == len(self.distances) - 1
+        return f"{self.distances[index]} or more" if last else str(self.distances[index])
+
+    def tail(self, deviation: float) -> float:
+        """P(|ℓ − E ℓ| ≥ deviation), exactly."""
+        far = np.abs(self.distances - self.expected_error) >= deviation
+        return float(min(1.0, self.probabilities[far].sum()))
+
+    def tail_bound(self, deviation: float) -> float:
+        """The bound 2·exp(−2t²/n²) of B26 Theorem 2 on `tail(t)`, for t > 0."""
+        if deviation <= 0 or self.length == 0:
+            return 1.0
+        return min(1.0, 2 * math.exp(-2 * (deviation / self.length) ** 2))
+
+    def document(self) -> list[dict[str, object]]:
+        """The JSON form, a row for each distance."""
+        last = len(self.distances) - 1
+        columns = (self.distances, self.probabilities, self.log_probabilities)
+        return [
+            {
+                "distance": distance,
+                **({} if self.metric == "hamming" else {"or_more": self.or_more and index == last}),
+                "words": None if count is None else decimal(count),
+                "probability": probability,
+                "log_probability": log_probability if math.isfinite(log_probability) else None,
+            }
+            for index, (count, distance, probability, log_probability) in enumerate(
+                zip(self.counts, *(column.tolist() for column in columns), strict=True)
+            )
+        ]
+
+    @property
+    def unit(self) -> str:
+        """What the distances count, for an axis."""
+        if self.measured == "edits":
+            return f"edits made (last: {self.label(len(self.distances) - 1)})"
+        return "symbols changed" if self.metric == "hamming" else "edits away"
+
+    def to_svg(self) -> str:
+        """The law as bars, the expected error pointed out: the picture of the studio and of notebooks.
+
+        >>> import symveil as sv
+        >>> sv.Exponential(sv.words("ab", 3), epsilon=2).distances().to_svg().count("<title>")
+        5
+        """
+        return bars_svg(
+            self.distances,
+            self.probabilities,
+            title=f"Law of the distance, expected {self.expected_error:.4g}",
+            x_label=self.unit,
+            y_label="probability",
+            mark=self.expected_error,
+            mark_label=f"expected {self.expected_error:.3g}",
+        )
+
+    def _repr_html_(self) -> str:
+        likeliest = np.sort(np.argsort(-self.probabilities, kind="stable")[:20])
+        counts = self.counts
+        rows = "".join(
+            f"<tr><td>{self.label(index)}</td><td>{_shown(counts[index])}</td>"
+            f"<td>{self.probabilities[index]:.6g}</td></tr>"
+            for index in likeliest
+        )
+        what = "error" if self.metric == "hamming" else self.measured
+        return self.to_svg() + (
+            f"<table><caption>expected {what} {self.expected_error:.6g}</caption>"
+            f"<tr><th>{self.measured}</th><th>words</th><th>probability</th></tr>{rows}</table>"
+        )
+
+
+def _shown(count: int | None) -> str:
+    return "" if count is None else shortened(count)

@@ -1,0 +1,186 @@
+"""What a mechanism loses between two words, as a distribution: for accounting, and for groups of any size.
+
+A *pair of laws* is P(·|x) against P(·|x'). Its loss at an outcome y is ln P(y|x) − ln P(y|x'), and
+δ(ε) = Σ P(y|x)(1 − e^{ε−loss})⁺ is how far the pair is from ε-private. Where the law depends on distances alone, and
+every word looks alike, outcomes with the same two distances are counted together (docs/interoperability.md); where
+there are few words all of them are looked at. Losses and chances are rounded upwards by more than the error of their
+floats: what comes out is a pair that is at least as easy to tell apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.languages.language import FAR
+from symveil.laws.law import Law
+
+ROUNDING = 1e-11
+"""Above the error of a logarithm of a probability, or of a count: relative, and absolute where it is below 1."""
+MOST_OUTCOMES = 200_000
+"""Kinds of outcomes of a pair; with more the pair is not written out."""
+MOST_WORDS = 256
+"""Words of a language whose pairs are all looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairLosses:
+    """The losses of one pair of laws and their chances, rising; both rounded upwards."""
+
+    losses: NDArray[np.float64]
+    chances: NDArray[np.float64]
+
+    @property
+    def largest(self) -> float:
+        """The largest loss that occurs; infinite where some outcome gives a word away."""
+        return float(self.losses[-1]) if len(self.losses) else 0.0
+
+    def at_most(self, epsilon: float) -> PairLosses:
+        """The same with no loss above ε, which is proved: what is above it is rounding."""
+        return PairLosses(np.minimum(self.losses, epsilon), self.chances)
+
+    def delta(self, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+        """δ(ε) for each ε, rounded upwards; 0 where no loss is larger."""
+        found = np.zeros(len(epsilon))
+        for at, value in enumerate(epsilon.tolist()):
+            first = int(np.searchsorted(self.losses, value, side="right"))
+            if first < len(self.losses):
+                found[at] = -np.dot(np.expm1(value - self.losses[first:]), self.chances[first:])
+        return np.minimum(found, 1.0)
+
+
+def pair_losses(
+    log_one: NDArray[np.float64], log_other: NDArray[np.float64], log_counts: NDArray[np.float64]
+) -> PairLosses:
+    """The losses of a pair, from ln P of an outcome under each law, and the logarithm of how many there are.
+
+    >>> half = math.log(0.5)
+    >>> two = pair_losses(np.array([half, half]), np.array([math.log(0.25), math.log(0.75)]), np.zeros(2))
+    >>> [round(loss, 6) for loss in two.losses.tolist()]      # ln(2/3) and ln 2
+    [-0.405465, 0.693147]
+    """
+    occurs = np.isfinite(log_one)
+    one, other, counts = log_one[occurs], log_other[occurs], log_counts[occurs]
+    sizes = np.maximum(np.abs(one), np.where(np.isfinite(other), np.abs(other), 0.0))
+    losses = one - other + ROUNDING * np.maximum(1.0, sizes)
+    chances = np.exp(one + counts) * (1 + ROUNDING * np.maximum(1.0, np.abs(one) + np.abs(counts)))
+    levels, group = np.unique(losses, return_inverse=True)
+    sums = np.bincount(group.reshape(-1), weights=chances, minlength=len(levels)).astype(np.float64)
+    return PairLosses(levels, sums)
+
+
+def by_distances(log_weights: NDArray[np.float64], symbols: int, apart: int) -> PairLosses | None:
+    """The losses between two words of Σⁿ that differ in `apart` places, where ln P(y|x) is `log_weights[d(x, y)]`.
+
+    Of the places where x and x' differ, y has x's symbol in i, that of x' in j and another one in the rest; of the
+    other places it differs in k. So d(x, y) = apart − i + k and d(x', y) = apart − j + k, and such y are counted.
+    None: too many kinds of them.
+
+    Parameters
+    ----------
+    log_weights
+        ln P of one word at distance 0, 1 … n.
+    symbols
+        How many there are, at least 2.
+    apart
+        In how many places the words differ.
+    """
+    length = len(log_weights) - 1
+    rest = length - apart
+    if (apart + 1) * (apart + 2) // 2 * (rest + 1) > MOST_OUTCOMES:
+        return None
+    same = [math.log(math.comb(rest, k)) + (k * math.log(symbols - 1)) for k in range(rest + 1)]
+    rows: list[tuple[float, float, float]] = []
+    for i in range(apart + 1):
+        for j in range(apart + 1 - i):
+            others = apart - i - j
+            if others and symbols == 2:
+                continue
+            ways = math.log(math.comb(apart, i) * math.comb(apart - i, j)) + (others and others * math.log(symbols - 2))
+            rows += [
+                (log_weights[apart - i + k], log_weights[apart - j + k], ways + same[k]) for k in range(rest + 1)
+            ]  # fmt: skip
+    one, other, counts = (np.array(column) for column in zip(*rows, strict=True))
+    return pair_losses(one, other, counts)
+
+
+def worst_by_distances(log_weights: NDArray[np.float64], apart: int) -> float:
+    """The largest loss between words of Σⁿ that differ in at most `apart` places, rounded upwards.
+
+    For y at distance ℓ from x and ℓ + g from x', g at most `apart`, there are words x and x' that differ in g places
+    only: so every such pair of distances occurs.
+
+    Parameters
+    ----------
+    log_weights
+        ln P of one word at distance 0, 1 … n.
+    apart
+        In how many places the words differ at most.
+    """
+    worst = 0.0
+    for gap in range(1, min(apart, len(log_weights) - 1) + 1):
+        for first, second in ((log_weights[:-gap], log_weights[gap:]), (log_weights[gap:], log_weights[:-gap])):
+            occurs = np.isfinite(first)
+            if occurs.any():
+                sizes = np.maximum(np.abs(first), np.where(np.isfinite(second), np.abs(second), 0.0))[occurs]
+                rounded = first[occurs] - second[occurs] + ROUNDING * np.maximum(1.0, sizes)
+                worst = max(worst, float(np.max(rounded)))
+    return worst
+
+
+def enumerated(law: Law, apart: int | None = None) -> Iterator[PairLosses]:
+    """The losses of every pair of words at most `apart` apart (the law's adjacency), in both directions.
+
+    For a language of few words, whose released words can all be written down.
+    """
+    within = law.adjacency if apart is None else apart
+    same_length = law.metric == "hamming"  # words of different lengths are never adjacent then
+    words = [row for rows in law.inputs(at_most=MOST_WORDS) for row in rows]
+    released = law.outputs(at_most=MOST_WORDS * 64)
+    laws = [np.concatenate([law.log_probabilities(word, rows) for rows in released]) for word in words]
+    nothing = np.zeros(len(laws[0])) if laws else np.zeros(0)
+    for one, word in enumerate(words):
+        for other, second in enumerate(words):
+            if one == other or (same_length and len(word) != len(second)):
+                continue
+            distance = int(law.distance(word, second[None, :])[0])
+            if distance != FAR and distance <= within:
+                yield pair_losses(laws[one], laws[other], nothing)
+
+
+def largest_losses(law: Law) -> NDArray[np.float64]:
+    """The largest loss of two words at each distance 0, 1 …, rounded upwards, for a language of few words."""
+    groups = [rows for rows in law.inputs(at_most=MOST_WORDS) if len(rows)]
+    released = law.outputs(at_most=MOST_WORDS * 64)
+    laws = [
+        np.array([np.concatenate([law.log_probabilities(word, rows) for rows in released]) for word in group])
+        for group in groups
+    ]
+    if any(np.isnan(each).any() for each in laws):
+        return np.array([np.inf])  # a law that floats cannot hold says nothing about its losses
+    largest = np.zeros(1)
+    for group, own in zip(groups, laws, strict=True):
+        for word, log_one in zip(group, own, strict=True):
+            for others, log_others in zip(groups, laws, strict=True):
+                if law.metric == "hamming" and others.shape[1] != group.shape[1]:
+                    continue
+                with np.errstate(invalid="ignore", over="ignore"):  # −∞ − (−∞) where neither can be released
+                    loss = np.where(np.isneginf(log_one), -np.inf, log_one - log_others).max(axis=1)
+                loss = np.maximum(loss, 0.0) + ROUNDING * np.maximum(np.abs(loss), 1.0)
+                distance = law.distance(word, others)
+                near = (distance != FAR) & (distance > 0)
+                if near.any():
+                    size = int(distance[near].max()) + 1
+                    largest = np.pad(largest, (0, max(0, size - len(largest))))
+                    np.maximum.at(largest, distance[near], loss[near])
+    return largest
+
+
+def worst_deltas(pairs: Sequence[PairLosses], epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest δ(ε) of several pairs for each ε."""
+    largest: NDArray[np.float64] = np.max([pair.delta(epsilon) for pair in pairs], axis=0)
+    return largest

@@ -1,0 +1,130 @@
+"""Values that are computed when they are first asked for, by several threads at once if need be.
+
+`functools.cached_property` is not enough. Up to Python 3.11 it holds a lock while it computes, one for all instances
+of a class: a thread that computes under it and waits for `conversions.precision`, while another has that and asks for
+the same property, waits for ever. From 3.12 on it holds none, and two threads may go on with two different objects.
+Here no thread waits: two may compute the same value, but all of them get the one that was finished first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import cached_property
+from threading import RLock
+from typing import Any, Generic, Self, TypeVar, overload
+from weakref import WeakSet
+
+Value = TypeVar("Value")
+Key = TypeVar("Key")
+
+
+class computed_once(cached_property[Value]):  # noqa: N801 - a decorator, named as one
+    """A property that is computed when first asked for and kept, the same object for all threads.
+
+    What it computes must depend on nothing that can change.
+
+    >>> class Circle:
+    ...     @computed_once
+    ...     def points(self):
+    ...         return [1, 2, 3]
+    >>> circle = Circle()
+    >>> circle.points is circle.points
+    True
+    """
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> Value: ...
+    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Self | Value:
+        """The value; once it is kept, Python finds it without asking here."""
+        if instance is None:
+            return self
+        assert self.attrname is not None  # noqa: S101 - the class that has the property has named it
+        value: Value = vars(instance).setdefault(self.attrname, self.func(instance))
+        return value
+
+
+class LastFew(Generic[Key, Value]):
+    """The values of the last few keys that were asked for. Any number of threads may ask.
+
+    Every step is one operation on a dictionary, none of which can fail: a key may be a secret, and a `KeyError`
+    would show it. There is no lock that a process forked in the middle would wait for.
+
+    >>> squares = LastFew(2)
+    >>> [squares.of(number, lambda number=number: number**2) for number in (1, 2, 3)], len(squares)
+    ([1, 4, 9], 2)
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: dict[Key, Value] = {}
+
+    def of(self, key: Key, make: Callable[[], Value]) -> Value:
+        """The value of a key, made if it is not among the last few."""
+        known = self._values.pop(key, None)
+        value = self._values.setdefault(key, make() if known is None else known)  # now the youngest
+        for oldest in list(self._values)[: -self._most]:
+            self._values.pop(oldest, None)
+        return value
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+class Memo(Generic[Key, Value]):
+    """A function's values by their keys, each kept. Any number of threads may ask; all get the same object.
+
+    With `one_at_a_time` a thread waits while another computes, for what takes long: what is computed must then not wait
+    for a thread that asks here. A copy in another process begins empty. What it holds never shows in a message.
+
+    >>> squares = Memo(lambda number: number**2)
+    >>> [squares[number] for number in (2, 3, 2)]
+    [4, 9, 4]
+    """
+
+    def __init__(self, compute: Callable[[Key], Value], *, one_at_a_time: bool = False) -> None:
+        self._compute, self._one_at_a_time = compute, one_at_a_time
+        self._values: dict[Key, tuple[Value]] = {}  # in a tuple: a value may be None
+        self.renew()
+        if one_at_a_time:
+            _with_turns.add(self)
+
+    def renew(self) -> None:
+        """In a forked child no thread computes: the thread that may have done so was not forked."""
+        self._lock = RLock()
+
+    def __getitem__(self, key: Key) -> Value:
+        kept = self._values.get(key)
+        if kept is None:
+            with self._lock if self._one_at_a_time else nullcontext():
+                kept = self._values.get(key) or self._values.setdefault(key, (self._compute(key),))
+        return kept[0]
+
+    def kept(self) -> list[tuple[Key, Value]]:
+        """What has been computed so far."""
+        return [(key, value) for key, (value,) in list(self._values.items())]
+
+    def __repr__(self) -> str:
+        return "Memo()"
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return _new_memo, (self._compute, self._one_at_a_time)
+
+
+def _new_memo(compute: Callable[[Any], Any], one_at_a_time: bool) -> Memo[Any, Any]:
+    return Memo(compute, one_at_a_time=one_at_a_time)
+
+
+_with_turns: WeakSet[Memo[Any, Any]] = WeakSet()
+
+
+def _renew_all() -> None:
+    for each in list(_with_turns):
+        each.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)

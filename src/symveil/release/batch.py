@@ -1,0 +1,301 @@
+"""The core of every engine: a pure function from an Arrow record batch to an Arrow record batch.
+
+The same batch, in any order and cut in any way, gives the same released words, because the bits of a
+record are derived from the release and the record's id alone (`randomness.records`). So a task that
+is run again releases nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from symveil.errors import ParameterError, WordError
+from symveil.formats.sequences.records import as_text, cuts
+from symveil.languages.language import refusal
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.models.alphabet import Alphabet
+from symveil.models.word import Codes
+from symveil.randomness import RecordKey
+
+OnUnknown = Literal["error", "drop-sequence"]
+
+LEFT_OUT = "`on_unknown='drop-sequence'` leaves such sequences out"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasePlan:
+    """Everything that turns records into private ones. It holds the release key: keep it off disks and logs."""
+
+    mechanism: Mechanism = field(repr=False)
+    release_id: str
+    release_key: bytes = field(repr=False)
+    sequence: str
+    """The column of the sequences, a list in each row."""
+    identifier: str | None = None
+    """The column of the ids; None: records are known by their place."""
+    place: str | None = None
+    """The column of places (whole numbers), which messages mention; None: there is none."""
+    number: str | None = None
+    """The column of the records' numbers, which name them where there are no ids; None: their places do."""
+    released_type: pa.DataType | None = field(default=None, repr=False)
+    """The type of the released sequences; None: that in which they came, which must be public."""
+    on_unknown: OnUnknown = "error"
+    unit: str = "record"
+    advice: str = LEFT_OUT
+    """What to do about a sequence that is refused, from public facts alone."""
+    has_rows_in_order: bool = True
+    """Whether messages mention the row in the batch where there is no place: not where a cluster cuts batches."""
+
+    def __post_init__(self) -> None:
+        if self.on_unknown not in get_args(OnUnknown):
+            raise ParameterError("on_unknown", expected=" or ".join(get_args(OnUnknown)), found=self.on_unknown)
+        if self.identifier is None and self.place is None:
+            raise ParameterError("identifier", expected="a column of ids or of places", found="neither")
+
+    @property
+    def keys(self) -> RecordKey:
+        """What names records and gives them their bits."""
+        return RecordKey(self.release_key, self.release_id)
+
+    def names(self, batch: pa.RecordBatch) -> NDArray[np.uint32]:
+        """The names of a batch's records: equal for equal ids, and otherwise different."""
+        if self.identifier is None:
+            return self.keys.names_of_rows(batch.column(self.number or self.place).to_numpy())
+        ids = as_text(batch.column(self.identifier))
+        if ids.null_count:
+            raise ParameterError("id", expected="an id in every row", found="none in some row")
+        ids = ids.cast(pa.large_binary())
+        offsets = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
+        if not np.diff(offsets).all():
+            raise ParameterError("id", expected="an id in every row", found="an empty one in some row")
+        data = ids.buffers()[2]
+        text = np.frombuffer(data, dtype=np.uint8)[offsets[0] : offsets[-1]] if data and len(ids) else _NO_BYTES
+        return self.keys.names_of_bytes(text, np.diff(offsets))
+
+
+_NO_BYTES = np.empty(0, dtype=np.uint8)
+_NO_CODES = np.empty(0, dtype=np.int32)
+_NO_LENGTHS = np.empty(0, dtype=np.int64)
+_RELEASED_AT_ONCE = 1 << 26
+"""Bytes of released symbols that are made at once."""
+
+
+def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
+    """The batch with private sequences. Other columns pass as they are; refused sequences are left out.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.any_length import words_of_any_length
+    >>> mechanism = sv.select_mechanism(words_of_any_length("ab"), epsilon=1)
+    >>> plan = ReleasePlan(mechanism=mechanism, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
+    >>> batch = pa.record_batch({"id": ["x", "y"], "s": [["a", "b", "b"], []]})
+    >>> private = privatize_batch(batch, plan)
+    >>> private.column("id").to_pylist(), [len(word) for word in private.column("s").to_pylist()]
+    (['x', 'y'], [3, 0])
+    >>> private.equals(privatize_batch(batch, plan))            # drawn once
+    True
+    """
+    if not len(batch):
+        return batch
+    codes, lengths, wrong = _encoded(batch, plan)
+    if wrong.any():
+        stays = wrong == 0
+        batch = batch.filter(pa.array(stays))
+        codes, lengths = codes[np.repeat(stays, lengths)], lengths[stays]
+        if not len(batch):
+            return batch
+    bits = plan.keys.streams(plan.names(batch))
+    released, new_lengths = plan.mechanism.release_checked(codes, lengths, bits)
+    place = batch.schema.get_field_index(plan.sequence)
+    column = decode_lists(released, new_lengths, plan.mechanism.alphabet, _released_type(batch, plan))
+    return batch.set_column(place, batch.schema.field(place).with_type(column.type), column)
+
+
+def check_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> NDArray[np.int64]:
+    """Refuse now what `privatize_batch` would refuse later: before anybody is charged. The lengths of the others."""
+    if not len(batch):
+        return _NO_LENGTHS
+    decode_lists(_NO_CODES, _NO_LENGTHS, plan.mechanism.alphabet, _released_type(batch, plan))
+    _, lengths, wrong = _encoded(batch, plan)
+    return np.asarray(lengths[wrong == 0])
+
+
+def bounded(batch: pa.RecordBatch, plan: ReleasePlan) -> Iterator[pa.RecordBatch]:
+    """The batch in slices whose released sequences fit into memory, whatever symbols are drawn.
+
+    Readers cut by the symbols that occur; those that are released may be longer.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.any_length import words_of_any_length
+    >>> mechanism = sv.select_mechanism(words_of_any_length(["a", "b" * 10_000_000]), epsilon=1)
+    >>> plan = ReleasePlan(mechanism=mechanism, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
+    >>> batch = pa.record_batch({"id": ["x", "y", "z"], "s": [["a"] * 4, ["a"], ["a"] * 9]})
+    >>> [len(piece) for piece in bounded(batch, plan)]
+    [2, 1]
+    """
+    at_once = max(1, _RELEASED_AT_ONCE // _longest_symbol(plan.mechanism.alphabet))
+    lengths = pc.list_value_length(batch.column(plan.sequence)).fill_null(0).to_numpy(zero_copy_only=False)
+    for start, stop in cuts(lengths, at_once):
+        yield batch.slice(start, stop - start)
+
+
+@lru_cache(maxsize=8)
+def _longest_symbol(alphabet: Alphabet) -> int:
+    return max(8, *(len(str(symbol).encode()) for symbol in alphabet.symbols))
+
+
+def _released_type(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.DataType:
+    kind = plan.released_type or batch.schema.field(plan.sequence).type
+    if pa.types.is_fixed_size_list(kind) and plan.mechanism.metric == "levenshtein":
+        return pa.list_(kind.value_field)  # released sequences have other lengths
+    return kind
+
+
+def _encoded(batch: pa.RecordBatch, plan: ReleasePlan) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
+    """Codes, lengths, and where each sequence is wrong; what is wrong in the first place of the batch is refused."""
+    rows: list[int] = []
+
+    def where(row: int) -> str:
+        rows.append(row)
+        return _where(batch, plan, row)
+
+    try:
+        codes, lengths = encode_lists(batch.column(plan.sequence), plan.mechanism.alphabet, where=where)
+    except WordError:
+        if rows and rows[0]:  # an earlier sequence may be wrong in another way: where batches end must not decide
+            _encoded(batch.slice(0, rows[0]), plan)
+        raise
+    wrong = plan.mechanism.language.first_refused(codes, lengths)
+    if plan.on_unknown == "error" and wrong.any():
+        raise _refusal(batch, plan, wrong, codes, lengths)
+    return codes, lengths, wrong
+
+
+def _where(batch: pa.RecordBatch, plan: ReleasePlan, row: int) -> str:
+    """What messages call a record."""
+    if plan.place is None and not plan.has_rows_in_order:
+        return plan.unit
+    return f"{plan.unit} {batch.column(plan.place)[row].as_py() if plan.place is not None else row + 1}"
+
+
+def _refusal(
+    batch: pa.RecordBatch, plan: ReleasePlan, wrong: NDArray[np.int64], codes: Codes, lengths: NDArray[np.int64]
+) -> WordError:
+    # positions, not symbols: the symbol is a secret
+    row = int(np.argmax(wrong > 0))
+    language = plan.mechanism.language
+    end = int(lengths[: row + 1].sum())
+    why = refusal(language, codes[end - lengths[row] : end])
+    if why.because == "length":
+        bound = language.max_length
+        return WordError(
+            f"{_where(batch, plan, row)}: expected at most {bound} symbols, the public bound `max_length`, found more; "
+            "raise it, for all sequences",
+            position=int(wrong[row]),
+        )
+    out = f"; {plan.advice}" if plan.advice else ""
+    if why.because == "end":
+        return WordError(
+            f"{_where(batch, plan, row)}: expected a sequence that the model accepts, found one that ends in a state "
+            f"that is not accepting{out}"
+        )
+    length = f" of {lengths[row]}" if language.metric == "hamming" else ""  # elsewhere it is a secret
+    source, wrong_there = ("alphabet", "is not in it") if language.graph is None else ("model", "cannot come there")
+    return WordError(
+        f"{_where(batch, plan, row)}: expected a sequence of the {source}, found one whose symbol at position "
+        f"{why.position}{length} {wrong_there}{out}",
+        position=why.position,
+    )
+
+
+# --- symbols and codes -------------------------------------------------------------------------
+
+
+def encode_lists(
+    column: Any, alphabet: Alphabet, *, where: Callable[[int], str] = lambda row: f"record {row + 1}"
+) -> tuple[Codes, NDArray[np.int64]]:
+    """The codes of all symbols, one list after the other, −1 for a symbol that is unknown; and the lengths."""
+    known = _code_by_text(alphabet)
+    texts, indices, lengths = symbols_of_lists(column, where=where)
+    codes = np.array([known.get(text, -1) for text in texts], dtype=np.int32)
+    return codes[indices] if len(codes) else _NO_CODES, lengths
+
+
+def symbols_of_lists(
+    column: Any, *, where: Callable[[int], str] = lambda row: f"record {row + 1}"
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """The symbols that occur, as text; which of them stands in each place of the lists, one after the other; lengths.
+
+    >>> symbols_of_lists(pa.array([["b", "a", "b"], []]))
+    (['b', 'a'], array([0, 1, 0]), array([3, 0]))
+    """
+    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
+    values = column.flatten()
+    if pa.types.is_nested(values.type):
+        raise ParameterError("sequence", expected="lists of text or whole numbers", found=f"a column of {column.type}")
+    if pa.types.is_dictionary(values.type) and values.dictionary.null_count:
+        values = values.dictionary_decode()  # nothing may stand among a dictionary's values too
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    if encoded.null_count:
+        place = pc.index(encoded.is_null(), value=True).as_py()
+        ends = np.cumsum(lengths)
+        row = int(np.searchsorted(ends, place, side="right"))
+        position = place - int(ends[row] - lengths[row]) + 1
+        raise WordError(
+            f"{where(row)}: expected a symbol in every place of a sequence, found none at position {position}",
+            position=position,
+        )
+    try:
+        texts = [str(value) for value in encoded.dictionary.to_pylist()]
+    except (pa.ArrowException, ValueError, LookupError, ArithmeticError):  # a date that Python does not have …
+        raise ParameterError(
+            "sequence", expected="symbols that can be written as text", found=f"others in a column of {column.type}"
+        ) from None
+    return texts, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False), lengths
+
+
+def decode_lists(codes: Codes, lengths: NDArray[np.int64], alphabet: Alphabet, kind: pa.DataType) -> Any:
+    """Lists of symbols in the type that they came in."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    value_type = kind.value_type
+    if pa.types.is_dictionary(value_type):
+        values = pa.DictionaryArray.from_arrays(pa.array(codes), _symbols(alphabet, value_type.value_type))
+        values = values.cast(value_type)
+    elif pa.types.is_string_view(value_type):  # for which Arrow has no `take`
+        values = _symbols(alphabet, pa.string()).take(pa.array(codes)).cast(value_type)
+    else:
+        values = _symbols(alphabet, value_type).take(pa.array(codes))
+    if pa.types.is_large_list(kind):
+        return pa.LargeListArray.from_arrays(pa.array(offsets), values, type=kind)
+    listed = pa.ListArray.from_arrays(
+        pa.array(offsets.astype(np.int32)), values, type=kind if pa.types.is_list(kind) else pa.list_(value_type)
+    )
+    return listed if pa.types.is_list(kind) else listed.cast(kind)
+
+
+@lru_cache(maxsize=8)
+def _code_by_text(alphabet: Alphabet) -> dict[str, int]:
+    """Symbols are compared by what they print as: 7 in one file and "7" in another are one symbol."""
+    known = {str(symbol): code for code, symbol in enumerate(alphabet.symbols)}
+    if len(known) < len(alphabet):
+        raise ParameterError("alphabet", expected="symbols that print differently", found="two that print alike")
+    return known
+
+
+@lru_cache(maxsize=8)
+def _symbols(alphabet: Alphabet, kind: pa.DataType) -> Any:
+    """The symbols as an array of a column's type."""
+    texts = pa.array([str(symbol) for symbol in alphabet.symbols])
+    try:
+        return texts.cast(kind)
+    except pa.ArrowInvalid:
+        raise ParameterError(
+            "alphabet", expected=f"symbols that fit into the sequences' type, {kind}", found="others"
+        ) from None

@@ -1,0 +1,217 @@
+"""A central release of one file: persons are numbered, legal words are read as codes, one table or model comes out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from symveil.central.contributions import Read
+from symveil.errors import FileError, only_our_errors
+from symveil.estimation.batches import Batch
+from symveil.formats.sequences.record_steps import heard_records
+from symveil.formats.sequences.records import SYMBOLS
+from symveil.formats.sequences.sequence_file import SequenceFile
+from symveil.languages.any_length import AnyLength
+from symveil.ledger.charging import in_parts
+from symveil.models.persons import look_alike, tell_alike
+from symveil.models.word import Codes, Lengths
+from symveil.randomness import RecordKey
+from symveil.release.batch import encode_lists, symbols_of_lists
+from symveil.release.job import Ask, Job, Written
+from symveil.storage.atomic import AsideFile, digest_of
+
+Answer = Callable[[Read, Sequence[str], RecordKey], bytes]
+"""What is released, as bytes: from all legal words, the names of persons by number, and where noise comes from."""
+
+
+class FoundSymbols:
+    """The symbols of a file whose alphabet is not public, numbered as they come; every word is legal. A secret.
+
+    >>> import pyarrow as pa
+    >>> found = FoundSymbols()
+    >>> codes, lengths, legal = found.encoded(pa.array([["b", "a"], ["a"]]))
+    >>> codes.tolist(), found.name(1)
+    ([0, 1, 1], 'a')
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._names: list[str] = []
+
+    def name(self, code: int) -> str:
+        """The symbol with this code."""
+        return self._names[code]
+
+    def encoded(self, column: Any) -> tuple[Codes, Lengths, NDArray[np.bool_]]:
+        """The codes of lists of symbols, their lengths, and that each of them is legal."""
+        texts, indices, lengths = symbols_of_lists(column)
+        for text in texts:
+            if text not in self._codes:
+                self._codes[text] = len(self._names)
+                self._names.append(text)
+        codes = np.array([self._codes[text] for text in texts], dtype=np.int32)
+        return codes[indices] if len(texts) else codes, lengths, np.ones(len(lengths), dtype=np.bool_)
+
+
+PublicOrFound = AnyLength | FoundSymbols
+"""The public language of the words that count; without one every word is legal, and symbols are numbered as found."""
+
+
+class CentralWords(ABC):
+    """The legal words of an input as codes, each with the number of its person. Other words are not there, silently."""
+
+    path: Path
+    """Where they are read from."""
+    has_ids: bool
+
+    @abstractmethod
+    def persons(self) -> list[str]:
+        """Everybody in the input, also those without a legal word, in the order of their names."""
+
+    @abstractmethod
+    def encoded(self) -> Iterator[tuple[Codes, Lengths, Any]]:
+        """Legal words, some at a time: codes, lengths, and whose each is, as an Arrow array of names."""
+
+    @abstractmethod
+    def fingerprint(self) -> bytes:
+        """The input's content, as a digest."""
+
+    def numbered(self, outside: Collection[str] = ()) -> dict[str, int]:
+        """Everybody but those outside, numbered; the holder is warned of names that may be one person's."""
+        everybody = self.persons()
+        if look_alike(everybody):
+            tell_alike()
+        return {name: number for number, name in enumerate(name for name in everybody if name not in outside)}
+
+    def read(self, numbers: dict[str, int]) -> Iterator[Batch]:
+        """The legal words of these persons."""
+        for codes, lengths, persons in self.encoded():
+            names = persons.dictionary_encode()
+            known = np.array([numbers.get(name, -1) for name in names.dictionary.to_pylist()], dtype=np.int64)
+            owner = known[names.indices.to_numpy(zero_copy_only=False)] if len(known) else known
+            yield Batch(codes, lengths, owner).only(owner >= 0)
+
+
+def encoded_words(column: Any, language: PublicOrFound) -> tuple[Codes, Lengths, NDArray[np.bool_]]:
+    """Lists of symbols as codes, with their lengths, and which of them are legal."""
+    if isinstance(language, FoundSymbols):
+        return language.encoded(column)
+    codes, lengths = encode_lists(column, language.alphabet)
+    return codes, lengths, language.first_refused(codes, lengths) == 0
+
+
+class FileWords(CentralWords):
+    """The legal words of a file on this machine."""
+
+    def __init__(self, file: SequenceFile, language: PublicOrFound) -> None:
+        self._file, self._language = file, language
+        self.path, self.has_ids = file.file, file.has_ids
+
+    def persons(self) -> list[str]:
+        """Everybody in the file, in the order of their names."""
+        names: set[str] = set()
+        for batch in heard_records(self._file, "reading"):
+            names.update(self._file.persons(batch).unique().to_pylist())
+        return sorted(names)
+
+    def encoded(self) -> Iterator[tuple[Codes, Lengths, Any]]:
+        """Legal words, some at a time."""
+        for batch in heard_records(self._file, "reading"):
+            with only_our_errors():
+                codes, lengths, legal = encoded_words(batch.column(SYMBOLS), self._language)
+                persons = self._file.persons(batch)
+                if not legal.all():
+                    codes, lengths = codes[np.repeat(legal, lengths)], lengths[legal]
+                    persons = persons.filter(pa.array(legal))
+            yield codes, lengths, persons
+
+    def fingerprint(self) -> bytes:
+        """The file's bytes, as a digest."""
+        digest = digest_of(self.path)
+        if digest is None:
+            raise FileError(str(self.path), expected="a file of sequences", found="none")
+        return bytes.fromhex(digest)
+
+
+class FrameWords(FileWords):
+    """The legal words of a table in memory."""
+
+    def __init__(self, file: SequenceFile, language: PublicOrFound, *, digest: bytes) -> None:
+        super().__init__(file, language)
+        self._digest = digest
+
+    def fingerprint(self) -> bytes:
+        """The table's content, as a digest."""
+        return self._digest
+
+
+class CentralJob(Job[RecordKey]):
+    """A file of sequences in; a table or a model out, which says nothing about it but through its noise."""
+
+    unit = "person"
+
+    def __init__(self, words: CentralWords, target: Path, answer: Answer, *, facts: dict[str, object]) -> None:
+        if target.is_dir():
+            raise FileError(str(target), expected="a file to write", found="a folder")
+        if target.exists() and words.path.exists() and target.samefile(words.path):
+            raise FileError(str(target), expected="another file than the input", found="the same")
+        self._words, self._target, self._answer = words, target, answer
+        self.has_ids, self.facts = words.has_ids, {"file": target.name, **facts}
+
+    @property
+    def record(self) -> str:
+        """What is charged for."""
+        return "person"
+
+    def plan(self, release_id: str, key: bytes) -> RecordKey:
+        """Where noise comes from."""
+        return RecordKey(key, release_id)
+
+    def fingerprint(self) -> bytes:
+        """The input's content, as a digest."""
+        return self._words.fingerprint()
+
+    def survey(self, plan: RecordKey, ask: Ask) -> None:
+        """Each person pays once, however many records are theirs, and whether or not any of them counts."""
+        del plan
+        persons = self._words.persons()
+        for _ in self._words.encoded():
+            pass  # what cannot be read is refused before anybody is charged
+        for names in in_parts(persons):
+            ask(names, [1] * len(names), None)
+
+    @contextmanager
+    def output(self, tag: str) -> Iterator[None]:
+        """A file aside, locked."""
+        with AsideFile(self._target, tag) as self._aside:
+            yield
+
+    def write(self, plan: RecordKey, left_out: list[str]) -> Written:
+        """Count, add noise, write."""
+        numbers = self._words.numbered(set(left_out))
+
+        def read() -> Iterable[Batch]:
+            return self._words.read(numbers)
+
+        self._aside.write(self._answer(read, list(numbers), plan))
+        return Written(digest=self._aside.finish())
+
+    def publish(self) -> None:
+        """Rename the file."""
+        self._aside.publish()
+
+    def agrees_with(self, counts: dict[str, int]) -> bool:
+        """Nothing public tells which input a central release is from."""
+        del counts
+        return True
+
+    def digest_in_place(self) -> str | None:
+        """The digest of the file in the output's place."""
+        return digest_of(self._target)

@@ -1,0 +1,329 @@
+"""The local engine: one file through all cores of this machine, in order and in bounded memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter, deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from symveil.errors import FileError, ParameterError, SymveilError, WordError, only_our_errors
+from symveil.formats.formulas import Apostrophes
+from symveil.formats.reading import suffix, wrong_suffix
+from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.sequences.duplicates import SeenNames
+from symveil.formats.sequences.record_steps import RecordSteps
+from symveil.formats.sequences.records import ID, NUMBER, PERSON, PLACE, SYMBOLS, as_text
+from symveil.formats.sequences.sequence_file import SequenceFile
+from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
+from symveil.formats.symbols import reading_advice
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.numbers.progress import Progress
+from symveil.release.batch import LEFT_OUT, OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
+from symveil.release.job import Ask, Job, Written
+from symveil.storage.atomic import AsideFile, digest_of
+
+# Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
+pa.enable_signal_handlers(False)
+
+
+def release_batches(
+    batches: Iterable[pa.RecordBatch], plan: ReleasePlan, *, workers: int | None = None
+) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    """Each batch with its private version, in order; a batch that is too large for its released words in pieces.
+
+    Threads are enough: the ciphers, the compiled loops and Arrow's kernels run beside each other. Only
+    a few batches are on their way at any time, so a file of any size passes through the same memory.
+    Of several faults the first in the order of the records is reported: not the one that is met first,
+    which depends on where batches end.
+    """
+    workers = workers or os.cpu_count() or 1
+    waiting: deque[tuple[pa.RecordBatch, Future[pa.RecordBatch]]] = deque()
+    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="symveil") as pool:
+        pieces = (piece for batch in batches for piece in bounded(batch, plan))
+        try:
+            refused: SymveilError | None = None
+            while refused is None:
+                try:
+                    piece = next(pieces)
+                except StopIteration:
+                    break
+                except SymveilError as error:  # what was read before it comes first
+                    refused = error
+                    continue
+                waiting.append((piece, pool.submit(copy_context().run, _privatized, piece, plan)))
+                if len(waiting) > workers:
+                    source, future = waiting.popleft()
+                    yield source, future.result()
+            while waiting:
+                source, future = waiting.popleft()
+                yield source, future.result()
+            if refused is not None:
+                raise refused
+        finally:
+            for _, future in waiting:
+                future.cancel()
+            # the error of a future refers to this frame, and so to what is read: the file would stay open with it
+            pieces.close()
+            if isinstance(batches, Generator):
+                batches.close()
+
+
+def _privatized(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
+    """The same in a thread, whose errors name no value."""
+    with only_our_errors():
+        return privatize_batch(batch, plan)
+
+
+class LocalJob(Job[ReleasePlan]):
+    """A file of sequences, read and written here."""
+
+    def __init__(
+        self,
+        file: SequenceFile,
+        target: Path,
+        mechanism: Mechanism,
+        *,
+        on_unknown: OnUnknown,
+        true_error: bool,
+        progress: Progress,
+        spreadsheet_safe: bool = False,
+    ) -> None:
+        _check_target(file.file, target)
+        if mechanism.metric == "levenshtein":
+            file.check_lengths_may_change()
+        self._file, self._target, self._mechanism = file, target, mechanism
+        self._on_unknown, self._true_error, self._progress = on_unknown, true_error, progress
+        self.unit, self.has_ids, self.dropped_ids = file.unit, file.has_ids, tuple(file.dropped_ids())
+        self.facts = {
+            "file": target.name,
+            "format": FORMATS[suffix(target)],
+            "form": file.form,
+            "columns": file.names(),
+        }
+        if file.times is not None:
+            self.facts["times"] = file.times.document()
+        self._apostrophes: Apostrophes = "read" if spreadsheet_safe else "none"
+        if spreadsheet_safe:
+            self.facts["spreadsheet_safe"] = True
+
+    def plan(self, release_id: str, key: bytes) -> ReleasePlan:
+        """How this release is drawn."""
+        hides_lengths = self._mechanism.metric == "levenshtein"
+        return ReleasePlan(
+            mechanism=self._mechanism,
+            release_id=release_id,
+            release_key=key,
+            sequence=SYMBOLS,
+            identifier=ID if self.has_ids else None,
+            place=PLACE,
+            number=None if self.has_ids else NUMBER,
+            released_type=self._file.released_type(self._mechanism.alphabet) if hides_lengths else None,
+            on_unknown=self._on_unknown,
+            unit=f"{self._file.file}: {self.unit}",
+            advice="; ".join(filter(None, (LEFT_OUT, reading_advice(self._mechanism.alphabet, self._file.separator)))),
+        )
+
+    def fingerprint(self) -> bytes:
+        """The file's bytes, as a digest."""
+        return bytes.fromhex(digest_of(self._file.file) or hashlib.sha256().hexdigest())
+
+    def survey(self, plan: ReleasePlan, ask: Ask) -> None:
+        """Read the file once: what is wrong with it, and whose it is."""
+        ids, steps = _Ids(self._file, plan), RecordSteps("charging", self._file, self._progress)
+        # of records that are left out the lengths decide nothing; who they are is found when the others are drawn
+        public = self._mechanism.metric == "hamming" and self._on_unknown == "error"
+        seen = np.empty(0, dtype=np.int64) if public else None
+        legal = np.empty(0, dtype=np.int64)
+        for batch in self._records():
+            with only_our_errors():
+                legal = np.union1d(legal, check_batch(batch, plan))
+            seen = None if seen is None else np.union1d(seen, lengths_of(batch))
+            ids.add(batch)
+            ask(*self._counted(batch))
+            steps.add(len(batch))
+        steps.end()
+        ids.check()
+        self.lengths, self.legal_lengths = seen, legal if plan.mechanism.metric == "hamming" else None
+
+    def _counted(self, batch: pa.RecordBatch) -> tuple[list[str], list[int], list[int | None]]:
+        """Who has how many records in a batch, by length, and what these lose when all of them are replaced."""
+        names, lengths = self._file.persons(batch).dictionary_encode(), lengths_of(batch)
+        codes = names.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        longest = int(lengths.max(initial=0)) + 1
+        pairs, counts = np.unique(codes * longest + lengths, return_counts=True)
+        own = names.dictionary.take(pa.array(pairs // longest)).to_pylist()
+        return own, counts.tolist(), self.whole_of(counts.tolist(), (pairs % longest).tolist())
+
+    def _records(self) -> Iterator[pa.RecordBatch]:
+        """The file's records, numbered where their numbers name them. Their lines would not do: a line break in a
+        symbol moves all that follow.
+        """
+        before = 0
+        for batch in self._file.records():
+            numbers = pa.array(np.arange(before + 1, before + 1 + len(batch)))
+            before += len(batch)
+            yield batch if self.has_ids else batch.append_column(NUMBER, numbers)
+
+    @contextmanager
+    def output(self, tag: str) -> Iterator[None]:
+        """A file aside, locked."""
+        with AsideFile(self._target, tag) as self._aside:
+            yield
+
+    def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
+        """Everything through the core and into the file."""
+        file, written = self._file, _Counted(self._true_error)
+        ids, steps = _Ids(file, plan), RecordSteps("releasing", file, self._progress)
+        outside = pa.array(left_out, type=pa.string())
+
+        def admitted() -> Iterator[pa.RecordBatch]:
+            for batch in self._records():
+                ids.add(batch)
+                stays = batch
+                if len(outside):
+                    stays = batch.filter(pc.invert(pc.is_in(file.persons(batch), value_set=outside)))
+                written.sequences += len(batch)
+                written.over_budget += len(batch) - len(stays)
+                yield stays
+
+        writer = file.writer(self._aside, packed=self._target.name.lower().endswith(".gz"))  # type: ignore[arg-type]
+        for source, released in release_batches(admitted(), plan):
+            written.add(source, released)
+            if len(released):
+                writer.write(released)
+            steps.add(len(source))
+        writer.close()
+        steps.end()
+        ids.check()
+        return written.result(self._aside.finish())
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """A case that is refused because a cell is empty: the cell's own line says more than the case's first."""
+        try:
+            yield
+        except WordError:
+            self._file.check_filled()
+            raise
+
+    def publish(self) -> None:
+        """Rename the file."""
+        self._aside.publish()
+
+    def agrees_with(self, counts: dict[str, int]) -> bool:
+        """Record by record: what is in the output stands in the input, in this order, and nothing but what was left
+        out stands between.
+        """
+        options = ColumnOptions.from_names(self._file.names())
+        records = 0
+        with closing(self._outline(open_sequences(self._target, options, apostrophes=self._apostrophes))) as made:
+            awaited = next(made, None)
+            for record in self._outline(self._file):
+                records += 1
+                if record == awaited:
+                    awaited = next(made, None)
+        return awaited is None and records == counts.get("sequences")
+
+    def _outline(self, file: SequenceFile) -> Generator[tuple[str | None, int | None]]:
+        """What is public of each record: its id, and its length where that is public."""
+        for batch in file.records():
+            ids = as_text(batch.column(ID)).to_pylist() if self.has_ids else [None] * len(batch)
+            lengths = pc.list_value_length(batch.column(SYMBOLS)).to_pylist()
+            yield from zip(ids, lengths if self._mechanism.metric == "hamming" else [None] * len(batch), strict=True)
+
+    def digest_in_place(self) -> str | None:
+        """The digest of the file in the output's place."""
+        return digest_of(self._target)
+
+
+class _Ids:
+    """Refuses an id that occurs twice: two records would share their noise."""
+
+    def __init__(self, file: SequenceFile, plan: ReleasePlan) -> None:
+        self._file, self._plan = file, plan
+        self._seen = SeenNames()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if self._file.has_ids:
+            self._seen.add(self._plan.names(batch), batch.column(PLACE).to_numpy())
+
+    def check(self) -> None:
+        repeated = self._seen.first_repeated()
+        self._seen.close()
+        if repeated is not None:
+            raise FileError(
+                f"{self._file.file}: {self._file.unit} {repeated}",
+                expected="each id once",
+                found="one again; where each row is one event, name `case` and `symbol`",
+            )
+
+
+class _Counted:
+    """What is counted while an output is written."""
+
+    def __init__(self, true_error: bool) -> None:
+        self.sequences = self.over_budget = 0
+        self._released = self._symbols = self._changed = 0
+        self._lengths: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._true_error = true_error
+        self._persons: Counter[str] = Counter()
+
+    def add(self, source: pa.RecordBatch, released: pa.RecordBatch) -> None:
+        lengths = lengths_of(released)
+        if PERSON in released.schema.names:
+            counted = released.column(PERSON).value_counts()
+            self._persons.update(dict(zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True)))
+        self._released += len(released)
+        self._symbols += int(lengths.sum())
+        self._lengths = np.union1d(self._lengths, lengths)
+        if self._true_error:
+            stays = pc.is_in(source.column(PLACE), value_set=released.column(PLACE))
+            before, after = (_values(batch) for batch in (source.filter(stays), released))
+            if len(before) != len(after):
+                raise ParameterError("true error", expected="a mechanism that keeps lengths", found="another")
+            self._changed += int(pc.sum(pc.not_equal(before, after)).as_py() or 0)
+
+    def result(self, digest: str) -> Written:
+        changed = {"changed_symbols": self._changed, "changed_fraction": self._changed / max(self._symbols, 1)}
+        return Written(
+            digest=digest,
+            sequences=self.sequences,
+            released=self._released,
+            over_budget=self.over_budget,
+            symbols=self._symbols,
+            lengths=self._lengths,
+            true_error=changed if self._true_error else None,
+            most_of_a_person=max(self._persons.values(), default=None),
+        )
+
+
+def lengths_of(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    """How long each record is."""
+    lengths = pc.list_value_length(batch.column(SYMBOLS)).to_numpy(zero_copy_only=False)
+    return np.asarray(lengths, dtype=np.int64)
+
+
+def _values(batch: pa.RecordBatch) -> Any:
+    values = batch.column(SYMBOLS).flatten()
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def _check_target(source: Path, target: Path) -> None:
+    """Refuse an output that cannot be written, before anything is read."""
+    if suffix(target) != suffix(source):
+        raise wrong_suffix(target, (suffix(source),))
+    if target.is_dir():
+        raise FileError(str(target), expected="a file to write", found="a folder")
+    if target.exists() and source.exists() and target.samefile(source):
+        raise FileError(str(target), expected="another file than the input", found="the same")

@@ -1,0 +1,212 @@
+"""The ledger's commands: granting budget, looking at it, and taking it out as a file."""
+
+from __future__ import annotations
+
+import csv
+import heapq
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from symveil.errors import FileError
+from symveil.formats.formulas import guarded
+from symveil.formats.reading import read_lines
+from symveil.ledger.accounts import account, accounts, grant, history, totals
+from symveil.ledger.amounts import granted_units
+from symveil.ledger.lifecycle import Abandoned, LedgerRelease, abandon, find_release
+from symveil.ledger.statements import Account, Entry, Totals
+from symveil.ledger.store import Database
+from symveil.ledger.units import Compares, Unit, shown_unit
+from symveil.numbers.rationals import Number, exact
+from symveil.storage.atomic import AsideFile, aside_of
+
+
+@contextmanager
+def _open(ledger: str | Path, *, create: bool = False) -> Iterator[Database]:
+    database = Database(str(ledger), create=create)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def grant_budget(
+    ledger: str | Path,
+    epsilon: Number,
+    *,
+    persons: Iterable[str] = (),
+    persons_file: str | Path | None = None,
+    everyone: bool = False,
+    delta: Number | None = None,
+    unit: Unit | None = None,
+    compares: Compares | None = None,
+) -> int:
+    """Add ε to the budgets of some persons, or of everybody; the ledger is made where there is none.
+
+    Parameters
+    ----------
+    ledger
+        A file, or postgresql://user@host/database.
+    epsilon
+        How much; a negative amount takes back.
+    persons, persons_file
+        To whom; the file has a name in each line.
+    everyone
+        To everybody instead, also to persons whom the ledger has not met.
+    delta
+        With `everyone`: compose losses, allowing this δ, where that helps.
+    unit
+        Budgets of this ledger for words are for this unit from now on; charges that do not cover it are refused.
+    compares
+        "words": for releases of sequences; "persons": for tables and models of whole files, whose neighbours differ by
+        a person who is added or removed. Without it the grant is for what the ledger was used for first.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Path(folder, "budgets.db")
+    ...     _ = grant_budget(ledger, "0.1", everyone=True), grant_budget(ledger, "0.2", persons=["alice"])
+    ...     person_status(ledger, "alice").left, person_status(ledger, "bob").left
+    ('0.3', '0.1')
+    """
+    granted_units(epsilon)  # refused before a ledger is made for it
+    with _open(ledger, create=True) as database:
+        if persons_file is None:
+            return grant(database, epsilon, names=persons, everyone=everyone, delta=delta, unit=unit, compares=compares)
+        lines = (line.rstrip("\r\n") for line in read_lines(Path(persons_file), what="file of persons"))
+        named = [line for line in lines if line]
+        if not named:
+            raise FileError(str(persons_file), expected="a person's name in a line", found="none")
+        return grant(
+            database, epsilon, names=[*persons, *named], everyone=everyone, delta=delta, unit=unit, compares=compares
+        )
+
+
+def ledger_status(ledger: str | Path) -> Totals:
+    """The ledger as a whole: persons, releases, what was granted and spent.
+
+    Parameters
+    ----------
+    ledger
+        A file, or postgresql://user@host/database.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = grant_budget(Path(folder, "budgets.db"), 2, persons=["ann", "bob"])
+    ...     ledger_status(Path(folder, "budgets.db")).persons
+    2
+    """
+    with _open(ledger) as database:
+        return totals(database)
+
+
+def person_status(ledger: str | Path, person: str) -> Account:
+    """One person's budget: granted, spent, left.
+
+    Parameters
+    ----------
+    ledger
+        A file, or postgresql://user@host/database.
+    person
+        Whose.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = grant_budget(Path(folder, "budgets.db"), 2, persons=["ann"])
+    ...     person_status(Path(folder, "budgets.db"), "ann").left
+    '2'
+    """
+    with _open(ledger) as database:
+        return account(database, person)
+
+
+def ledger_history(ledger: str | Path, person: str | None = None) -> list[Entry]:
+    """Every grant and every release, or those that concern one person."""
+    with _open(ledger) as database:
+        return history(database, person)
+
+
+def export_ledger(ledger: str | Path, out: str | Path, *, spreadsheet_safe: bool = False) -> int:
+    """Everybody's budget as a CSV file, for its owner only; how many persons there are.
+
+    With `spreadsheet_safe` there is an apostrophe before names that a spreadsheet would take for formulas.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger, out = Path(folder, "budgets.db"), Path(folder, "budgets.csv")
+    ...     _ = grant_budget(ledger, 2, persons=["=1+1"])
+    ...     _ = export_ledger(ledger, out, spreadsheet_safe=True)
+    ...     print(out.read_text().splitlines()[1])
+    "'=1+1","2","0","2","",""
+    """
+    with (
+        _open(ledger) as database,
+        AsideFile(Path(out), "export") as file,
+        closing(accounts(database)) as everybody,  # else a failure would leave the ledger locked for writers
+    ):
+        count = 0
+        text = io.TextIOWrapper(cast("BinaryIO", file), encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if spreadsheet_safe else csv.QUOTE_MINIMAL)
+        both = len(totals(database).books) > 1  # a ledger with one book is written as before there were two
+        heads = ["person", "granted", "spent", "left", "units", "delta"]
+        writer.writerow([*heads, "books", "whole_words"] if both else heads)
+        for each in everybody:
+            person = guarded(each.person) if spreadsheet_safe else each.person
+            units, delta = spent_in_units(each), each.spent_delta or ""
+            cells = [person, each.granted, each.spent, each.left, units, delta]
+            writer.writerow([*cells, own_books(each), each.whole or ""] if both else cells)
+            count += 1
+        text.flush()
+        text.detach()
+        file.finish()
+        file.publish(for_everybody=False)  # it names people
+    return count
+
+
+def spent_in_units(account: Account) -> str:
+    """What a person has spent in which unit, in one line."""
+    return "; ".join(f"{each.spent} ({shown_unit(each.unit)})" for each in account.units)
+
+
+def own_books(account: Account) -> str:
+    """What a person has in each book, in one line."""
+    return "; ".join(
+        f"{each.compares}: {each.spent} of {each.granted} spent, {each.left} left" for each in account.books
+    )
+
+
+def abandon_release(ledger: str | Path, release_id: str) -> Abandoned:
+    """Close a release that was charged and not finished: its key is erased, and its charge stays.
+
+    What a killed run has written aside on this machine is deleted. A run that is still writing is not disturbed: then
+    nothing is closed.
+    """
+    with _open(ledger) as database, _nobody_writes(find_release(database, release_id)):
+        return abandon(database, release_id)
+
+
+@contextmanager
+def _nobody_writes(release: LedgerRelease | None) -> Iterator[None]:
+    """Refuse where a run of this machine is at it; what a killed one has left aside is deleted."""
+    if release is not None and release.state == "pending":
+        out = Path(release.out)
+        if aside_of(out, release.release_id).is_file():
+            with AsideFile(out, release.release_id):
+                yield
+            return
+    yield
+
+
+def ledger_accounts(ledger: str | Path, *, most: int) -> list[Account]:
+    """The budgets of those who have spent most, so many of them; nothing is changed.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Path(folder, "budgets.db")
+    ...     _ = grant_budget(ledger, 2, persons=["alice", "bob"])
+    ...     [(each.person, each.left) for each in ledger_accounts(ledger, most=1)]
+    [('alice', '2')]
+    """
+    with _open(ledger) as database, closing(accounts(database)) as everybody:
+        return heapq.nlargest(most, everybody, key=lambda each: exact(each.spent))

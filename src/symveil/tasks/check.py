@@ -1,0 +1,305 @@
+"""Recheck a release's manifest: against the output's bytes, the model, and the mathematics."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.enforcement.enforce import enforce_opacity
+from symveil.enforcement.length_tables import DIRECT
+from symveil.errors import FileError, SymveilError, reason
+from symveil.formats.manifest import FORMAT_WITHOUT_LAW, Manifest, alphabet_digest, read_any_manifest
+from symveil.formats.models.model_files import load_word_model
+from symveil.formats.reading import suffix
+from symveil.formats.sequences.record_steps import heard_records
+from symveil.formats.sequences.records import SYMBOLS
+from symveil.formats.sequences.sequence_files import FORMATS
+from symveil.mechanisms.attacker import percent, view_from_document
+from symveil.numbers.rationals import exact, spelled
+from symveil.release.batch import encode_lists
+from symveil.release.promise import Release, passes_unprotected, price, promised
+from symveil.tasks.check_central import check_central
+from symveil.tasks.checks import Check, CheckedManifest, compared, output_bytes, same_model, schema_fields
+from symveil.tasks.enforce_log import log_policy
+from symveil.tasks.opacity import load_system
+from symveil.tasks.public_averages import attacker_of_file, expected_error_of_file
+from symveil.tasks.released_file import beside, choice_of, model_path, open_released
+
+_LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
+"""Up to this length a guarantee is worked out for words that only the manifest speaks of."""
+
+
+def check_manifest(
+    path: str | Path, *, output: str | Path | None = None, model: str | Path | None = None
+) -> CheckedManifest:
+    """Recheck a manifest. Nothing but the files themselves is believed: no rate in it, and none that was kept.
+
+    Parameters
+    ----------
+    path
+        The manifest. What it names is looked for beside it, by its plain name only: a manifest from a stranger must
+        not make anybody read other files, wait for a pipe or follow a link.
+    output
+        The private file or folder, if it lies elsewhere.
+    model
+        The model, if it lies elsewhere.
+
+    >>> import tempfile
+    >>> from symveil.tasks.privatize_file import privatize_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = Path(folder, "trips.csv")
+    ...     _ = source.write_text("trip_id,links\\n1,a b a\\n2,b\\n")
+    ...     release = privatize_file(source, Path(folder, "private.csv"), alphabet="ab", epsilon=2)
+    ...     check_manifest(release.manifest_file).holds
+    True
+    """
+    file = Path(path)
+    manifest = read_any_manifest(file)
+    try:
+        if manifest.central:
+            return CheckedManifest(file, tuple(check_central(file, manifest.document, output, model)))
+        return _checked(file, manifest, output, model)
+    except SymveilError:
+        raise
+    except OSError as error:  # a name that no file can have
+        raise FileError(
+            str(file), expected="a manifest that names files", found=reason(error, otherwise="other names")
+        ) from None
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
+        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from None
+
+
+def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
+    document = manifest.document
+    path = Path(output) if output is not None else beside(file, document["output"]["file"], "output")
+    checks = [output_bytes(path, document), *schema_fields(document, "manifest")]
+    release = _release(document, file, model, checks)
+    if release is not None:
+        checks.append(compared("alphabet", alphabet_digest(release.alphabet) == document["digests"]["alphabet"]))
+        content = _content(path, release, document) if checks[0].holds else None
+        checks.append(_guarantee(release, document, None if content is None else content.lengths))
+        if document.get("expected_error") is not None and content is not None:
+            checks.append(_expected_error(release, document["expected_error"], content.lengths))
+        if document.get("attacker") is not None and content is not None:
+            checks.append(_attacker(release, document["attacker"], content.lengths))
+        if content is not None:
+            checks += [
+                _counts(content, document["counts"]),
+                _form(path, content, document["output"]),
+                Check("legality", content.outside == 0, f"{content.outside} sequences that the language does not have"),
+            ]
+    checks.append(_unprotected(path, document, readable=checks[0].holds))
+    return CheckedManifest(file, tuple(checks))
+
+
+def _expected_error(release: Release, told: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
+    """What the manifest says of the average error, worked out again; floats differ a little between machines."""
+    again = expected_error_of_file(release.mechanism, lengths)
+    same = (
+        again is not None
+        and (again["length"], again["words"]) == (told["length"], told["words"])
+        and math.isclose(float(str(again["symbols"])), told["symbols"], rel_tol=1e-3, abs_tol=1e-9)
+    )
+    shown = f"{told['symbols']:.4g} of {told['length']} symbols on average"
+    return Check("expected error", same, f"{shown}, computed again" if same else f"{shown}, which is another number")
+
+
+def _attacker(release: Release, written: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
+    """What the manifest says of an attacker, worked out again."""
+    again, view = attacker_of_file(release.mechanism, lengths), view_from_document(written)
+    same = again is not None and again["length"] == written["length"] and view_from_document(again).agrees_with(view)
+    shown = f"names {percent(view.symbol.before)} of symbols before, {percent(view.symbol.after)} after"
+    return Check("attacker", same, f"{shown}, computed again" if same else f"{shown}, which is another number")
+
+
+def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Check:
+    """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences."""
+    kept = document.get("kept")
+    if kept is not None and readable and (more := _other_columns(path, document, kept)):
+        return Check("passes unprotected", False, f"also columns that the manifest does not list: {', '.join(more)}")
+    listed = passes_unprotected(document)
+    if document.get("passes_unprotected", listed) != listed:
+        return Check("passes unprotected", False, f"the manifest has another list than {', '.join(listed)}")
+    return Check("passes unprotected", True, ", ".join(listed))
+
+
+_COLUMNS = ("id", "sequence", "case", "symbol", "order")
+"""What of `columns` names a column."""
+
+
+def _other_columns(path: Path, document: dict[str, Any], kept: list[str]) -> list[str]:
+    """Columns of the output that the manifest does not speak of."""
+    columns = document["output"]["columns"]
+    known = {*(name for key, name in columns.items() if key in _COLUMNS), *kept}
+    found: list[str] = []
+    for file in open_released(path, document):
+        found += [name for name in file.columns_in_file() if name not in known and name not in found]
+    return found
+
+
+def _release(document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
+    if document.get("policy") is not None:
+        return _policy_release(document, file, model, checks)
+    loaded = None
+    if document["model"] is not None:
+        name, digest = document["model"]["file"], document["digests"]["model"]
+        loaded = same_model(load_word_model, digest, model_path(file, name, model), checks)
+        if loaded is None:
+            return None
+    try:
+        choice = choice_of(document)
+        if choice.costs is not None:
+            same = choice.costs.digest == document["digests"].get("costs")
+            note = "they are what their SHA-256 says" if same else "their SHA-256 is another one"
+            checks.append(Check("costs", same, note))
+        return Release.of(choice, alphabet=document["alphabet"], model=loaded, laws=document.get("law", ()))
+    except SymveilError as error:
+        checks.append(Check("parameters", False, str(error)))
+        return None
+
+
+def _policy_release(
+    document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]
+) -> Release | None:
+    """The policy for opacity of a log's release, from the system and the public parameters."""
+    policy = document["policy"]
+    load = partial(load_system, secret=tuple(policy["secret"]))
+    path = model_path(file, policy["system"]["file"], model)
+    system = same_model(load, policy["system"]["digest"], path, checks)
+    if system is None:
+        return None
+    try:
+        enforced = enforce_opacity(
+            system,
+            policy["k"],
+            policy=policy["name"],
+            epsilon=document["epsilon_exact"],
+            adjacency=document["b"],
+            length=policy["length"],
+            mechanism=policy.get("mechanism", DIRECT),
+        )
+        release = log_policy(enforced, policy["system"])
+        if document["parameters"] != release.document() or policy != release.policy:
+            checks.append(Check("parameters", False, "others than those of the policy"))
+            return None
+        return release
+    except SymveilError as error:
+        checks.append(Check("parameters", False, str(error)))
+        return None
+
+
+def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
+    """Everything that is promised, computed again: for the lengths in the output, else for those that it names."""
+    ends = [bound for each in document["classes"] for bound in each["lengths"] if bound is not None]
+    if lengths is None and not _quickly_worked_out(release, ends):
+        return Check("guarantee", False, "not worked out for such lengths without the output that has them")
+    known = np.array(ends, dtype=np.int64) if lengths is None else lengths
+    promise = json.loads(json.dumps(promised(release, known, charged=document["charged"] is not None)))
+    if "unit" in document:  # older manifests do not say it
+        promise["unit"] = str(price(release).unit)
+    if "loss_at" not in document["guarantee"]:  # likewise
+        del promise["guarantee"]["loss_at"]
+    near, share, thin = (promise.pop(key) for key in ("protection", "positions_with_alternatives", "thin"))
+    if lengths is not None:  # they are about the lengths that occur
+        if not _same_protection(document["protection"], near):
+            return Check("guarantee", False, "another protection than what is computed again")
+        if "thin" in document and not (
+            _agree(document["positions_with_alternatives"], share) and document["thin"] is thin
+        ):
+            return Check("guarantee", False, "another share of positions with alternatives than what is computed again")
+    if document["format"] == FORMAT_WITHOUT_LAW:
+        del promise["law"]
+    elif isinstance(document["law"], list):
+        promise["law"] = [_as_once_written(row, of) for row, of in zip_longest(promise["law"], document["law"])]
+    for key, value in promise.items():
+        # as text, and not as Python compares them: 1 is not true
+        if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
+            return Check("guarantee", False, f"another {key} than what is computed again")
+    # what is printed is rounded upwards, and may be above an epsilon that is kept: exact against exact
+    epsilon = release.choice.epsilon
+    if not all(each.guarantee.within(epsilon) for each in release.mechanism.classes(known)):
+        return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
+    return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")
+
+
+def _same_protection(written: Any, computed: dict[str, Any] | None) -> bool:
+    """Whether averages over the public model agree, but for the order of their sums; older ones say less."""
+    if computed is None or not isinstance(written, dict):
+        return written is computed
+    if computed.keys() - written.keys() - {"positions_with_alternatives"} or written.keys() - computed.keys():
+        return False
+    pairs = [
+        (one, other)
+        for name, said in written.items()
+        for one, other in zip_longest(*(each if isinstance(each, list) else [each] for each in (said, computed[name])))
+    ]
+    return all(_agree(one, other) for one, other in pairs)
+
+
+def _agree(one: Any, other: Any) -> bool:
+    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (one, other))
+    return math.isclose(one, other, rel_tol=1e-9) if numbers else one is other
+
+
+def _as_once_written(row: Any, written: Any) -> Any:
+    """A row of the law, with its rate as a number where the manifest has one, as truncated-levenshtein once did."""
+    if isinstance(row, dict) and isinstance(written, dict) and isinstance(written.get("rate"), float):
+        return {**row, "rate": float(exact(row["rate"], name="rate"))} if "rate" in row else row
+    return row
+
+
+def _quickly_worked_out(release: Release, lengths: list[int]) -> bool:
+    """Whether lengths that nobody has seen take little time: anything can be written into a manifest."""
+    longest = max(lengths, default=0)
+    if release.choice.metric == "levenshtein" or release.mechanism.language.graph is None:
+        return longest <= _LONGEST_NAMED
+    reach = min(release.mechanism.adjacency, longest)
+    return longest * reach**2 <= _LONGEST_NAMED_ON_A_MODEL
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Content:
+    """What is in an output."""
+
+    records: int
+    symbols: int
+    outside: int
+    lengths: NDArray[np.int64]
+    form: str | None
+    """None: there is no file."""
+
+
+def _content(path: Path, release: Release, document: dict[str, Any]) -> _Content:
+    records = symbols = outside = 0
+    lengths = np.empty(0, dtype=np.int64)
+    form = None
+    for file in open_released(path, document):
+        form = file.form
+        for batch in heard_records(file, "checking"):
+            codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
+            records, symbols = records + len(own), symbols + int(own.sum())
+            outside += int(np.count_nonzero(release.mechanism.released_language.first_refused(codes, own)))
+            lengths = np.union1d(lengths, own)
+    return _Content(records=records, symbols=symbols, outside=outside, lengths=lengths, form=form)
+
+
+def _counts(content: _Content, counts: dict[str, int]) -> Check:
+    same = (content.records, content.symbols) == (counts["released"], counts["symbols"])
+    dropped = counts["dropped_unknown"], counts["dropped_over_budget"]
+    if counts["sequences"] != counts["released"] + sum(dropped) or min(dropped) < 0:
+        return Check("counts", False, "released and dropped sequences do not add up to all of them")
+    return Check("counts", same, f"{content.records} sequences, {content.symbols} symbols")
+
+
+def _form(path: Path, content: _Content, output: dict[str, Any]) -> Check:
+    kind = "Parquet" if path.is_dir() else FORMATS.get(suffix(path))
+    same = content.form in (None, output["form"]) and output["format"] == kind
+    return compared("form", same)

@@ -1,0 +1,425 @@
+"""Recheck a central release: its promise from its queries, its table or law from what is public.
+
+A table is made again from its counts: cells, order, intervals and the consistent column all follow from them, the
+queries and the public parameters. A law is held against the support, the lengths and the queries. What no file decides
+is not checked: the noisy counts and fitted parameters themselves, a clipped share, whether a map was used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from symveil.central.cells import Cells, cells_of
+from symveil.central.contributions import GRID
+from symveil.central.counts import BOUNDS, PrivateCounts, count_queries, read_bound
+from symveil.central.learned import SHARES, LearnedLaw, law_quality, law_queries
+from symveil.central.learned_log import LOG_SHARES, log_quality, log_queries
+from symveil.central.noise import Query, read_delta, read_neighbours
+from symveil.central.support import Support
+from symveil.errors import SymveilError
+from symveil.estimation.statistics import read_statistic
+from symveil.formats.manifest import alphabet_digest, model_digest
+from symveil.formats.models.law_json import read_law
+from symveil.formats.models.model_files import load_word_model
+from symveil.formats.sequences.record_steps import heard_records
+from symveil.formats.sequences.records import SYMBOLS
+from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
+from symveil.laws.parameters import read_epsilon
+from symveil.ledger.amounts import LARGEST, charged_units, shown_units
+from symveil.models.markov_chain import MarkovChain
+from symveil.numbers.rationals import at_least, exact, spelled
+from symveil.release.batch import encode_lists
+from symveil.release.central_promise import CentralRelease, queries_of
+from symveil.storage.atomic import digest_of
+from symveil.storage.opening import is_regular
+from symveil.tasks.central_files import zones_digest
+from symveil.tasks.central_tables import only_file_errors, read_table
+from symveil.tasks.checks import Check, compared, output_bytes, same_model, schema_fields
+from symveil.tasks.count import ANY_LENGTH, CountOptions
+from symveil.tasks.learn_privately import needs_model_as_rule
+from symveil.tasks.released_file import beside, model_path, open_released
+from symveil.tasks.synthetic_manifest import synthetic_columns
+
+_FORMS = {"count": ("table",), "learn": ("model",), "synthesize": ("wide", "long")}
+_LAW_PARAMETERS = {"law", "lengths", "zones", "places", "shares", "no_repeats", "constraints"}
+_EXACT_COUNTS = float(1 << 21)
+"""Counts below this are written exactly; of larger ones the last places are rounded."""
+_CLOSE = 1e-6
+"""Sums of floats differ a little between machines: the consistent column by this share of the largest row, transition
+probabilities by this much."""
+
+
+def check_central(
+    file: Path, document: dict[str, Any], output: str | Path | None, model: str | Path | None
+) -> list[Check]:
+    """Everything that the files of a central release decide.
+
+    Parameters
+    ----------
+    file, document
+        The manifest.
+    output, model
+        The released file and the model, where they do not lie beside it.
+    """
+    path = Path(output) if output is not None else beside(file, document["output"]["file"], "output")
+    checks = [output_bytes(path, document), *schema_fields(document, "central")]
+    loaded = None
+    if document["model"] is not None:
+        place = model_path(file, document["model"]["file"], model)
+        loaded = same_model(load_word_model, document["digests"]["model"], place, checks)
+        if loaded is None:
+            return checks
+        language: AnyLength | None = runs_of_any_length(loaded)
+    else:
+        language = None if document["alphabet"] is None else words_of_any_length(document["alphabet"])
+    digest = None if language is None else alphabet_digest(language.alphabet)
+    known = {"alphabet": digest, "model": None if loaded is None else model_digest(loaded)}
+    same = {**known, "output": document["digests"]["output"]} == document["digests"]
+    if loaded is not None:
+        said = {"kind": loaded.kind, "file": document["model"]["file"]}
+        same = same and document["alphabet"] is None and document["model"] == said
+    checks.append(compared("alphabet", same))
+    checks.append(_queries(document, language))
+    checks.append(_parameters(document))
+    checks.append(_facts(path, document))
+    if not all(each.holds for each in checks):
+        return checks  # a table or a law is held against parameters that are sound
+    if document["release"] == "count":
+        checks += _table(path, document, language)
+    elif language is not None:
+        checks.append(_law(path if document["release"] == "learn" else file, document, language))
+        if document["release"] == "synthesize":
+            checks.append(_synthetic(path, document, language))
+    return checks
+
+
+def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
+    """The promise, computed again from the queries."""
+    delta = read_delta(document["delta_exact"]) if "delta_exact" in document else Fraction(0)
+    if (language is None) != (delta > 0):
+        return Check("guarantee", False, "a public alphabet or model, or a delta, and not both, is what a table needs")
+    release = CentralRelease(
+        kind=document["release"],
+        epsilon=read_epsilon(document["epsilon_exact"]),
+        neighbours=read_neighbours(document["neighbours"]),
+        language=language,
+        parameters=document["parameters"],
+        delta=delta,
+    )
+    queries = queries_of(document)
+    promise = release.promised(queries) | {"epsilon": at_least(release.epsilon), "unit": "person", "how": "certified"}
+    if delta:
+        promise["delta"] = at_least(delta)
+    if "passes_unprotected" not in document:  # older manifests do not say it
+        del promise["passes_unprotected"]
+    for key, value in promise.items():
+        if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
+            return Check("guarantee", False, f"another {key} than what is computed again")
+    if sum((query.epsilon for query in queries), Fraction(0)) > release.epsilon:
+        return Check("guarantee", False, f"the queries lose more than epsilon, {spelled(release.epsilon)}")
+    if sum((query.delta for query in queries), Fraction(0)) != delta or (delta and not queries[-1].delta):
+        return Check("guarantee", False, f"the queries have another delta than {spelled(delta)}")
+    within = f", but for a chance of {promise['delta']}" if delta else ""
+    return Check("guarantee", True, f"at most {promise['epsilon']} for each person{within}, computed again")
+
+
+def _parameters(document: dict[str, Any]) -> Check:
+    """Whether the queries are those that the parameters lead to."""
+    try:
+        fault = next(_parameter_faults(document), None)
+    except (SymveilError, LookupError, TypeError, ValueError, AttributeError) as error:
+        fault = str(error) if isinstance(error, SymveilError) else "not as symveil writes them"
+    return Check("parameters", fault is None, "the queries follow from them" if fault is None else fault)
+
+
+def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
+    told, queries = document["parameters"], queries_of(document)
+    epsilon, neighbours = read_epsilon(document["epsilon_exact"]), read_neighbours(document["neighbours"])
+    if document["release"] == "count":
+        delta = queries[-1].delta
+        options = CountOptions(
+            bound=told["bound"], max_length=told["max_length"], confidence=told["confidence"], neighbours=neighbours
+        )
+        if set(told) != {"statistic", "bound", "max_length", "confidence", *(() if delta else ("zones",))}:
+            yield "others than those of a count"
+        if read_statistic(told["statistic"]).name != queries[-1].name or told["bound"] != options.bound:
+            yield "another statistic or another spelling than the queries have"
+        chosen = queries[-1].bound
+        if not {"auto": chosen in BOUNDS, "normalised": chosen == 1}.get(str(options.bound), chosen == options.bound):
+            yield f"the bound {options.bound}, and {chosen} in the queries"
+        expected = count_queries(
+            queries[-1].name, epsilon=epsilon, bound=read_bound(told["bound"]), chosen=chosen, neighbours=neighbours,
+            delta=delta,
+        )  # fmt: skip
+    else:
+        counted = {"count"} if document["release"] == "synthesize" else set()
+        if set(told) != _LAW_PARAMETERS | counted or told["law"] not in ("trips", "log"):
+            yield "others than those of a law"
+        usual, build = (SHARES, law_queries) if told["law"] == "trips" else (LOG_SHARES, _log_queries_of(queries))
+        shares = {name: exact(share, name="shares") for name, share in told["shares"].items()}
+        if set(shares) != set(usual) or sum(shares.values()) != 1:
+            yield "shares that are no shares of epsilon"
+        expected = build(epsilon, neighbours, shares=shares)
+        if told["law"] == "log" and told["places"]:
+            yield "places, which the law of a log does not use"
+        if not all(isinstance(told[name], bool) for name in ("places", "no_repeats")):
+            yield "something else than true and false"
+    if expected != queries:
+        yield "other queries than these parameters lead to"
+
+
+def _log_queries_of(queries: tuple[Query, ...]) -> Any:
+    def build(epsilon: Fraction, neighbours: Any, *, shares: dict[str, Fraction]) -> tuple[Query, ...]:
+        return log_queries(epsilon, neighbours, quartile=queries[-1].bound, shares=shares)
+
+    return build
+
+
+def _facts(path: Path, document: dict[str, Any]) -> Check:
+    """The form of the output, and what was charged."""
+    output, epsilon = document["output"], read_epsilon(document["epsilon_exact"])
+    charge = shown_units(charged_units(epsilon)) if epsilon <= LARGEST else None
+    form = output["form"] in _FORMS[document["release"]] and output["format"] == path.suffix.lower()[1:]
+    facts = {"file", "format", "form"}
+    if document["release"] == "synthesize":
+        form = form and (output["form"] == "long") == (output["format"] == "xes")
+        columns = synthetic_columns(output["format"], str(output["columns"].get("separator", " ")))
+        form, facts, charge = form and output["columns"] == columns, facts | {"columns"}, None  # drawing costs nothing
+    if not form or set(output) - {"spreadsheet_safe"} != facts:
+        return compared("form", False)
+    if document["charged"] not in (None, charge):
+        return Check("form", False, "another charge than epsilon rounded upwards")
+    return compared("form", ("drawn_from" in document) == (document["release"] == "synthesize"))
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def _table(path: Path, document: dict[str, Any], language: AnyLength | None) -> list[Check]:
+    """The rows: that they are the public cells, and what follows from their counts."""
+    try:
+        with only_file_errors(path, expected="a table as symveil count writes it"):
+            found, as_json = read_table(path, guarded=document["output"].get("spreadsheet_safe") is True)
+            rows = _Rows(found, document)
+            cells, names = (None, rows.names) if language is None else _public_cells(document, language)
+            order = rows.order(cells, names, every_pair=language is not None)
+            if isinstance(order, str):
+                return [Check("cells", False, order)]
+            which = "another cell that is shown" if language is None else "another public cell"
+            checks = [Check("cells", True, f"{len(found)} rows, each of {which}")]
+            fault = next(_number_faults(found, as_json, rows, order, cells, names, document), None)
+            checks.append(Check("intervals", fault is None, fault or "computed again from the counts"))
+        return checks
+    except SymveilError as error:
+        return [Check("cells", False, str(error))]
+
+
+def _public_cells(document: dict[str, Any], language: AnyLength) -> tuple[Cells | None, tuple[str, ...]]:
+    """The cells of a table and the names in them; no cells where zones are not listed, as in 0.3."""
+    told = document["parameters"]
+    symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
+    zone_of, names = None, symbols
+    if told["zones"] is not None:
+        listed = document.get("zones")
+        if listed is None:
+            return None, ()
+        names = tuple(sorted(set(listed)))
+        zone_of = np.array([names.index(zone) for zone in listed], dtype=np.int64)
+        if len(listed) != len(symbols) or zones_digest(names, zone_of) != told["zones"]:
+            raise ValueError("other zones")
+    elif "zones" in document:
+        raise ValueError("zones that nothing was counted by")
+    longest = told["max_length"] or ANY_LENGTH
+    cells = cells_of(told["statistic"], symbols=len(symbols), longest=longest, graph=language.graph, zones=zone_of)
+    return cells, names
+
+
+class _Rows:
+    """The rows of a table as numbers: what names them, and their counts in steps of the grid."""
+
+    def __init__(self, table: pa.Table, document: dict[str, Any]) -> None:
+        self.statistic = read_statistic(document["parameters"]["statistic"])
+        self.longest = document["parameters"]["max_length"] or ANY_LENGTH
+        order = self.statistic.order
+        columns = [f"symbol_{place + 1}" for place in range(order)] if order > 1 else ["symbol"][:order]
+        texts = [table[name].to_pylist() for name in columns]
+        self.names = tuple(sorted({text for column in texts for text in column}))
+        number = {text: code for code, text in enumerate(self.names)}
+        if self.statistic.kind == "lengths":
+            self.codes = np.array(table["length"].to_pylist(), dtype=np.int64)[:, None]
+        else:
+            self.codes = np.array([[number[text] for text in column] for column in texts], dtype=np.int64).T
+            self.codes = self.codes.reshape(table.num_rows, order)
+        self.steps = np.array(table["count"].to_pylist(), dtype=np.float64) * GRID  # exact: a power of two
+
+    def order(self, cells: Cells | None, names: tuple[str, ...], *, every_pair: bool) -> NDArray[np.int64] | str:
+        """The rows in the order of cells; in words, why there is none."""
+        by_length = self.statistic.kind == "lengths"
+        if by_length and len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() <= self.longest:
+            return "a length that does not count"
+        if cells is not None and not by_length:
+            number = {text: code for code, text in enumerate(names)}
+            if any(text not in number for text in self.names):
+                return "a row outside the alphabet or the zones"
+            self.codes = np.array([number[text] for text in self.names], dtype=np.int64)[self.codes]
+        order = np.lexsort(self.codes.T[::-1])
+        ordered = self.codes[order]
+        if (ordered[1:] == ordered[:-1]).all(axis=1).any():
+            return "a row that is there twice"
+        if cells is not None and not np.array_equal(ordered, cells.codes()):
+            return f"expected the {len(cells)} public cells, found {len(ordered)} rows that are not all of them"
+        if cells is None and every_pair and len(ordered) != len(self.names) ** 2:
+            return "a pair of zones that is missing"
+        return order
+
+
+def _number_faults(
+    found: pa.Table,
+    as_json: dict[str, Any] | None,
+    rows: _Rows,
+    order: NDArray[np.int64],
+    cells: Cells | None,
+    names: tuple[str, ...],
+    document: dict[str, Any],
+) -> Iterator[str]:
+    """In what a table is other than the one that its counts lead to."""
+    queries = queries_of(document)
+    steps = rows.steps[order]
+    if not (np.isfinite(steps).all() and (steps == np.floor(steps)).all()):
+        yield "a count that is no multiple of the grid"
+        return
+    if queries[-1].delta and (steps < queries[-1].threshold).any():
+        yield "a row below the threshold"
+    share = None if as_json is None else as_json["clipped_share"]
+    if share is not None and (document["parameters"]["bound"] != "auto" or not 0 <= share <= 1):
+        yield "a clipped share that no bound has"
+    expected = PrivateCounts.of(
+        rows.statistic,
+        rows.codes[order],
+        [int(step) for step in steps.tolist()],
+        queries,
+        names=rows.names if cells is None else names,
+        epsilon=read_epsilon(document["epsilon_exact"]),
+        clipped_share=share,
+        confidence=float(document["parameters"]["confidence"]),
+    )
+    if as_json is not None:
+        yield from _json_faults(as_json, expected.document())
+    table = expected.table
+    if found.schema.names != table.schema.names:
+        yield "other columns"
+        return
+    for name in table.schema.names:
+        if name in expected.numbers:
+            if not _same_numbers(name, np.array(found[name].to_pylist(), dtype=np.float64), expected):
+                yield f"another {name} than what follows from the counts"
+        elif found[name].to_pylist() != table[name].to_pylist():
+            yield "rows in another order than from the largest count on"
+
+
+def _same_numbers(name: str, found: NDArray[np.float64], expected: PrivateCounts) -> bool:
+    wanted, counts = expected.numbers[name], expected.numbers["count"]
+    if name == "consistent":
+        return bool((np.abs(found - wanted) <= _CLOSE * max(1.0, float(np.abs(counts).max(initial=0.0)))).all())
+    ends = np.maximum(np.abs(wanted), np.abs(counts))
+    rounded = np.where(ends < _EXACT_COUNTS, 0.0, 4 * np.spacing(ends))
+    return bool((np.abs(found - wanted) <= rounded).all())
+
+
+def _json_faults(document: dict[str, Any], expected: dict[str, Any]) -> Iterator[str]:
+    """In what a table as JSON says other things beside its rows; sentences for readers change between versions."""
+    if set(document) != set(expected):
+        yield "other fields of the table"
+    for name in sorted(set(document) & set(expected) - {"rows", "notes"}):
+        if json.dumps(document[name], sort_keys=True) != json.dumps(expected[name], sort_keys=True):
+            yield f"another {name} in the table"
+    if {frozenset(row) for row in document["rows"]} - {frozenset(row) for row in expected["rows"]}:
+        yield "other columns"
+    if [row["symbols"] for row in document["rows"]] != [row["symbols"] for row in expected["rows"]]:
+        yield "rows in another order than from the largest count on"
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+
+def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Check:
+    """Synthetic words: as many as were declared, of the public lengths, and every one legal."""
+    shortest, longest = document["parameters"]["lengths"]
+    words = outside = 0
+    for file in open_released(path, document):
+        for batch in heard_records(file, "checking"):
+            codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
+            refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)
+            words, outside = words + len(lengths), outside + int(np.count_nonzero(refused))
+    said = f"{words} words, {outside} that the graph or the lengths do not allow"
+    return Check("words", outside == 0 and words == document["parameters"]["count"], said)
+
+
+def _law(place: Path, document: dict[str, Any], language: AnyLength) -> Check:
+    """The law in a model: on the public support, with the parameters and the queries of the manifest."""
+    if document["release"] == "synthesize":
+        manifest, drawn = place, document["drawn_from"]
+        place = beside(manifest, drawn["file"], "drawn_from")
+        if not is_regular(place):
+            return Check("law", True, f"not checked: {drawn['file']}, which words were drawn from, is not there")
+        if {"file": place.name, "digest": digest_of(place)} != drawn:
+            return Check("law", False, f"{drawn['file']} is not the model that words were drawn from")
+    try:
+        with only_file_errors(place, expected="a model as symveil learn writes it"):
+            law = read_law(place)
+            fault = next(_law_faults(law, place, document, language), None)
+    except SymveilError as error:
+        return Check("law", False, str(error))
+    return Check("law", fault is None, fault or "support, lengths, zones and rules match; its chain was computed again")
+
+
+def _law_faults(law: LearnedLaw, place: Path, document: dict[str, Any], language: AnyLength) -> Iterator[str]:
+    told, symbols = document["parameters"], tuple(str(symbol) for symbol in language.alphabet.symbols)
+    if law.symbols != symbols:
+        yield "other symbols than the public ones"
+        return
+    if [law.support.shortest, law.support.longest] != told["lengths"]:
+        yield "other lengths than the manifest says"
+    if zones_digest(law.zone_names, law.support.zone) != told["zones"]:
+        yield "other zones than the manifest says"
+    if (law.support.split is None) != (told["law"] == "trips"):
+        yield "another kind of law than the manifest says"
+    if law.support.split not in (None, queries_of(document)[-1].bound):
+        yield "positions split elsewhere than the queries say"
+    public = Support.of(
+        symbols=len(symbols),
+        graph=language.graph,
+        zone=law.support.zone,
+        shortest=law.support.shortest,
+        longest=law.support.longest,
+    )
+    if not all(np.array_equal(getattr(law.support, name), getattr(public, name)) for name in ("source", "target")):
+        yield "other moves than the public ones"
+    constraints = [model_digest(each) for each in law.rules.constraints]
+    if constraints != told["constraints"]:
+        yield "other constraints than the manifest says"
+    if needs_model_as_rule(language) and language.model is not None and model_digest(language.model) not in constraints:
+        yield "words that are none of the model's"
+    once = len(law.rules.once) == len(symbols)
+    if (told["no_repeats"] and not once) or (told["law"] == "trips" and law.rules.once and not told["no_repeats"]):
+        yield "another rule on repeated symbols than the manifest says"
+    if law.quality is not None:
+        recount = law_quality if told["law"] == "trips" else log_quality
+        if recount(law.support, law.quality.persons, queries_of(document)) != law.quality:
+            yield "another noise of its tables than the queries have"
+    written = load_word_model(place)
+    if not isinstance(written, MarkovChain) or not _same_chain(written, law.chain()):
+        yield "another chain than that of its law"
+
+
+def _same_chain(found: MarkovChain, expected: MarkovChain) -> bool:
+    listed, wanted = ({(a, b): p for a, b, p in chain.transitions} for chain in (found, expected))
+    return listed.keys() == wanted.keys() and all(abs(listed[move] - wanted[move]) <= _CLOSE for move in listed)

@@ -1,0 +1,247 @@
+"""The report of a comparison: one HTML page with its numbers and pictures, and on top whom it is for."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from symveil.comparison.coded_words import CodedWords, Integers
+from symveil.formats.page import figure, page, table
+from symveil.pictures.curves import Curve, Style
+from symveil.pictures.paired_bars import paired_bars_svg
+from symveil.pictures.road_map import road_weights_svg
+from symveil.pictures.svg_plots import curves_svg
+from symveil.tasks.compare import HOLDER_ONLY, Comparison
+
+_SHOWN = 20
+_LABELS = ("true", "private")
+_STYLE = """
+p.holder { border: 2px solid var(--mark); border-radius: 8px; padding: .6rem .9rem; font-weight: 600; }
+.maps { display: grid; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); gap: 1rem; }
+.maps figure svg { min-width: 0; }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """How a metric is presented."""
+
+    label: str
+    best: str
+    meaning: str
+    source: str
+
+
+METRICS = {
+    "visits_jsd": Metric("visits: divergence", "0, at most 0.693", "how often each symbol occurs", "LDPTrace, density"),
+    "coverage_kendall_tau": Metric(
+        "coverage: Kendall's τ", "1, at least −1", "symbols in the order of how many sequences have them", "AdaTrace"
+    ),
+    "hotspot_ndcg": Metric("hotspots: NDCG", "1, at least 0", "the five most visited symbols, in order", "LDPTrace"),
+    "od_jsd": Metric(
+        "origin–destination: divergence", "0, at most 0.693", "first and last zone", "AdaTrace, trip error"
+    ),
+    "length_jsd": Metric(
+        "lengths: divergence", "0, at most 0.693", "how many symbols sequences have", "AdaTrace, adapted"
+    ),
+    "diameter_jsd": Metric(
+        "diameters: divergence", "0, at most 0.693", "largest distance within a sequence, 20 buckets", "AdaTrace"
+    ),
+    "range_query_error": Metric(
+        "range queries: relative error", "0", "visits in 225 squares on the map", "LDPTrace, lattice"
+    ),
+    "pattern_f1": Metric("frequent patterns: F1", "1, at least 0", "the most frequent patterns", "AdaTrace"),
+    "pattern_support_error": Metric(
+        "frequent patterns: support error", "0", "how often the true file's top patterns occur", "AdaTrace"
+    ),
+    "bigram_l1": Metric("pairs: L1", "0, at most 2", "which symbol follows which, as shares of all pairs", "formula"),
+    "transition_tv": Metric(
+        "transitions: total variation", "0, at most 1", "the next symbol, given the last", "formula"
+    ),
+    "log_similarity": Metric(
+        "log similarity: 1 − EMD", "1, at least 0", "whole sequences, normalised edit distance", "Leemans et al. 2019"
+    ),
+}
+"""In the order of the report."""
+
+
+def comparison_page(found: Comparison) -> str:
+    """The report as HTML.
+
+    >>> from symveil.tasks.compare import compare
+    >>> text = comparison_page(compare(["abca", "abc"], ["abca", "acc"]))
+    >>> "holder" in text, text.count("<svg")
+    (True, 4)
+    """
+    files = [
+        (label, _escaped(each.file or "words handed over"), f"{len(each.words):,}", f"{len(each.words.codes):,}")
+        for label, each in zip(_LABELS, (found.true, found.private), strict=True)
+    ]
+    sections = [
+        (
+            "Whom this is for",
+            f'<p class="holder">{_escaped(HOLDER_ONLY[0].upper() + HOLDER_ONLY[1:])}.</p>'
+            + table(("", "file", "sequences", "symbols"), files),
+        ),
+        ("Metrics", _metrics(found)),
+        ("Visits", _visits(found)),
+        *([("On the map", _maps(found))] if found.roads else []),
+        ("Origins and destinations", _origins(found)),
+        ("Lengths", _lengths(found)),
+        *([("Diameters", _diameters(found))] if found.diameters is not None else []),
+        ("Frequent patterns", _patterns(found)),
+        ("Which symbol follows which", _pairs(found)),
+    ]
+    synthetic = "" if found.private.what is None else f"The private file has {found.private.what}. "
+    lead = (
+        f"What the private file keeps of the true one. {synthetic}Nobody but the holder of the true file may see this "
+        "page."
+    )
+    return page("symveil compare: a utility report", lead, sections, style=_STYLE)
+
+
+def _metrics(found: Comparison) -> str:
+    rows = [
+        (each.label, f"{found.metrics[name]:.4g}", each.best, each.meaning, each.source, name)
+        for name, each in METRICS.items()
+        if name in found.metrics
+    ]
+    text = table(
+        ("metric", "value", "best", "of", "as in", "name"),
+        [tuple(map(_escaped, row)) for row in rows],
+        word_columns=(5,),
+    )
+    if found.left_out:
+        left = "; ".join(f"{METRICS[name].label} ({why})" for name, why in found.left_out.items())
+        text += f"<p>Left out: {_escaped(left)}.</p>"
+    return text
+
+
+def _visits(found: Comparison) -> str:
+    one, other = (_shares(words.visits()) for words in _words(found))
+    order = np.argsort(-one, kind="stable")[:_SHOWN]
+    return f"<p>The {len(order)} most visited symbols of the true file, as shares of all visits.</p>" + _bars(
+        [found.symbols[code] for code in order.tolist()], one[order], other[order], "visits"
+    )
+
+
+def _maps(found: Comparison) -> str:
+    shares = [dict(zip(found.symbols, _shares(words.visits()).tolist(), strict=True)) for words in _words(found)]
+    heaviest = max(max(each.values()) for each in shares)
+    maps = [
+        figure(road_weights_svg(found.roads, each, title=f"visits on the map, {label}", heaviest=heaviest))
+        + f"<p>{label}</p>"
+        for label, each in zip(_LABELS, shares, strict=True)
+    ]
+    cells = "".join(f"<div>{each}</div>" for each in maps)
+    return (
+        f'<p>The thicker and darker, the more visits; the same scale on both maps.</p><div class="maps">{cells}</div>'
+    )
+
+
+def _origins(found: Comparison) -> str:
+    names, zone = np.unique(np.array(found.zone_of), return_inverse=True)
+
+    def shares(words: CodedWords) -> dict[tuple[int, int], float]:
+        first, last = words.ends()
+        pairs, counts = np.unique(np.column_stack([zone[first], zone[last]]), axis=0, return_counts=True)
+        return dict(zip(map(tuple, pairs.tolist()), _shares(counts).tolist(), strict=True)) if len(first) else {}
+
+    one, other = (shares(words) for words in _words(found))
+    top = sorted(one, key=lambda pair: (-one[pair], pair))[:_SHOWN]
+    if not top:
+        return "<p>No sequence has two symbols.</p>"
+    return (
+        f"<p>The {len(top)} most frequent pairs of zones ({_escaped(found.zones)}), as shares of all sequences.</p>"
+        + _bars(
+            [f"{names[a]} → {names[b]}" for a, b in top],
+            [one[pair] for pair in top],
+            [other.get(pair, 0.0) for pair in top],
+            "origins and destinations",
+        )
+    )
+
+
+def _lengths(found: Comparison) -> str:
+    one, other = (words.lengths for words in _words(found))
+    low, high = int(min(one.min(), other.min())), int(max(np.quantile(one, 0.995), np.quantile(other, 0.995)))
+    places = np.arange(low, max(high, low + 1) + 1)
+    curves = [
+        Curve(label, places, [float(np.count_nonzero(lengths == place)) / len(lengths) for place in places], style)
+        for label, lengths, style in _styled((one, other))
+    ]
+    return figure(curves_svg(curves, title="lengths", x_label="symbols in a sequence", y_label="share of sequences"))
+
+
+def _diameters(found: Comparison) -> str:
+    assert found.diameters is not None  # noqa: S101 - asked for only where there are some
+    ends, *counts = found.diameters
+    middles = (ends[1:] + ends[:-1]) / 2
+    curves = [Curve(label, middles, _shares(each), style) for label, each, style in _styled(counts)]
+    return figure(
+        curves_svg(curves, title="diameters", x_label="diameter (unit of the map)", y_label="share of sequences")
+    )
+
+
+def _patterns(found: Comparison) -> str:
+    if found.frequent is None:
+        return "<p>A file has no sequence of so many symbols.</p>"
+    kept = {pattern for pattern, *_ in found.frequent.private}
+    rows = [
+        (_word(found, pattern), f"{one:,}", f"{other:,}", "yes" if pattern in kept else "no")
+        for pattern, one, other in found.frequent.true[:_SHOWN]
+    ]
+    least, largest = found.patterns
+    return (
+        f"<p>The most frequent patterns of {least} to {largest} symbols in the true file, and whether they are among "
+        f"the private file's {found.top}.</p>" + table(("pattern", "true", "private", "kept"), rows, word_columns=(0,))
+    )
+
+
+def _pairs(found: Comparison) -> str:
+    if found.pairs is None:
+        return "<p>A file has no sequence of two symbols.</p>"
+    edges = found.pairs.directly_follows()
+    one, other = (int(table_.sum()) for table_ in (found.pairs.table.true, found.pairs.table.private))
+    rows = found.pairs.largest_differences(_SHOWN)
+    text = (
+        f"<p>The directly-follows graph has {edges['edges_true']:,} edges in the true file and "
+        f"{edges['edges_private']:,} in the private one; {edges['edges_both']:,} are in both, "
+        f"{edges['edges_true'] - edges['edges_both']:,} are lost, {edges['edges_private'] - edges['edges_both']:,} are "
+        "new.</p>"
+    )
+    if not rows:
+        return f"{text}<p>All pairs have the same shares.</p>"
+    return f"{text}<p>The pairs whose shares differ most.</p>" + _bars(
+        [" → ".join(found.spelled(pair)) for pair, *_ in rows],
+        [count / one for _, count, _ in rows],
+        [count / other for *_, count in rows],
+        "pairs",
+    )
+
+
+def _words(found: Comparison) -> tuple[CodedWords, CodedWords]:
+    return found.true.words, found.private.words
+
+
+def _bars(names: Sequence[str], one: Iterable[float], other: Iterable[float], title: str) -> str:
+    return figure(paired_bars_svg(names, [*map(float, one)], [*map(float, other)], title=title, labels=_LABELS))
+
+
+def _styled(pair: Sequence[Integers]) -> list[tuple[str, Integers, Style]]:
+    styles: tuple[Style, Style] = ("solid", "dashed")
+    return [(label, each, style) for label, each, style in zip(_LABELS, pair, styles, strict=True)]
+
+
+def _shares(counts: Integers) -> np.ndarray:
+    return np.asarray(counts / max(1, int(counts.sum())))
+
+
+def _word(found: Comparison, codes: Iterable[int]) -> str:
+    return " ".join(map(_escaped, found.spelled(codes)))
+
+
+_escaped: Callable[[str], str] = html.escape

@@ -1,0 +1,384 @@
+"""Private counts of a whole file: one ε per person, by the protocol of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Unpack
+
+from symveil.central.cells import Cells, cells_of
+from symveil.central.contributions import Read
+from symveil.central.counts import Bound, PrivateCounts, private_counts, read_bound
+from symveil.central.noise import Neighbours, read_delta, read_neighbours, require_writable_noise
+from symveil.central.unlisted_cells import counted_plainly, selected_counts
+from symveil.errors import ParameterError, either
+from symveil.estimation.statistics import Statistic, read_statistic
+from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.reading import path_of
+from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.sequences.frames import Table, open_input
+from symveil.languages.graph import Model
+from symveil.laws.parameters import read_epsilon, require_spellable
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.numbers.rationals import Number
+from symveil.randomness import RecordKey, new_release_key
+from symveil.release.central_job import FileWords, FoundSymbols
+from symveil.release.central_promise import CentralRelease
+from symveil.release.protocol import new_release_id
+from symveil.tasks.central_files import public_language, release_centrally, symbol_zones, zones_digest
+from symveil.tasks.doubts import large_loss, warn
+from symveil.tasks.parameters import ColumnParameters, Engine, check_names, described, shows_fields
+from symveil.tasks.table_files import SUFFIXES, check_table_name, table_bytes
+
+ANY_LENGTH = 1 << 40
+"""Longer than any sequence: words of every length count."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CountOptions:
+    """What is counted, and how.
+
+    Parameters
+    ----------
+    bound
+        What one person adds at most to all cells together: a number, "auto" (chosen privately, for ε/20), or
+        "normalised" (1 for each person, shared among everything of theirs).
+    zones, places
+        For origins and destinations: a grid such as 6 or 6x4 over the places, or a file with the zone of each symbol.
+    max_length
+        The longest sequence that counts, a public number. Longer ones add nothing; the statistic lengths needs it.
+    neighbours
+        "add-remove": files with and without all records of a person; "replace": with other records in their place.
+    confidence
+        How often intervals cover.
+    delta
+        Instead of an alphabet or a model: count whatever symbols there are, and show the rows that are frequent enough.
+        That is another promise, (ε, δ): with a chance of up to δ a row may be shown that tells of one person.
+    """
+
+    bound: Bound = "auto"
+    zones: str | Path | None = None
+    places: str | Path | None = None
+    max_length: int | None = None
+    neighbours: Neighbours = "add-remove"
+    confidence: float = 0.95
+    delta: Number | None = None
+
+    def __post_init__(self) -> None:
+        if self.delta is not None:
+            object.__setattr__(self, "delta", read_delta(self.delta))
+        object.__setattr__(self, "bound", read_bound(self.bound))
+        read_neighbours(self.neighbours)
+        if isinstance(self.confidence, bool) or not 0 < self.confidence < 1:
+            raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=self.confidence)
+        if self.max_length is not None and (isinstance(self.max_length, bool) or self.max_length < 1):
+            raise ParameterError("max_length", expected="a whole number, 1 or more", found=self.max_length)
+
+
+class CountParameters(ColumnParameters, total=False):
+    """The fields of `ColumnOptions` and `CountOptions`, as they are given by name."""
+
+    bound: Bound
+    zones: str | Path | None
+    places: str | Path | None
+    max_length: int | None
+    neighbours: Neighbours
+    confidence: float
+    delta: Number | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedFile:
+    """A private table in a file, and its manifest."""
+
+    counts: PrivateCounts | None
+    """None where an earlier run had finished this release: the table stands in its file."""
+    out: Path
+    manifest_file: Path
+    manifest: dict[str, Any] = field(repr=False)
+    already_done: bool = False
+
+    def document(self, top: int | None = None) -> dict[str, object]:
+        """The JSON form: the table, and where it and the manifest are."""
+        table = {} if self.counts is None else self.counts.document(top)
+        return {
+            **table,
+            "out": str(self.out),
+            "manifest": str(self.manifest_file),
+            "release_id": self.manifest["release_id"],
+            "charged": self.manifest["charged"],
+            "passes_unprotected": self.manifest.get("passes_unprotected"),
+            "already_done": self.already_done,
+        }
+
+
+@shows_fields(CountOptions, ColumnOptions, types=CountParameters, first=("epsilon", "alphabet", "model"))
+def count(
+    path: str | Path | Table,
+    statistic: str,
+    *,
+    epsilon: Number,
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+    model: Model | str | Path | None = None,
+    columns: ColumnOptions | None = None,
+    counting: CountOptions | None = None,
+    **named: Unpack[CountParameters],
+) -> PrivateCounts:
+    """Count sequences privately: ε for each person, with intervals; nothing is written or charged.
+
+    Parameters
+    ----------
+    path
+        The file of sequences: CSV, JSON Lines, Parquet or XES; or a table in memory (pandas, polars or Arrow).
+    statistic
+        visits, first, last, transitions, od, ngrams:K, lengths or directly-follows.
+    epsilon
+        What each person loses at most, whatever their number of records.
+    alphabet, model
+        One of them: the public symbols, or the model whose words count. Other words add nothing, silently. With delta,
+        neither.
+    columns
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
+        delimiter, date_format.
+    counting
+        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence, delta.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = Path(folder, "visits.csv")
+    ...     _ = source.write_text("id,pages\\n" + "".join(f"{i},a b a\\n" for i in range(500)))
+    ...     table = count(source, "ngrams:2", epsilon=1, alphabet="abc", bound=2, confidence=0.999999)
+    >>> table.row(0)["low_all"] < 500 < table.row(0)["high_all"], len(table)
+    (True, 9)
+
+    Of a table in memory; `to_pandas` and `table` have the counts as tables:
+
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"who": ["ann", "ben"], "pages": [["a", "b"], ["b"]]})
+    >>> count(visits, "visits", epsilon=1, alphabet="ab", bound=2, sequence="pages", person="who").table.num_rows
+    2
+    """
+    asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
+    file = open_input(path, asked.columns)
+    words = FileWords(file, asked.release.language or asked.found)
+    numbers = words.numbered()
+    keys = RecordKey(new_release_key(), new_release_id())
+    table = asked.answered(lambda: words.read(numbers), list(numbers), keys)
+    warn([*large_loss(epsilon), *table.warnings])
+    return table
+
+
+@shows_fields(CountOptions, ColumnOptions, types=CountParameters, first=("epsilon", "alphabet", "model"))
+def count_file(
+    path: str | Path | Table,
+    statistic: str,
+    *,
+    epsilon: Number,
+    out: str | Path,
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+    model: Model | str | Path | None = None,
+    columns: ColumnOptions | None = None,
+    counting: CountOptions | None = None,
+    ledger: str | Path | None = None,
+    release_id: str | None = None,
+    again: bool = False,
+    engine: Engine = "local",
+    master: str | None = None,
+    spreadsheet_safe: bool = False,
+    **named: Unpack[CountParameters],
+) -> CountedFile:
+    """Count a file privately into a table with a manifest, by the protocol of a release.
+
+    Parameters
+    ----------
+    path, statistic, epsilon, alphabet, model
+        As in `count`.
+    columns
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
+        delimiter, date_format.
+    counting
+        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence, delta.
+    out
+        The table, as .csv, .parquet or .json.
+    ledger
+        Where budgets are kept. Each person is charged ε once; those with less are left out, silently.
+    release_id
+        The release's name; the same name is never charged twice.
+    again
+        Without a name: whether a release that is done, and whose output stands, may be made and charged once more.
+    engine, master
+        "local", or "spark" with the address of the cluster, for a Parquet folder or table:NAME; the table is the same.
+    spreadsheet_safe
+        Put an apostrophe before symbols in a CSV file that a spreadsheet would take for formulas.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = Path(folder, "visits.csv")
+    ...     _ = source.write_text("id,pages\\n1,a b a\\n2,b\\n")
+    ...     release = count_file(source, "visits", epsilon=1, alphabet="ab", out=Path(folder, "visits.json"))
+    ...     release.manifest["release"], release.manifest["guarantee"]["epsilon"], release.out.exists()
+    ('count', 1.0, True)
+    """
+    asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
+    target = path_of(out, name="out")
+    if target.suffix.lower() not in SUFFIXES:
+        raise ParameterError("out", expected=f"a file name ending in {either(SUFFIXES)}", found=repr(target.name))
+    check_table_name(target, spreadsheet_safe=spreadsheet_safe)
+    made: list[PrivateCounts] = []
+
+    def answer(read: Read, persons: Sequence[str], keys: RecordKey) -> bytes:
+        made[:] = [asked.answered(read, persons, keys)]
+        return table_bytes(made[0], target, spreadsheet_safe=spreadsheet_safe)
+
+    finished = release_centrally(
+        asked.release,
+        path,
+        target,
+        answer,
+        lambda: made[0].queries,
+        columns=asked.columns,
+        form="table",
+        ledger=ledger,
+        release_id=release_id,
+        again=again,
+        found=asked.found,
+        engine=engine,
+        master=master,
+        spreadsheet_safe=spreadsheet_safe,
+    )
+    warn([*large_loss(epsilon), *(made[0].warnings if made else ())])
+    return CountedFile(
+        counts=made[0] if made else None,
+        out=target,
+        manifest_file=finished.manifest_file,
+        manifest=finished.manifest,
+        already_done=finished.already_done,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Counting:
+    """A count as it was asked for: read and refused once, before any data is read."""
+
+    release: CentralRelease
+    columns: ColumnOptions
+    options: CountOptions
+    cells: Cells | Statistic
+    """The public cells; with a δ, what is counted in whatever cells there are."""
+    names: tuple[str, ...]
+    found: FoundSymbols = field(default_factory=FoundSymbols, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        statistic: str,
+        epsilon: Number,
+        alphabet: Alphabet | Iterable[Symbol] | None,
+        model: Model | str | Path | None,
+        columns: ColumnOptions | None,
+        options: CountOptions | None,
+        loose: dict[str, Any],
+    ) -> _Counting:
+        check_names("count", CountParameters, loose)
+        columns = described(ColumnOptions, columns, loose, name="columns")
+        options = described(CountOptions, options, loose, name="counting")
+        budget = require_writable_noise(require_spellable(read_epsilon(epsilon), "epsilon"))
+        asked = read_statistic(statistic)
+        if options.delta is not None:
+            return cls._unlisted(asked, budget, (alphabet, model), columns, options)
+        language, model_file = public_language(alphabet, model)
+        if asked.kind == "lengths" and options.max_length is None:
+            raise ParameterError(
+                "max_length", expected="the largest length that counts, a public number, for lengths", found="none"
+            )
+        symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
+        zone_of, names = None, symbols
+        if options.zones is not None or options.places is not None:
+            if asked.kind != "od":
+                raise ParameterError("zones", expected="the statistic od with zones or places", found=asked.kind)
+            roads = {} if options.places is None else read_coordinates(options.places)
+            zone_of, names = symbol_zones(symbols, options.zones, roads)
+        cells = cells_of(
+            asked,
+            symbols=len(symbols),
+            longest=options.max_length or ANY_LENGTH,
+            graph=language.graph,
+            zones=zone_of,
+        )
+        release = CentralRelease(
+            kind="count",
+            epsilon=budget,
+            neighbours=options.neighbours,
+            language=language,
+            parameters={
+                "statistic": asked.name,
+                "bound": options.bound,
+                "max_length": options.max_length,
+                "confidence": options.confidence,
+                "zones": None if zone_of is None else zones_digest(names, zone_of),
+            },
+            model_file=model_file,
+            zones=None if zone_of is None else tuple(names[number] for number in zone_of.tolist()),
+        )
+        return cls(release=release, columns=columns, options=options, cells=cells, names=names)
+
+    @classmethod
+    def _unlisted(
+        cls,
+        statistic: Statistic,
+        epsilon: Fraction,
+        public: tuple[object, object],
+        columns: ColumnOptions,
+        options: CountOptions,
+    ) -> _Counting:
+        """A count over whatever cells there are."""
+        for name, value in zip(
+            ("alphabet", "model", "zones", "places"), (*public, options.zones, options.places), strict=True
+        ):
+            if value is not None:
+                raise ParameterError(
+                    "delta", expected=f"no {name} with it: what is public needs no delta", found=f"both a {name} and it"
+                )
+        release = CentralRelease(
+            kind="count",
+            epsilon=epsilon,
+            delta=read_delta(options.delta),
+            neighbours=options.neighbours,
+            language=None,
+            parameters={
+                "statistic": counted_plainly(statistic).name,
+                "bound": options.bound,
+                "max_length": options.max_length,
+                "confidence": options.confidence,
+            },
+        )
+        return cls(release=release, columns=columns, options=options, cells=statistic, names=())
+
+    def answered(self, read: Read, persons: Sequence[str], keys: RecordKey) -> PrivateCounts:
+        if isinstance(self.cells, Statistic):
+            return selected_counts(
+                self.cells,
+                read,
+                persons,
+                name=self.found.name,
+                longest=self.options.max_length or ANY_LENGTH,
+                epsilon=self.release.epsilon,
+                delta=self.release.delta,
+                bound=self.options.bound,
+                confidence=self.options.confidence,
+                keys=keys,
+                neighbours=self.options.neighbours,
+            )
+        return private_counts(
+            self.cells,
+            read,
+            len(persons),
+            names=self.names,
+            epsilon=self.release.epsilon,
+            bound=self.options.bound,
+            confidence=self.options.confidence,
+            keys=keys,
+            neighbours=self.options.neighbours,
+        )

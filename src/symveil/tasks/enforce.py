@@ -1,0 +1,180 @@
+"""Replace what a system shows: what a policy achieves as a report, and a log of observations through it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from flint import fmpz
+
+from symveil.enforcement.enforcement import Enforcement, Sensitive
+from symveil.errors import TooLargeError
+from symveil.formats.sequences.columns import ColumnOptions
+from symveil.numbers.conversions import rational
+from symveil.storage.atomic import write_files
+from symveil.tasks.draw import diagram_text
+from symveil.tasks.enforce_log import enforced_log, release_log
+from symveil.tasks.parameters import RunOptions
+from symveil.tasks.public_averages import bound_document, least_possible_on, mean_error
+
+# a report is to be read: of the substitutes of one string only the likeliest so many are listed
+MOST_SUBSTITUTES_LISTED = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnforcementReport:
+    """What a policy achieves, as a JSON document; the files that were written, and what there is to say."""
+
+    enforcement: Enforcement
+    contents: dict[str, Any]
+    notes: tuple[str, ...]
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form of the contract."""
+        return self.contents
+
+
+def report_enforcement(
+    enforcement: Enforcement,
+    *,
+    log: Path | None = None,
+    out: Path | None = None,
+    columns: ColumnOptions | None = None,
+    run: RunOptions | None = None,
+    form: RunOptions | None = None,
+    system_file: Path | None = None,
+    draw: Path | None = None,
+) -> EnforcementReport:
+    """Tell what a policy achieves; pass a log through it, and draw the automaton of the substitutes.
+
+    Parameters
+    ----------
+    enforcement
+        A policy on a system.
+    log, out
+        A file of observations, and the file of what is shown instead of them: both or neither.
+    columns
+        How the log is read.
+    run, system_file
+        The log is a release by the policy private: how it is released, and where the system was read from.
+    form
+        How a log that is no release is written: spreadsheet_safe, start, time_step.
+    draw
+        A picture to write, `.svg` or `.dot`.
+    """
+    notes: list[str] = []
+    document = enforcement_document(enforcement, notes=notes)
+    files: dict[Path, bytes] = {}
+    if draw and document["sensitive_count"] == 0:
+        notes.append(f"{draw} was not written: the system is already opaque, so there is no substitute to draw")
+    elif draw and enforcement.enforceable:
+        files[draw] = diagram_text(enforcement.to_diagram(), draw).encode()
+        notes.append(f"wrote {draw}")
+    if run:
+        write_files(files)  # before anybody is charged: what cannot be drawn or written is refused by now
+        files = {}
+    if run and system_file and log and out and enforcement.enforceable:
+        release = release_log(
+            enforcement, log, out, columns=columns or ColumnOptions(), run=run, system_file=system_file
+        )
+        document["release"] = release.document()
+        done = "was released before: nothing was drawn or charged" if release.already_done else "released"
+        notes += [*release.notes, f"{done}: {out}; what is promised: {release.manifest_file}"]
+    elif log and out and enforcement.enforceable:
+        shown = enforced_log(enforcement, log, out, columns, form)
+        files[out] = shown.content
+        notes += shown.notes(out)
+    write_files(files)
+    if document["posterior_of_secret"] == 1:
+        silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""
+        notes.append(
+            "an observer who knows the policy can be sure of a visited secret after something that is shown (its "
+            f"posterior probability is 1){silent}"
+        )
+    return EnforcementReport(enforcement=enforcement, contents=document, notes=tuple(notes))
+
+
+def enforcement_document(enforcement: Enforcement, *, notes: list[str] | None = None) -> dict[str, Any]:
+    """The JSON form of the contract. What would take a list that is too long is null, and a note says so."""
+
+    def computed(value: Callable[[], object]) -> object:
+        try:
+            return value()
+        except TooLargeError as error:
+            if notes is not None and str(error) not in notes:
+                notes.append(str(error))
+            return None
+
+    listed = MOST_SUBSTITUTES_LISTED
+    return {
+        "policy": enforcement.policy,
+        "k": enforcement.question.shown_k,
+        "length": enforcement.horizon,
+        "enforceable": enforcement.enforceable,
+        "unenforceable": None if enforcement.unenforceable is None else list(enforcement.unenforceable),
+        "sensitive": computed(lambda: [_sensitive_document(each) for each in enforcement.list_sensitive(listed)]),
+        "sensitive_count": computed(lambda: enforcement.sensitive_count),
+        "violation_before": _text(enforcement.violation_before),
+        "violation_after": computed(lambda: _text(enforcement.violation_after)),
+        "epsilon": computed(lambda: _number(enforcement.epsilon)),
+        "how": computed(lambda: enforcement.guarantee and enforcement.guarantee.how),
+        "expected_distance": computed(lambda: enforcement.expected_distance),
+        "posterior_of_secret": computed(lambda: _number(enforcement.posterior_of_secret)),
+        **_least_error(enforcement),
+    }
+
+
+def _least_error(enforcement: Enforcement) -> dict[str, object]:
+    """For the policy private: its mechanism for the longest observations, its error, and what none can be below."""
+    if enforcement.release_by is None or not enforcement.enforceable:
+        return {"mechanism": None, "expected_error": None, "standard_error": None, "lower_bound": None}
+    mechanism = enforcement.mechanism(enforcement.longest)
+    mean, spread = mean_error(mechanism)
+    bound = least_possible_on(mechanism, enforcement.observations(enforcement.longest))
+    return {
+        "mechanism": mechanism.described,
+        "expected_error": mean,
+        "standard_error": spread,
+        "lower_bound": bound_document(bound),
+    }
+
+
+def _text(probability: Fraction | None) -> str | None:
+    # not Python's own text, which is limited to 4,300 digits
+    return None if probability is None else str(rational(probability))
+
+
+def read_probability(text: str) -> Fraction:
+    """A probability of a document, with any number of digits."""
+    numerator, _, denominator = text.partition("/")
+    return Fraction(int(fmpz(numerator)), int(fmpz(denominator or "1")))
+
+
+def _number(value: Fraction | float | None) -> float | str | None:
+    if value is None:
+        return None
+    return "infinity" if math.isinf(value) else float(value)
+
+
+def _sensitive_document(sensitive: Sensitive) -> dict[str, object]:
+    return {
+        "observation": list(sensitive.observation),
+        "probability": _text(sensitive.probability),
+        "substitute_count": sensitive.substitute_count,
+        "substitutes": [
+            {
+                "observation": list(substitute.observation),
+                "probability": _shown(substitute.probability),
+                "given": _shown(substitute.given),
+            }
+            for substitute in sensitive.substitutes
+        ],
+    }
+
+
+def _shown(probability: Fraction | float) -> str | float:
+    return probability if isinstance(probability, float) else str(probability)

@@ -1,0 +1,268 @@
+"""Statistics of the true words behind a release on a model: by releasing again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import InputError, ParameterError
+from symveil.estimation.batches import Batch, windows
+from symveil.estimation.groups import group_count
+from symveil.estimation.intervals import projected
+from symveil.estimation.iterated import LEAST_AGREEMENT, SURE_AGREEMENT, Iterates
+from symveil.estimation.statistics import Statistic
+from symveil.estimation.table import EstimatedTable
+from symveil.models.word import Codes, Lengths, split_words
+from symveil.randomness import BitSource, NotPrivateSeededBits
+from symveil.tasks.released_words import ReleasedWords
+from symveil.tasks.rerelease import Rerelease
+
+_MOST_CELLS = 4_000_000
+_CHAINS = 2
+"""How often words are released again: the mean of several is less noisy."""
+_LOOKED_AT = 200
+_LARGEST_EPSILON = 50
+
+_GROUPS_ASKED = 40
+
+OwnStatistic = Callable[[list[tuple[str, ...]]], Sequence[float]]
+"""A statistic of one's own: from a list of words to numbers that add up over words."""
+Cells = Callable[[Batch], tuple[NDArray[np.int64], NDArray[np.int64]]]
+"""The cells of what is counted in a batch, and in which word each stands."""
+
+
+def iterated(released: ReleasedWords, cells: Cells, size: int, expected: int) -> tuple[Iterates, NDArray[np.int64]]:
+    """The statistic of the words, of a release of them, and of a release of that; and the cells that occur.
+
+    Parameters
+    ----------
+    released
+        The private words.
+    cells
+        What is counted.
+    size
+        How many cells there are.
+    expected
+        About how many of them can occur, by the model.
+    """
+    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    bits: BitSource = NotPrivateSeededBits(released.seed)
+    groups = group_count(released.units(), 3 * min(size, max(expected, 1)))
+    place = np.full(size, -1, dtype=np.int64)
+    sums, used = np.zeros((3, max(groups, 1), 64)), 0
+    sizes = np.zeros(max(groups, 1), dtype=np.int64)
+    same = all_symbols = 0
+    for batch in released.batches(groups):
+        sizes += np.bincount(batch.groups, minlength=len(sizes))
+        compared = _compared(released, batch)
+        for _ in range(_CHAINS):
+            codes = batch.codes
+            for step in range(3):
+                if step:
+                    before = codes
+                    codes = _stepped(again, codes, batch.lengths, bits)
+                    if step == 1:
+                        same += int(np.count_nonzero((before == codes) & compared))
+                        all_symbols += int(np.count_nonzero(compared))
+                found, word = cells(Batch(codes, batch.lengths, batch.groups))
+                new = np.unique(found)
+                new = new[place[new] < 0]
+                place[new] = np.arange(used, used + len(new))
+                used += len(new)
+                if used > sums.shape[2]:
+                    grown = np.zeros((3, len(sizes), max(used, 2 * sums.shape[2])))
+                    grown[:, :, : sums.shape[2]] = sums
+                    sums = grown
+                at = batch.groups[word] * sums.shape[2] + place[found]
+                counts = np.bincount(at, minlength=sums[0].size).reshape(sums[0].shape)
+                sums[step] += counts / _CHAINS
+    agreement = same / all_symbols if all_symbols else 1.0
+    if agreement < LEAST_AGREEMENT:
+        raise _too_little(released, agreement)
+    occurring = np.flatnonzero(place >= 0)
+    ordered = sums[:, :, place[occurring]]
+    return Iterates(sums=ordered, sizes=sizes, agreement=agreement, seed=released.seed), occurring
+
+
+def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterates:
+    """The same for a statistic of one's own, which is asked for the words of each group.
+
+    Parameters
+    ----------
+    released
+        The private words.
+    statistic
+        From words to numbers, which add up over words.
+    """
+    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    bits: BitSource = NotPrivateSeededBits(released.seed)
+    groups = min(_GROUPS_ASKED, released.units())
+    names = np.array([str(symbol) for symbol in released.release.alphabet.symbols], dtype=object)
+    sums: NDArray[np.float64] | None = None
+    sizes = np.zeros(max(groups, 1), dtype=np.int64)
+    same = all_symbols = 0
+    for batch in released.batches(groups):
+        sizes += np.bincount(batch.groups, minlength=len(sizes))
+        codes, compared = batch.codes, _compared(released, batch)
+        for step in range(3):
+            before = codes
+            if step:
+                codes = _stepped(again, codes, batch.lengths, bits)
+            if step == 1:
+                same += int(np.count_nonzero((before == codes) & compared))
+                all_symbols += int(np.count_nonzero(compared))
+            words = [tuple(names[word].tolist()) for word in split_words(codes, batch.lengths)]
+            for group in np.unique(batch.groups).tolist():
+                own = _vector(statistic([words[index] for index in np.flatnonzero(batch.groups == group)]))
+                if sums is None:
+                    sums = np.zeros((3, len(sizes), len(own)))
+                if len(own) != sums.shape[2]:
+                    raise ParameterError("statistic", expected="as many numbers for all words", found="more or fewer")
+                sums[step, group] += own
+    agreement = same / all_symbols if all_symbols else 1.0
+    if agreement < LEAST_AGREEMENT:
+        raise _too_little(released, agreement)
+    found = np.zeros((3, len(sizes), 0)) if sums is None else sums
+    return Iterates(sums=found, sizes=sizes, agreement=agreement, seed=released.seed)
+
+
+def _compared(released: ReleasedWords, batch: Batch) -> NDArray[np.bool_]:
+    """Which symbols agreement is about: a public start is never changed."""
+    return np.asarray(batch.position >= (1 if released.release.choice.public_start else 0))
+
+
+def _vector(numbers: Sequence[float]) -> NDArray[np.float64]:
+    try:
+        own = np.asarray(numbers, dtype=np.float64)
+    except (TypeError, ValueError):
+        own = np.empty((0, 0))
+    if own.ndim != 1 or not np.isfinite(own).all():
+        raise ParameterError("statistic", expected="a function from words to a list of numbers", found="another one")
+    return own
+
+
+def _stepped(again: Rerelease, codes: Codes, lengths: Lengths, bits: BitSource) -> Codes:
+    for _ in range(again.steps):
+        codes = again.draw(codes, lengths, bits)
+    return codes
+
+
+def _too_little(released: ReleasedWords, agreement: float) -> InputError:
+    """The refusal where a release says too little, with about the epsilon that would have been enough."""
+    return InputError(
+        f"estimate: expected a release that leaves at least {LEAST_AGREEMENT:.0%} of the symbols as they are, found "
+        f"{agreement:.0%}: nothing can be said from it; {_enough(released, LEAST_AGREEMENT)}"
+    )
+
+
+def _enough(released: ReleasedWords, least: float) -> str:
+    """About which epsilon, on a grid of halves, has so much agreement: more of it changes fewer symbols."""
+    own = released.release.choice.epsilon
+    batch = next(released.batches(0))
+    few = batch.only(np.arange(len(batch.lengths)) < _LOOKED_AT)
+    compared = _compared(released, few)
+
+    def agrees(step: int) -> bool:
+        bits, faster = NotPrivateSeededBits(released.seed), Fraction(step, 2) / own
+        again = Rerelease(released.release, released.told, where=str(released.manifest_file), faster=faster)
+        once = again.draw(few.codes, few.lengths, bits)
+        return float(np.mean((_stepped(again, once, few.lengths, bits) == once)[compared])) >= least
+
+    low, high = math.floor(2 * own), 2 * _LARGEST_EPSILON
+    if low >= high or not compared.any() or not agrees(high):
+        return f"no epsilon up to {_LARGEST_EPSILON} would have been enough"
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if agrees(middle) else (middle, high)
+    return f"about epsilon {high / 2:g} would have been enough"
+
+
+def run_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTable, list[str]]:
+    """The table of a statistic behind a release on a model, and what it rests on."""
+    m = len(released.release.alphabet)
+    longest = max((row["lengths"][1] or 0 for row in released.told["classes"]), default=0)
+    leading = {"positions": "position", "presence": "length"}.get(asked.kind)
+    first = {"positions": longest, "presence": longest + 1}.get(asked.kind)
+    shape = (*(() if first is None else (first,)), *(m,) * asked.order)
+    size = int(np.prod(shape, dtype=np.int64))
+    if size > _MOST_CELLS:
+        raise ParameterError("statistic", expected=f"a table of at most {_MOST_CELLS:,} cells", found=f"{size:,} cells")
+
+    def cells(batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if asked.kind == "presence":
+            keys = np.unique(batch.word * m + batch.codes)
+            return batch.lengths[keys // m] * m + keys % m, keys // m
+        counted = windows(asked, batch)
+        return counted.cells(m), counted.word
+
+    found, occurring = iterated(released, cells, size, _expected(released, asked, size))
+    total = np.zeros(size)
+    total[occurring] = found.sums[0].sum(axis=0)
+    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    notes = ["estimated by releasing the private sequences again; no chain or other model of them is assumed"]
+    if again.steps == 2:
+        notes.append("every other release is used, because this mechanism can have negative eigenvalues")
+    if again.is_heuristic:
+        notes.append("a heuristic: for online release it is not proved that repeating it comes closer to the truth")
+    if found.agreement < SURE_AGREEMENT:
+        notes.append(f"for intervals {_enough(released, SURE_AGREEMENT)}")
+    axes = 1 if leading else asked.order
+    by_row = total.reshape(shape).sum(axis=tuple(range(-axes, 0)), keepdims=True) if asked.kind != "presence" else None
+    if asked.kind == "transitions":
+        small = found.shares(occurring // m)
+        spread = _spread(small, occurring, shape, None, None, axes)
+        listed = np.zeros(size, dtype=np.bool_)
+        listed[occurring] = small.listed
+        full = np.zeros(size)
+        full[occurring] = small.consistent
+        return replace(spread, most=1.0, listed=listed.reshape(shape), consistent=full.reshape(shape)), notes
+    small = found.table()
+    table = _spread(small, occurring, shape, leading, by_row, axes)
+    return table, notes
+
+
+def _expected(released: ReleasedWords, asked: Statistic, size: int) -> int:
+    """About how many cells can occur: words have few neighbours on most models, so most pairs never do."""
+    graph = released.release.mechanism.language.graph
+    if graph is None or asked.kind not in ("ngrams", "transitions") or asked.order < 2:
+        return min(size, 3 * int(released.told["counts"]["symbols"]))
+    return min(size, math.ceil(graph.edge_count * (graph.edge_count / graph.state_count) ** (asked.order - 2) * 1.2))
+
+
+def _spread(
+    small: EstimatedTable,
+    occurring: NDArray[np.int64],
+    shape: tuple[int, ...],
+    leading: str | None,
+    by_row: NDArray[np.float64] | None,
+    axes: int,
+) -> EstimatedTable:
+    """A table of some cells as one of all, in which only they are listed."""
+
+    def full(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        table = np.zeros(int(np.prod(shape, dtype=np.int64)))
+        table[occurring] = values
+        return table.reshape(shape)
+
+    listed = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype=np.bool_)
+    listed[occurring] = True
+    estimate = full(small.estimate)
+    most = np.inf if by_row is None else np.broadcast_to(by_row, shape)
+    consistent = np.clip(estimate, 0.0, None) if by_row is None else projected(estimate, axes=axes)
+    return replace(
+        small,
+        released=full(small.released),
+        estimate=estimate,
+        variances=replace(small.variances, values=full(small.variances.values)),
+        consistent=consistent,
+        most=most,
+        listed=listed.reshape(shape),
+        leading=leading,
+        centre=full(small.centre if small.centre is not None else small.estimate),
+        allowance=full(np.asarray(small.allowance)),
+    )

@@ -1,0 +1,205 @@
+"""Learn a Markov chain from observed sequences: counts of moves as exact probabilities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from symveil.errors import FileError, InputError, ParameterError, TooLargeError, WordError
+from symveil.formats.models.model_files import load_word_model, save_model
+from symveil.formats.reading import path_of
+from symveil.formats.sequences.frames import is_frame
+from symveil.formats.sequences.word_lists import read_sequences
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.markov_chain import MarkovChain
+from symveil.models.word import Word
+from symveil.numbers.rationals import Number, exact, spelled
+
+_MOST_TRANSITIONS = 10_000_000
+
+Move = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """A chain and the file it was written to."""
+
+    chain: MarkovChain
+    out: Path
+    smooth: Fraction
+
+    @property
+    def dead_ends(self) -> int:
+        """How many states have no transition."""
+        return len(self.chain.states) - len({source for source, _, _ in self.chain.transitions})
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "model": str(self.out),
+            "kind": self.chain.kind,
+            "states": len(self.chain.states),
+            "transitions": len(self.chain.transitions),
+            "dead_ends": self.dead_ends,
+            "smooth": spelled(self.smooth),
+        }
+
+
+def learn_chain(
+    sequences: Iterable[Word],
+    *,
+    smooth: Number = 0,
+    graph: MarkovChain | None = None,
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+) -> MarkovChain:
+    """The chain whose probabilities are the relative frequencies of the moves in `sequences`.
+
+    A state that is never left is a dead end. A chain learned from private sequences is itself a release of them:
+    nothing here makes it private.
+
+    Parameters
+    ----------
+    sequences
+        The words, whose symbols are strings; `read_sequences` reads them from a file.
+    smooth
+        What is added to the count of every allowed move.
+    graph
+        Its moves are the allowed ones (an observed move outside it is refused), and its states the states; without
+        one, all moves between two symbols are allowed.
+    alphabet
+        The states, where there is no graph; by default the symbols that occur, sorted.
+
+    >>> learn_chain(["abab", "abb"]).transitions
+    (('a', 'b', Fraction(1, 1)), ('b', 'a', Fraction(1, 2)), ('b', 'b', Fraction(1, 2)))
+    """
+    if isinstance(sequences, str) or is_frame(sequences):
+        raise ParameterError(
+            "sequences",
+            expected="sequences of strings, such as a list or a column of them, or read_sequences(file)",
+            found=f"a {type(sequences).__name__}",
+        )
+    if graph is not None and not hasattr(graph, "transitions"):
+        raise ParameterError("graph", expected="a MarkovChain such as load_model(file)", found=type(graph).__name__)
+    added = exact(smooth, name="smooth", expected="a number, 0 or more")
+    if added < 0:
+        raise ParameterError("smooth", expected="a number, 0 or more", found=smooth)
+    if graph is not None and alphabet is not None:
+        raise InputError("graph: expected a graph or an alphabet, found both; the graph's states are the alphabet")
+    states = None if graph is None else graph.states
+    if alphabet is not None:
+        states = _string_symbols(Alphabet.from_symbols(alphabet))
+    moves = None if graph is None else {(source, target): None for source, target, _ in graph.transitions}
+    counts, seen = _count(sequences, states, moves)
+    if states is None:
+        states = tuple(sorted(seen))
+    if not states:
+        raise InputError("sequences: expected at least one symbol, found none")
+    if added:
+        _add(counts, added, moves, states)
+    return _chain(counts, states)
+
+
+def _count(
+    sequences: Iterable[Word], states: tuple[str, ...] | None, moves: dict[Move, None] | None
+) -> tuple[dict[Move, int | Fraction], set[str]]:
+    """How often each move was made, and the symbols that were seen; refuses what is not allowed."""
+    counts: Counter[Move] = Counter()
+    seen: set[str] = set()
+    known = None if states is None else frozenset(states)
+    allowed = None if moves is None else frozenset(moves)
+    for number, sequence in enumerate(sequences, start=1):
+        symbols = _symbols(sequence, number)
+        if known is not None and not known.issuperset(symbols):
+            position = next(index for index, symbol in enumerate(symbols, start=1) if symbol not in known)
+            what = "symbols of the alphabet" if moves is None else "symbols that are states of the graph"
+            raise _refusal(number, position, what)
+        observed = list(pairwise(symbols))
+        if allowed is not None and not allowed.issuperset(observed):
+            position = next(index for index, move in enumerate(observed, start=2) if move not in allowed)
+            raise _refusal(number, position, "moves that the graph allows")
+        seen.update(symbols)
+        counts.update(observed)
+    return dict(counts), seen
+
+
+def _symbols(sequence: Word, number: int) -> tuple[str, ...]:
+    if not isinstance(sequence, Iterable):
+        raise WordError(f"sequence {number}: expected symbols, found a {type(sequence).__name__}")
+    symbols = tuple(sequence)
+    for position, symbol in enumerate(symbols, start=1):
+        if not isinstance(symbol, str):
+            raise WordError(
+                f"sequence {number}: expected strings as symbols, found a {type(symbol).__name__} at position "
+                f"{position}",
+                position=position,
+            )
+    return symbols  # type: ignore[return-value]  # all strings, as was just seen
+
+
+def _refusal(number: int, position: int, what: str) -> WordError:
+    # The symbol is a secret: number and position tell the owner enough.
+    return WordError(f"sequence {number}: expected {what}, found another at position {position}", position=position)
+
+
+def _string_symbols(alphabet: Alphabet) -> tuple[str, ...]:
+    for position, symbol in enumerate(alphabet.symbols, start=1):
+        if not isinstance(symbol, str):
+            raise ParameterError(
+                "alphabet", expected="strings", found=f"a {type(symbol).__name__} at position {position}"
+            )
+    return alphabet.symbols  # type: ignore[return-value]  # all strings, as was just seen
+
+
+def _add(
+    counts: dict[Move, int | Fraction], added: Fraction, moves: dict[Move, None] | None, states: tuple[str, ...]
+) -> None:
+    if moves is None and len(states) ** 2 > _MOST_TRANSITIONS:
+        raise TooLargeError(
+            f"smooth: expected at most {_MOST_TRANSITIONS} pairs of symbols, found {len(states) ** 2}; "
+            "give a graph of the moves that are allowed",
+        )
+    step = int(added) if added.denominator == 1 else added
+    for move in moves if moves is not None else ((one, other) for one in states for other in states):
+        counts[move] = counts.get(move, 0) + step
+
+
+def _chain(counts: dict[Move, int | Fraction], states: tuple[str, ...]) -> MarkovChain:
+    index = {state: number for number, state in enumerate(states)}
+    totals: Counter[str] = Counter()
+    for (source, _), count in counts.items():
+        totals[source] += count  # type: ignore[assignment]  # a Counter adds fractions as well
+    rows = sorted(counts.items(), key=lambda item: (index[item[0][0]], index[item[0][1]]))
+    return MarkovChain(
+        states=states,
+        transitions=tuple((source, target, Fraction(count) / totals[source]) for (source, target), count in rows),
+    )
+
+
+def learn_file(
+    path: str | Path, out: str | Path, *, smooth: Number = 0, graph: str | Path | None = None, **reading: Any
+) -> Learned:
+    """Learn a chain from a file of sequences and write it as a model file; `reading` as `read_sequences` takes it."""
+    source, target = path_of(path), path_of(out, name="out")
+    if target.exists() and source.exists() and target.samefile(source):
+        raise FileError(str(target), expected="another file than the sequences", found="the same")
+    feasible = None if graph is None else _load_graph(Path(graph))
+    with closing(read_sequences(source, **reading)) as sequences:
+        try:
+            chain = learn_chain(sequences, smooth=smooth, graph=feasible)
+        except WordError as error:
+            raise WordError(f"{source}: {error}", position=error.position) from None
+    save_model(chain, target)
+    return Learned(chain=chain, out=target, smooth=exact(smooth))
+
+
+def _load_graph(path: Path) -> MarkovChain:
+    graph = load_word_model(path)  # only its moves matter: what was assumed about their probabilities does not
+    if not isinstance(graph, MarkovChain):
+        raise FileError(str(path), expected="a graph of states: a Markov chain or a table from, to", found=graph.kind)
+    return graph

@@ -1,0 +1,251 @@
+"""Learn a law of words from a whole file, with one ε per person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Unpack, get_args
+
+import numpy as np
+
+from symveil.central.contributions import Read
+from symveil.central.learned import SHARES, learn_law
+from symveil.central.learned_log import LOG_SHARES, learn_log
+from symveil.central.map_classes import map_classes
+from symveil.central.noise import Neighbours, Query, read_neighbours, require_writable_noise
+from symveil.central.quality import Quality
+from symveil.central.rules import Rules
+from symveil.central.support import Support
+from symveil.errors import ParameterError, either
+from symveil.estimation.batches import Batch
+from symveil.formats.manifest import model_digest
+from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.models.law_json import law_text, read_law
+from symveil.formats.reading import MOST_TIMES, path_of
+from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.sequences.frames import Table
+from symveil.formats.sequences.records import LONGEST
+from symveil.languages.any_length import AnyLength
+from symveil.languages.graph import Model
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.parameters import read_epsilon, require_spellable
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import Number, spelled
+from symveil.randomness import RecordKey
+from symveil.release.central_promise import CentralRelease
+from symveil.tasks.central_files import public_language, release_centrally, symbol_zones, zones_digest
+from symveil.tasks.declared_rules import declared_rules, require_legal_words
+from symveil.tasks.doubts import large_loss, warn
+from symveil.tasks.parameters import ColumnParameters, Engine, check_names, described, shows_fields
+
+LawKind = Literal["auto", "trips", "log"]
+"""Which law is learned: of trips, or of the cases of an event log."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedPrivately:
+    """A model that was learned with one ε per person, and its manifest.
+
+    Parameters
+    ----------
+    out, manifest_file
+        The model's file, and the manifest beside it.
+    manifest
+        What was promised.
+    already_done
+        Whether an earlier run had finished this release.
+    """
+
+    out: Path
+    manifest_file: Path
+    manifest: dict[str, Any] = field(repr=False)
+    already_done: bool = False
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What each person loses at most."""
+        return Guarantee.of_loss(read_epsilon(self.manifest["epsilon_exact"]), "certified")
+
+    @computed_once
+    def quality(self) -> Quality | None:
+        """The noise of its tables beside the noisy number of persons; None where an older version wrote the model."""
+        return read_law(self.out).quality
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "model": str(self.out),
+            "guarantee": self.guarantee.document(),
+            "quality": None if self.quality is None else self.quality.document(),
+            "unit": "person",
+            "manifest": str(self.manifest_file),
+            "release_id": self.manifest["release_id"],
+            "charged": self.manifest["charged"],
+            "passes_unprotected": self.manifest.get("passes_unprotected"),
+            "already_done": self.already_done,
+        }
+
+
+@shows_fields(ColumnOptions, types=ColumnParameters, first=("epsilon", "lengths", "alphabet", "model"))
+def learn(
+    path: str | Path | Table,
+    out: str | Path,
+    *,
+    epsilon: Number,
+    lengths: tuple[int, int],
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+    model: Model | str | Path | None = None,
+    places: str | Path | None = None,
+    zones: str | Path | None = None,
+    kind: LawKind = "auto",
+    no_repeats: bool = False,
+    constraint: Model | str | Path | None = None,
+    neighbours: Neighbours = "add-remove",
+    columns: ColumnOptions | None = None,
+    ledger: str | Path | None = None,
+    release_id: str | None = None,
+    again: bool = False,
+    longest: int = LONGEST,
+    gzip_ratio: int = MOST_TIMES,
+    engine: Engine = "local",
+    master: str | None = None,
+    **named: Unpack[ColumnParameters],
+) -> LearnedPrivately:
+    """Learn a law of words on a public support, with one ε per person.
+
+    Parameters
+    ----------
+    path, out
+        The file of sequences, or a table in memory (pandas, polars or Arrow); and the model file to write (.json).
+    epsilon
+        What each person loses at most, whatever their number of records.
+    lengths
+        Between which lengths words are: public numbers. Other words add nothing.
+    alphabet, model
+        One of them: the public symbols, or the model (or its file) whose words are the possible ones.
+    places
+        Where symbols lie. Turns and distances between zones then tell moves and trips apart from the start.
+    zones
+        A grid such as 6 or 6x4 over the places, or a file with the zone of each symbol; without places and zones
+        each symbol is its own.
+    kind
+        "trips": moves, first and last symbols, zones of both, lengths. "log": lengths, activities that a case has at
+        most once, moves at the beginning of a case and later; longer words count as far as the longest length goes.
+        "auto": "log" where there is neither a chain nor a map.
+    no_repeats
+        Whether words have every symbol at most once. Others are illegal: they add nothing and are never drawn.
+    constraint
+        A model (or its file) that every word must also be a word of: an automaton for "no consultation before an exam".
+    neighbours
+        "add-remove" or "replace".
+    columns
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person, delimiter,
+        date_format.
+    ledger, release_id, again
+        As in `count_file`.
+    longest, gzip_ratio
+        What is too large to be meant: longer sequences, and gzip files that unpack to so many times their size.
+    engine, master
+        As in `count_file`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source, model = Path(folder, "trips.csv"), Path(folder, "model.json")
+    ...     _ = source.write_text("id,links\\n" + "".join(f"{i},a b a\\n" for i in range(300)))
+    ...     learned = learn(source, model, epsilon=1, lengths=(2, 4), alphabet="ab")
+    >>> learned.guarantee, learned.manifest["release"]
+    (Guarantee(epsilon=1.0, how='certified'), 'learn')
+    """
+    loose: dict[str, Any] = dict(named)
+    check_names("learn", ColumnParameters, loose)
+    target, reading = path_of(out, name="out"), described(ColumnOptions, columns, loose, name="columns")
+    if target.suffix.lower() != ".json":
+        raise ParameterError("out", expected="a file name ending in .json", found=repr(target.name))
+    budget = require_writable_noise(require_spellable(read_epsilon(epsilon), "epsilon"))
+    language, graph_file = public_language(alphabet, model, what="learn")
+    symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
+    roads = {} if places is None else read_coordinates(places)
+    own_kind = _law_kind(kind, language, mapped=zones is not None or places is not None)
+    zone, names = np.arange(len(symbols)), symbols
+    if own_kind == "log":
+        zone, names = np.zeros(len(symbols), dtype=np.int64), ("all",)
+    elif zones is not None or roads:
+        zone, names = symbol_zones(symbols, zones, roads)
+    missing = sum(symbol not in roads for symbol in symbols) if roads else 0
+    if missing:
+        raise ParameterError("places", expected="a place for every symbol", found=f"none for {missing} of them")
+    if not (isinstance(lengths, tuple) and [type(each) for each in lengths] == [int, int]):
+        raise ParameterError("lengths", expected="a shortest and a longest length, whole numbers", found=lengths)
+    support = Support.of(
+        symbols=len(symbols), graph=language.graph, zone=zone, shortest=lengths[0], longest=lengths[1],
+        phases=2 if own_kind == "log" else 1,
+    )  # fmt: skip
+    rules = declared_rules(symbols, no_repeats=no_repeats, constraint=constraint)
+    if language.model is not None and needs_model_as_rule(language):
+        rules = rules.and_those(Rules(constraints=(language.model,)))
+    require_legal_words(support, rules, symbols)  # before anybody is charged
+    release = CentralRelease(
+        kind="learn",
+        epsilon=budget,
+        neighbours=read_neighbours(neighbours),
+        language=language,
+        parameters={
+            "law": own_kind,
+            "lengths": list(lengths),
+            "zones": zones_digest(names, zone),
+            "places": bool(roads),
+            "shares": {name: spelled(share) for name, share in (SHARES if own_kind == "trips" else LOG_SHARES).items()},
+            "no_repeats": no_repeats,
+            "constraints": [model_digest(each) for each in rules.constraints],
+        },
+        model_file=graph_file,
+    )
+    asked: list[Query] = []
+
+    def answer(read: Read, persons: Sequence[str], keys: RecordKey) -> bytes:
+        def legal() -> Iterable[Batch]:
+            return (batch.only(rules.legal(batch, symbols)) for batch in read())
+
+        if own_kind == "log":
+            learn_it = partial(learn_log, support, legal, len(persons))
+        else:
+            classes = map_classes(support, roads, symbols)
+            learn_it = partial(learn_law, support, legal, len(persons), zone_names=names, classes=classes)
+        learned, queries = learn_it(
+            symbols=symbols, rules=rules, epsilon=budget, neighbours=release.neighbours, keys=keys
+        )
+        asked[:] = queries
+        return law_text(learned).encode()
+
+    finished = release_centrally(
+        release, path, target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
+        release_id=release_id, again=again, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
+    )  # fmt: skip
+    warn(large_loss(budget))
+    return LearnedPrivately(
+        out=target,
+        manifest_file=finished.manifest_file,
+        manifest=finished.manifest,
+        already_done=finished.already_done,
+    )
+
+
+def _law_kind(kind: LawKind, language: AnyLength, *, mapped: bool) -> LawKind:
+    """Which law is learned: that of an event log where there is neither a chain nor a map, or as it was asked."""
+    if kind not in get_args(LawKind):
+        raise ParameterError("kind", expected=either(get_args(LawKind)), found=kind)
+    if kind == "log" and mapped:
+        raise ParameterError("kind", expected="trips with places or zones", found=kind)
+    if kind != "auto":
+        return kind
+    graph = language.graph
+    return "trips" if mapped or (graph is not None and graph.state_is_symbol) else "log"
+
+
+def needs_model_as_rule(language: AnyLength) -> bool:
+    """Whether pairs of symbols do not decide what a word of the model is: it is no chain that begins anywhere."""
+    graph = language.graph
+    return graph is not None and not (graph.state_is_symbol and graph.start == len(graph.alphabet))

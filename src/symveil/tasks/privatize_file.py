@@ -1,0 +1,364 @@
+"""A file of sequences in, a private file of the same form out, and a manifest that says what was promised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Unpack, cast
+
+from symveil import __version__
+from symveil.errors import FileError, ParameterError
+from symveil.formats.formulas import Apostrophes
+from symveil.formats.models.model_files import load_word_model
+from symveil.formats.reading import path_of
+from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.sequences.sequence_file import SequenceFile
+from symveil.formats.sequences.sequence_files import open_sequences
+from symveil.formats.symbols import check_separable, split_word
+from symveil.languages.graph import Model
+from symveil.ledger.amounts import shown_units
+from symveil.mechanisms.choice import MechanismChoice
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.numbers.progress import Progress, accepted, silent
+from symveil.numbers.rationals import spelled
+from symveil.release.job import Job, Written
+from symveil.release.local import LocalJob
+from symveil.release.promise import Release, manifest, parameters, price, refuse_thin_release, whole_loss
+from symveil.release.protocol import Protocol
+from symveil.release.settings import Settings, WorkedOut, made_by, spelled_columns, worked_out
+from symveil.tasks.doubts import (
+    dropped_ids,
+    given_up_notes,
+    guarantee_in_words,
+    large_dropped_share,
+    large_loss,
+    warn,
+)
+from symveil.tasks.kept_columns import kept_warnings
+from symveil.tasks.parameters import (
+    FileParameters,
+    RunOptions,
+    check_choice_names,
+    check_ledger_apart,
+    described,
+    described_choice,
+    no_pyspark,
+    shows_fields,
+)
+from symveil.tasks.public_averages import attacker_of_file, expected_error_of_file
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileRelease:
+    """A private file, its manifest, and what there is to say about them."""
+
+    out: Path
+    manifest_file: Path
+    manifest: dict[str, Any] = field(repr=False)
+    already_done: bool = False
+    """Whether an earlier run had finished this release: nothing was drawn and nobody charged."""
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What should be looked at before the file leaves the house; also raised as a `SymveilWarning`."""
+    persons: int | None = None
+    """How many persons were charged; None: nobody was. For the holder: it is not in the manifest."""
+    largest_charge: str | None = None
+    """What was charged to the person who paid most."""
+    true_error: dict[str, float] | None = field(default=None, repr=False)
+    """How many symbols were really changed. It depends on the secret words: do not publish it."""
+
+    def document(self) -> dict[str, object]:
+        """The JSON form, for the holder: the manifest, where it and the output are, and who paid."""
+        document: dict[str, object] = {
+            **self.manifest,
+            "guarantee_in_words": guarantee_in_words(
+                self.manifest["how"], self.manifest["parameters"].get("calibration")
+            ),
+            "out": str(self.out),
+            "manifest": str(self.manifest_file),
+            "already_done": self.already_done,
+            "persons": self.persons,
+            "largest_charge": self.largest_charge,
+        }
+        if self.true_error is not None:
+            document["unsafe_true_error"] = self.true_error
+        return document
+
+
+@shows_fields(MechanismChoice, ColumnOptions, RunOptions, types=FileParameters, first=("epsilon", "alphabet", "model"))
+def privatize_file(
+    path: str | Path,
+    out: str | Path,
+    *,
+    alphabet: Alphabet | Iterable[Symbol] | None = None,
+    model: Model | str | Path | None = None,
+    choice: MechanismChoice | None = None,
+    columns: ColumnOptions | None = None,
+    run: RunOptions | None = None,
+    progress: Progress | None = None,
+    **named: Unpack[FileParameters],
+) -> FileRelease:
+    """Privatise a file of sequences (CSV, JSON Lines, Parquet, XES; long or wide; each also gzipped).
+
+    The alphabet or the model is public and given; the columns are named, or found where there is only
+    one reading. With a ledger every person is charged before anything is
+    drawn; a run that was killed goes on under the same charge. docs/files.md tells the rest.
+
+    Parameters
+    ----------
+    path, out
+        The file of sequences, and the private file to write: of the same format and form.
+    alphabet, model
+        One of them: the symbols, or the model (or its file) whose words are released.
+    choice
+        Which mechanism with which parameters; or its fields by name: epsilon, mechanism, adjacency, calibration, prior,
+        utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs, beyond.
+    columns
+        How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
+        delimiter, date_format, keep.
+    run
+        How it is released; or by name: on_unknown, ledger, over_budget, release_id, again, engine, master,
+        unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe, thin, start, time_step.
+    progress
+        Called with how much of a pass over the file is done, and of how much; with `what` (charging, releasing) and
+        `records` (how many were read), if it takes them by name.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = Path(folder, "trips.csv")
+    ...     _ = source.write_text("trip_id,links\\n1,a b a\\n2,b\\n")
+    ...     release = privatize_file(source, Path(folder, "private.csv"), alphabet="ab", epsilon=2)
+    ...     release.manifest["counts"]["released"], release.manifest["how"]
+    (2, 'exact')
+    """
+    progress = accepted(progress, before=3)
+    asked = AskedRelease.of(
+        "privatize_file", dict(named), alphabet=alphabet, model=model, choice=choice, columns=columns, run=run
+    )
+    made = release_file(
+        asked.release,
+        path_of(path),
+        path_of(out, name="out"),
+        columns=asked.columns,
+        run=asked.run,
+        model_file=asked.model_file,
+        notes=list(asked.notes),
+        progress=progress,
+    )
+    warn(made.warnings)
+    return made
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedRelease:
+    """What `privatize_file` was asked for: what is released by what, how the file is read, and how it is released."""
+
+    release: Release
+    columns: ColumnOptions
+    run: RunOptions
+    model_file: Path | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        function: str,
+        loose: dict[str, Any],
+        *,
+        alphabet: Alphabet | Iterable[Symbol] | None,
+        model: Model | str | Path | None,
+        choice: MechanismChoice | None,
+        columns: ColumnOptions | None = None,
+        run: RunOptions | None = None,
+    ) -> AskedRelease:
+        """From objects, or from the names of their fields in `loose`; `function` is what messages call the caller."""
+        check_choice_names(function, FileParameters, loose, choice)
+        if "keep" in loose:
+            loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
+        choice = described_choice(choice, loose)
+        columns = described(ColumnOptions, columns, loose, name="columns")
+        run = described(RunOptions, run, loose, name="run")
+        notes: list[str] = []
+        model_file = Path(model) if isinstance(model, str | Path) else None
+        loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
+        release = Release.of(choice, alphabet=alphabet, model=loaded)
+        if run.unsafe_report_true_error and choice.metric == "levenshtein":
+            raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
+        return cls(release=release, columns=columns, run=run, model_file=model_file, notes=tuple(notes))
+
+
+def release_file(
+    release: Release,
+    source: Path,
+    target: Path,
+    *,
+    columns: ColumnOptions,
+    run: RunOptions,
+    model_file: Path | None = None,
+    notes: list[str] | None = None,
+    progress: Progress | None = None,
+) -> FileRelease:
+    """A file through the mechanism of a release, by the protocol: charged, written aside, put in its place."""
+    choice, notes = release.choice, list(notes or ())
+    check_ledger_apart(run.ledger, source, target)
+    job = file_job(source, target, release, columns, run, progress or silent)
+
+    def decided(job: Job[Any]) -> WorkedOut:
+        refuse_thin_release(release, job.legal_lengths, thin=run.thin)  # before anybody is charged
+        return worked_out(release.mechanism, job.lengths)
+
+    def manifest_text(name: str, written: Written, date: str) -> str:
+        if run.ledger is None:
+            refuse_thin_release(release, written.lengths, thin=run.thin)  # before the output is put in its place
+        return manifest(
+            release,
+            job.facts,
+            name,
+            written,
+            version=__version__,
+            record=job.record,
+            model_file=model_file,
+            charged=run.ledger is not None,
+            said={
+                "date": date,
+                "kept": list(columns.keep),
+                "person": columns.person,
+                "expected_error": expected_error_of_file(release.mechanism, written.lengths),
+                "attacker": attacker_of_file(release.mechanism, written.lengths),
+            },
+        ).text()
+
+    protocol = Protocol(
+        job=job,
+        target=target,
+        manifest_text=manifest_text,
+        settings=Settings(
+            asked=parameters(
+                release,
+                on_unknown=run.on_unknown,
+                columns=spelled_columns(columns),
+                over_budget=run.over_budget,
+                # only where it is asked for: the parameters of other releases stay what they were
+                **({"spreadsheet_safe": True} if run.spreadsheet_safe else {}),
+                **({"times": [run.start, run.time_step]} if run.has_times else {}),
+            ),
+            made_by=made_by(version=__version__, engine=run.engine, facts=job.facts),
+        ),
+        worked_out=decided,
+        release_id=run.release_id,
+        again=run.again,
+    )
+    if run.ledger is not None and not job.has_ids and columns.person is None:
+        notes.append(
+            f"each {job.unit} counts as a person of its own, known to the ledger by its number only; name `person` "
+            "or `identifier` where the same people come again"
+        )
+    if release.mechanism.tells_nothing:
+        notes.append(
+            f"at epsilon {spelled(choice.epsilon)} the release carries no information: every sequence becomes empty; "
+            "use a larger epsilon, or a public bound `max_length` where sequences are short"
+        )
+    if run.ledger is None and columns.person is not None:
+        notes.append("nobody is charged: `person` says who pays, and there is no `ledger`")
+    with job.explained():
+        finished = protocol.run(run.ledger, lambda: price(release), run.over_budget)
+    bill = finished.bill
+    if bill is not None and job.has_ids and columns.person is None:
+        notes.append(
+            f"{bill.persons} persons for {bill.sequences} sequences: each pays as a person of its own, known by its "
+            "id; name `person` if people recur"
+        )
+    charged = None if bill is None else shown_units(bill.largest)
+    if columns.person is not None:
+        notes.append(_cost_of_a_person(choice.epsilon, finished.written))
+    return FileRelease(
+        out=target,
+        manifest_file=finished.manifest_file,
+        manifest=finished.manifest,
+        already_done=finished.already_done,
+        persons=None if bill is None else bill.persons,
+        largest_charge=charged,
+        notes=(*notes, *release.mechanism.notes, *given_up_notes(release.mechanism)),
+        warnings=(
+            *large_loss(choice.epsilon, charged),
+            *large_dropped_share(finished.manifest["counts"]),
+            *dropped_ids(job.dropped_ids),
+            *kept_warnings(target, finished.manifest),
+        ),
+        true_error=None if finished.written is None else finished.written.true_error,
+    )
+
+
+def _cost_of_a_person(epsilon: Fraction, written: Written | None) -> str:
+    """What all sequences of one person cost together, for the holder, and what costs less."""
+    most = None if written is None else written.most_of_a_person
+    here = "" if most is None else f", here up to {most} × {spelled(epsilon)} = {spelled(most * epsilon)}"
+    return (
+        f"a person loses epsilon for every sequence of theirs{here}; if you may see the whole file, symveil count and "
+        "symveil learn with synthesize cost one epsilon per person"
+    )
+
+
+def _require_header(file: SequenceFile, alphabet: Alphabet) -> None:
+    """Refuse a file whose first line is a sequence: as a header it would pass as it is."""
+    name, separator = file.names()["sequence"], file.separator
+    symbols = name.split() if separator == " " else split_word(name, separator)
+    if len(symbols) > 1 and set(map(str, alphabet.symbols)).issuperset(symbols):
+        raise FileError(
+            str(file.file),
+            expected="a header in the first line",
+            found="what reads as a sequence, which would pass unprotected; write a header above it, or name the column "
+            "with `sequence` if this is its name",
+        )
+
+
+def file_job(
+    source: Path,
+    target: Path,
+    release: Release,
+    columns: ColumnOptions,
+    run: RunOptions,
+    progress: Progress,
+    *,
+    proved: bool = True,
+) -> Job[Any]:
+    """The input, the output, and the engine between them; `proved` as `whole_loss` has it."""
+    job = _job(source, target, release, columns, run, progress)
+    if run.on_unknown == "error":  # a word that is left out has no others in its place
+        job.whole_loss = whole_loss(release, proved=proved)
+    return job
+
+
+def _job(
+    source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
+) -> Job[Any]:
+    if run.engine == "spark":
+        try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
+            from symveil.release.spark_job import SparkJob  # noqa: PLC0415
+        except ModuleNotFoundError:
+            raise no_pyspark() from None
+        return SparkJob(source, target, columns, release.mechanism, on_unknown=run.on_unknown, master=run.master)
+    apostrophes: Apostrophes = "written" if run.spreadsheet_safe else "none"
+    file = open_sequences(
+        source,
+        columns,
+        longest=run.longest,
+        most_times=run.gzip_ratio,
+        apostrophes=apostrophes,
+        times=run.times(),
+    )
+    if file.separator is not None:
+        check_separable(release.alphabet, file.separator)
+        if columns.sequence is None:
+            _require_header(file, release.alphabet)
+    return LocalJob(
+        file,
+        target,
+        release.mechanism,
+        on_unknown=run.on_unknown,
+        true_error=run.unsafe_report_true_error,
+        progress=progress,
+        spreadsheet_safe=run.spreadsheet_safe,
+    )

@@ -1,0 +1,204 @@
+"""Draw synthetic words from a law that was learned privately: for nothing more."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from symveil.central.quality import Quality
+from symveil.errors import FileError, InputError, ParameterError, either
+from symveil.formats.models.law_json import read_law
+from symveil.formats.reading import path_of
+from symveil.formats.sequences.artificial_times import ArtificialTimes
+from symveil.formats.sequences.columns import PROCESS_MINING, LongColumns
+from symveil.formats.sequences.frames import ATTRS
+from symveil.formats.sequences.records import ID, SYMBOLS
+from symveil.formats.sequences.xes_writer import XesWriter
+from symveil.languages.graph import Model
+from symveil.randomness import BitSource, system_bits
+from symveil.storage.atomic import write_files
+from symveil.tasks.declared_rules import declared_rules, require_legal_words
+from symveil.tasks.learn_privately import LearnedPrivately
+from symveil.tasks.synthetic_manifest import model_promise, synthetic_manifest
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
+
+_NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Synthesized:
+    """Synthetic words, in a file or in memory. It is itself a table that pandas, polars, Arrow and `compare` take.
+
+    Parameters
+    ----------
+    out
+        The file; None: nothing was written.
+    released
+        How many words there are.
+    words
+        The words.
+    promise
+        The manifest of the model that they were drawn from, where it has one.
+    quality
+        The noise that the model was learned from, where its file says it.
+    """
+
+    out: Path | None
+    released: int
+    words: list[list[str]] = field(default_factory=list, repr=False)
+    promise: dict[str, Any] | None = field(default=None, repr=False)
+    quality: Quality | None = None
+
+    @property
+    def table(self) -> pa.Table:
+        """The words as an Arrow table with the columns id and sequence, whose cells are lists."""
+        numbers = np.arange(1, len(self.words) + 1)
+        return pa.table({"id": numbers, "sequence": pa.array(self.words, pa.list_(pa.string()))})
+
+    @property
+    def column_names(self) -> list[str]:
+        """The columns of the table."""
+        return ["id", "sequence"]
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Arrow's own interchange: `polars.DataFrame(words)`, `pyarrow.table(words)`."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The words as a DataFrame, with the promise of their model in `.attrs`; needs pandas."""
+        try:
+            frame = self.table.to_pandas()
+        except ModuleNotFoundError:
+            raise InputError("pandas: expected it to be installed (pip install pandas), found none") from None
+        if self.promise is not None:
+            frame.attrs[ATTRS] = self.promise
+        return frame
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "out": None if self.out is None else str(self.out),
+            "released": self.released,
+            "quality": None if self.quality is None else self.quality.document(),
+        }
+
+
+def synthesize(
+    model: LearnedPrivately | str | Path,
+    out: str | Path | None = None,
+    *,
+    count: int,
+    no_repeats: bool = False,
+    constraint: Model | str | Path | None = None,
+    separator: str = " ",
+    bits: BitSource | None = None,
+) -> Synthesized:
+    """Draw words from a model that was learned privately: every one is legal, and none costs anything.
+
+    Parameters
+    ----------
+    model
+        What `learn` returned, or the model file that it wrote.
+    out
+        The file to write: .csv with the columns id and sequence, .jsonl with lists, or .xes, a log for process mining
+        with artificial times. None: nothing is written, and the words are in the result only.
+    count
+        How many words: a number that is declared, not counted in secret data.
+    no_repeats
+        Whether words are drawn given that they have every symbol at most once.
+    constraint
+        A model (or its file): words are drawn given that they are words of it.
+    separator
+        What stands between symbols in a CSV file.
+    bits
+        Where random bits come from; by default the operating system's.
+
+    >>> import tempfile
+    >>> from symveil.tasks.learn_privately import learn
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source, model = Path(folder, "trips.csv"), Path(folder, "model.json")
+    ...     _ = source.write_text("id,links\\n1,a b\\n2,b a\\n")
+    ...     _ = learn(source, model, epsilon=1, lengths=(2, 2), alphabet="ab")
+    ...     _ = synthesize(model, Path(folder, "synthetic.csv"), count=3)
+    ...     len(Path(folder, "synthetic.csv").read_text().splitlines())
+    4
+
+    Without a file; the result is a table:
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = pa.table({"id": [1, 2], "links": ["a b", "b a"]})
+    ...     words = synthesize(learn(source, Path(folder, "m.json"), epsilon=1, lengths=(2, 2), alphabet="ab"), count=3)
+    >>> words.table.num_rows, list(words.to_pandas().columns)
+    (3, ['id', 'sequence'])
+    """
+    target = None if out is None else path_of(out, name="out")
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ParameterError("count", expected="a whole number, 1 or more", found=count)
+    if target is not None and target.suffix.lower() not in SYNTHETIC_SUFFIXES:
+        raise ParameterError(
+            "out", expected=f"a file name ending in {either(SYNTHETIC_SUFFIXES)}", found=repr(target.name)
+        )
+    source = model.out if isinstance(model, LearnedPrivately) else path_of(model, name="model")
+    if target is not None and target.exists() and source.exists() and target.samefile(source):
+        raise FileError(str(target), expected="another file than the model", found="the same")
+    law = read_law(source)
+    rules = declared_rules(law.symbols, no_repeats=no_repeats, constraint=constraint)
+    require_legal_words(law.support, law.rules.and_those(rules), law.symbols)
+    kind = None if target is None else target.suffix.lower()
+    if kind == ".csv" and any((separator in symbol) if separator else len(symbol) != 1 for symbol in law.symbols):
+        expected = 'text that occurs in no symbol, such as "|", or a file .jsonl, which needs none'
+        raise ParameterError("separator", expected=expected, found=repr(separator))
+    if kind == ".xes" and any(_NOT_IN_XML.search(symbol) for symbol in law.symbols):
+        raise ParameterError("out", expected="symbols that XML can hold, or .jsonl", found="control characters in one")
+    codes, lengths = law.under(rules).draw(count, system_bits() if bits is None else bits)
+    names = np.array(law.symbols, dtype=object)[codes]
+    words = [word.tolist() for word in np.split(names, np.cumsum(lengths)[:-1])]
+    if target is not None and kind is not None:
+        content = _WRITERS[kind](words, separator)
+        told = synthetic_manifest(source, target, content, count=count, separator=separator)
+        write_files({target: content, **told})
+    return Synthesized(out=target, released=count, words=words, promise=model_promise(source), quality=law.quality)
+
+
+def _csv(words: list[list[str]], separator: str) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["id", "sequence"])
+    writer.writerows([number, separator.join(word)] for number, word in enumerate(words, start=1))
+    return text.getvalue().encode()
+
+
+def _json_lines(words: list[list[str]], separator: str) -> bytes:
+    del separator
+    rows = ({"id": number, "sequence": word} for number, word in enumerate(words, start=1))
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def _xes(words: list[list[str]], separator: str) -> bytes:
+    """A log as tools for process mining read it: numbered traces, artificial times."""
+    del separator
+    out = io.BytesIO()
+    columns = LongColumns(
+        person=None, keep=(), case=PROCESS_MINING["case"], symbol=PROCESS_MINING["symbol"], order=None
+    )
+    writer = XesWriter(out, columns, {}, "string", ArtificialTimes.read(longest=max(map(len, words))))
+    names = pa.array([str(number) for number in range(1, len(words) + 1)])
+    writer.write(pa.RecordBatch.from_arrays([names, pa.array(words, pa.list_(pa.string()))], names=[ID, SYMBOLS]))
+    writer.close()
+    return out.getvalue()
+
+
+_WRITERS: dict[str, Callable[[list[list[str]], str], bytes]] = {".csv": _csv, ".jsonl": _json_lines, ".xes": _xes}
+SYNTHETIC_SUFFIXES = tuple(_WRITERS)
+"""What a file of synthetic words may be."""

@@ -1,0 +1,327 @@
+"""What an observer of a system sees and can conclude: estimates of the state, as sets of states.
+
+After an observation the observer knows the set of states that some run with that observation may
+be in, unobservable moves included (Z25 Definition 1). Looking back, the delayed estimate Q̂(β|ω)
+holds the states possible between the last event of β and the next observation, given that all of ω
+was observed (Z25 §3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
+from symveil.graphs.state_sets import Image, StateSet, closure, members, set_of, still_possible
+from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
+from symveil.numbers.once import computed_once
+from symveil.numbers.progress import Progress, named
+from symveil.pictures.diagram import Diagram
+from symveil.pictures.drawable import Drawable
+from symveil.verification.opacity.observer_diagram import observer_diagram
+
+# An estimate of n states takes about n/8 bytes and its entry in a dictionary; all of them take at most this much.
+_MOST_BYTES = 2 * 10**9
+_BYTES_OF_AN_ENTRY = 240
+_TRANSITIONS_LIKE_A_SET = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationLimit:
+    """How many estimates may be explored, and the callback that follows their number."""
+
+    estimates: int
+    progress: Progress | None = None
+
+    def report(self, explored: int, *, length: int | None = None, within: int | None = None) -> None:
+        """Call the callback, where there is one; with a bound on the `length`, how far it is."""
+        if self.progress and within is not None:
+            named(self.progress, f"estimates after {length} of {within} events")(explored, None)
+        elif self.progress:
+            self.progress(explored, None)
+
+    def exceeded(self, *, longest: int) -> TooLargeError:
+        """The error for more estimates than allowed, after all observations of up to `longest` events."""
+        return TooLargeError(
+            f"opacity: expected at most {self.estimates} states of the estimator, found more after all observations of "
+            f"up to {longest} events; try a smaller k, a bounded number of steps (within), a model with fewer "
+            "unobservable events or, with more memory, a larger most_states",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A system as its observer computes with it: states and observable events are numbers.
+
+    One object serves all questions about a system. Each part is computed when it is first needed and kept. Parts
+    never change, so threads may share an object: at worst two of them compute the same part at the same time.
+
+    >>> from symveil.models.stochastic_system import LogicalSystem
+    >>> system = LogicalSystem.from_transitions(
+    ...     [("0", "u", "1"), ("0", "a", "2"), ("1", "a", "3")], initial="0", observable=["a"], secret=["3"]
+    ... )
+    >>> observed = Observed(system)
+    >>> observed.names(observed.start), observed.names(observed.steps[0](observed.start))
+    (('0', '1'), ('2', '3'))
+    """
+
+    system: PartiallyObserved
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.system, "observable"):
+            kind = type(self.system).__name__
+            raise ModelError(
+                "system",
+                expected="a StochasticSystem or a LogicalSystem, such as load_model(file)",
+                found=f"an object of type {kind}",
+            )
+
+    @property
+    def stochastic(self) -> StochasticSystem:
+        """The system, where it has probabilities; a logical one is refused."""
+        if not isinstance(self.system, StochasticSystem):
+            raise ModelError(
+                "system",
+                expected="probabilities on every transition",
+                found="a logical system, which can only be verified",
+            )
+        return self.system
+
+    @property
+    def size(self) -> int:
+        """How many states the system has."""
+        return len(self.system.states)
+
+    @computed_once
+    def number(self) -> dict[str, int]:
+        """The number of each state."""
+        return {state: index for index, state in enumerate(self.system.states)}
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The observable events; an observation is a sequence of their numbers."""
+        return self.system.observable
+
+    @computed_once
+    def event_number(self) -> dict[str, int]:
+        """The number of each observable event."""
+        return {event: index for index, event in enumerate(self.events)}
+
+    @computed_once
+    def secret(self) -> StateSet:
+        """Q_s."""
+        return set_of(self.number[state] for state in self.system.secret)
+
+    @computed_once
+    def start(self) -> StateSet:
+        """The states possible before anything was observed."""
+        return self.reach(self.initial)
+
+    @computed_once
+    def initial(self) -> StateSet:
+        """Where a run may start."""
+        return set_of(self.number[state] for state in self.system.initial_states)
+
+    @computed_once
+    def reach(self) -> Image:
+        """The unobservable reach: the states themselves and all that unobservable moves lead to."""
+        return Image(closure(self._silent))
+
+    @computed_once
+    def steps(self) -> tuple[Image, ...]:
+        """For each event the estimate after it, unobservable moves after it included."""
+        return tuple(Image([self.reach(target) for target in targets]) for targets in self._targets)
+
+    @computed_once
+    def clean_reach(self) -> Image:
+        """The unobservable reach of the non-secret states of a set through non-secret states only."""
+        return Image(closure(self._silent, within=~self.secret))
+
+    @computed_once
+    def clean_steps(self) -> tuple[Image, ...]:
+        """For each event the states in which the whole instant after it may have been without a secret."""
+        return tuple(Image([self.clean_reach(target) for target in targets]) for targets in self._targets)
+
+    @computed_once
+    def occurring(self) -> tuple[int, ...]:
+        """The events that some transition has."""
+        return tuple(event for event, targets in enumerate(self._targets) if any(targets))
+
+    @computed_once
+    def successors(self) -> list[list[int]]:
+        """Where all moves of each state lead, observable or not."""
+        successors: list[list[int]] = [[] for _ in self.system.states]
+        for source, _, target in self.system.moves:
+            successors[self.number[source]].append(self.number[target])
+        return successors
+
+    @computed_once
+    def reachable(self) -> set[int]:
+        """The states that some run meets."""
+        reached = set(members(self.initial))
+        border = list(reached)
+        while border:
+            for state in self.successors[border.pop()]:
+                if state not in reached:
+                    reached.add(state)
+                    border.append(state)
+        return reached
+
+    @property
+    def _silent(self) -> list[StateSet]:
+        return self._moves_of[None]
+
+    @property
+    def _targets(self) -> list[list[StateSet]]:
+        return [self._moves_of[event] for event in self.events]
+
+    @computed_once
+    def _moves_of(self) -> dict[str | None, list[StateSet]]:
+        """For each observable event, and for all unobservable ones together, each state's successors."""
+        size = len(self.system.states)
+        moves: dict[str | None, list[StateSet]] = {event: [0] * size for event in (None, *self.events)}
+        for source, event, target in self.system.moves:
+            moves[event if event in moves else None][self.number[source]] |= 1 << self.number[target]
+        return moves
+
+    def names(self, states: StateSet) -> tuple[str, ...]:
+        """The names of a set of states, in the order of the system."""
+        return tuple(self.system.states[state] for state in members(states))
+
+    def spelled(self, observation: Sequence[int]) -> tuple[str, ...]:
+        """An observation as its events."""
+        events = self.events
+        return tuple([events[event] for event in observation])
+
+    def read(self, observation: Sequence[str]) -> tuple[int, ...]:
+        """An observation as numbers; refuses what is not an observable event, by its position."""
+        if isinstance(observation, str) and any(len(event) != 1 for event in self.events):
+            raise WordError("observation: expected a list of events, found a string; some events have several letters")
+        numbers = []
+        for position, event in enumerate(observation, start=1):
+            if not isinstance(event, str) or event not in self.event_number:
+                raise WordError(
+                    f"observation: expected observable events of the system, found another at position {position}",
+                    position=position,
+                )
+            numbers.append(self.event_number[event])
+        return tuple(numbers)
+
+    def delayed(self, events: Sequence[int], instant: int) -> StateSet:
+        """Q̂(β|ω) for β the first `instant` events of ω = `events`."""
+        estimate = self.start
+        for event in events[:instant]:
+            estimate = self.steps[event](estimate)
+        return still_possible(estimate, events[instant:], reach=self.reach, steps=self.steps)
+
+    def delayed_estimate(self, observation: Sequence[str], *, after: int | None = None) -> tuple[str, ...]:
+        """The delayed estimate by names (see the function `delayed_estimate`)."""
+        events = self.read(observation)
+        instant = len(events) if after is None else after
+        if isinstance(instant, bool) or not isinstance(instant, int) or not 0 <= instant <= len(events):
+            raise ParameterError("after", expected=f"a whole number from 0 to {len(events)}", found=after)
+        return self.names(self.delayed(events, instant))
+
+    def limit(self, most_states: int | None = None, progress: Progress | None = None) -> ExplorationLimit:
+        """How many estimates may be explored: `most_states`, or as many as fit into 2 GB."""
+        if most_states is None:
+            most_states = _MOST_BYTES // (len(self.system.states) // 8 + _BYTES_OF_AN_ENTRY)
+        if isinstance(most_states, bool) or not isinstance(most_states, int) or most_states < 1:
+            raise ParameterError("most_states", expected="a whole number, 1 or more", found=most_states)
+        return ExplorationLimit(most_states, progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observer(Drawable):
+    """The observer of a system (Z25 Definition 1): each state is the set of states possible after an observation.
+
+    Construct with `observer`. State 0 is where observing starts; a transition is (state, number of
+    the event, state).
+    """
+
+    system: PartiallyObserved
+    sets: tuple[StateSet, ...] = field(repr=False)
+    transitions: tuple[tuple[int, int, int], ...] = field(repr=False)
+
+    @computed_once
+    def estimates(self) -> tuple[tuple[str, ...], ...]:
+        """The sets by the names of their states."""
+        names = self.system.states
+        return tuple(tuple(names[state] for state in members(states)) for states in self.sets)
+
+    def to_diagram(self) -> Diagram:
+        """The observer as in Z25 Fig. 3b: estimates in braces, marked where all their states are secret."""
+        return observer_diagram(self)
+
+    def __repr__(self) -> str:
+        return f"Observer({len(self.sets)} states, {len(self.transitions)} transitions)"
+
+
+def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Observer:
+    """The observer of a system, by the subset construction over its reachable estimates.
+
+    Parameters
+    ----------
+    system
+        A partially observed system.
+    most_states
+        Refuse an observer with more states; by default a limit that fits into memory.
+
+    >>> from symveil.models.stochastic_system import LogicalSystem
+    >>> system = LogicalSystem.from_transitions(
+    ...     [("0", "u", "1"), ("0", "a", "2"), ("1", "a", "3")], initial="0", observable=["a"], secret=["3"]
+    ... )
+    >>> observer(system).estimates
+    (('0', '1'), ('2', '3'))
+    """
+    observed = Observed(system)
+    number = {observed.start: 0}
+    layer = [observed.start]
+    transitions: list[tuple[int, int, int]] = []
+    limit = observed.limit(most_states)
+    events = [(event, observed.steps[event]) for event in observed.occurring]
+    length = 0
+    while layer:
+        following = []
+        for estimate in layer:
+            source = number[estimate]
+            for event, step in events:
+                after = step(estimate)
+                if not after:
+                    continue
+                target = number.get(after)
+                if target is None:
+                    target = number[after] = len(number)
+                    following.append(after)
+                transitions.append((source, event, target))
+            if max(len(number), len(transitions) // _TRANSITIONS_LIKE_A_SET) > limit.estimates:
+                raise limit.exceeded(longest=length)
+        layer = following
+        length += 1
+    return Observer(system=system, sets=tuple(number), transitions=tuple(transitions))
+
+
+def delayed_estimate(
+    system: PartiallyObserved, observation: Sequence[str], *, after: int | None = None
+) -> tuple[str, ...]:
+    """Q̂(β|ω): the states possible after the first `after` events, given the whole observation.
+
+    Without `after` it is the current estimate, where nothing more is known than the observation.
+
+    Parameters
+    ----------
+    system
+        A partially observed system.
+    observation
+        The observable events, in order.
+    after
+        The instant that is asked about: after so many events. By default now.
+
+    >>> from symveil.models.stochastic_system import LogicalSystem
+    >>> system = LogicalSystem.from_transitions(
+    ...     [("0", "a", "1"), ("0", "a", "2"), ("2", "b", "0")], initial="0", observable=["a", "b"], secret=["2"]
+    ... )
+    >>> delayed_estimate(system, "a"), delayed_estimate(system, "ab", after=1)
+    (('1', '2'), ('2',))
+    """
+    return Observed(system).delayed_estimate(observation, after=after)

@@ -1,0 +1,78 @@
+"""One certificate for many lengths: what blocks prove for long words holds for every shorter one."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from symveil.calibration import certify
+from symveil.calibration.enumeration import exact_loss, written_out
+from symveil.languages.runs import runs
+from symveil.models.markov_chain import MarkovChain
+
+
+def random_chain(seed: int, states: int) -> MarkovChain:
+    """No dead ends, degree 2 or 3."""
+    chooser = random.Random(seed)
+    rows = []
+    for source in range(states):
+        targets = chooser.sample(range(states), chooser.choice((2, 3)))
+        rows += [(f"s{source}", f"s{target}", Fraction(1, len(targets))) for target in targets]
+    return MarkovChain.from_transitions(rows, states=[f"s{state}" for state in range(states)])
+
+
+@pytest.mark.parametrize("public_start", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_shared_rate_is_sound_for_short_words(monkeypatch, public_start: bool, seed: int) -> None:
+    """Certified for length 16 or 24, checked by enumeration at length 5 and 6."""
+    monkeypatch.setattr(certify, "MOST_WORDS", 0)  # as if nothing could be enumerated
+    monkeypatch.setattr(certify, "window_search", lambda *_, **__: None)
+    monkeypatch.setenv("SYMVEIL_CACHE", "")
+    for length in (5, 6):
+        language = runs(random_chain(seed, 5), length, public_start=public_start)
+        for adjacency, epsilon in ((1, Fraction(3)), (2, Fraction(5)), (3, Fraction(12))):
+            found = certify.certified_rate(language, epsilon=epsilon, adjacency=adjacency)
+            words = written_out(language, with_prior=False)
+            true_loss = exact_loss(words, rate=found.rate, adjacency=adjacency)
+            assert true_loss <= found.loss <= epsilon
+
+
+def test_lengths_share_a_certificate(monkeypatch) -> None:
+    monkeypatch.setenv("SYMVEIL_CACHE", "")
+    monkeypatch.setattr(certify, "window_search", lambda *_, **__: None)  # windows speak of one length only
+    chain = random_chain(3, 12)
+    rates = {
+        length: certify.certified_rate(runs(chain, length), epsilon=Fraction(4), adjacency=2).rate
+        for length in (17, 20, 24)
+    }
+    assert len(set(rates.values())) == 1
+
+
+def test_dead_ends_are_not_shared(monkeypatch) -> None:
+    """A state that is left for one step only may begin short words, but no long ones."""
+    monkeypatch.setattr(certify, "MOST_WORDS", 0)
+    monkeypatch.setattr(certify, "window_search", lambda *_, **__: None)
+    monkeypatch.setenv("SYMVEIL_CACHE", "")
+    going_on = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
+    rows = [*going_on, ("c", "d", "1/2"), ("c", "e", "1/2"), ("f", "c", 1)]
+    for length in (3, 4, 5):
+        question = certify._asked(runs(MarkovChain.from_transitions(rows), length), 1, False)
+        assert question.blocks is not None
+        assert certify._shared(question) is question
+        found = certify.certified_rate(question.language, epsilon=Fraction(2), adjacency=1)
+        true_loss = exact_loss(written_out(question.language, with_prior=False), rate=found.rate, adjacency=1)
+        assert true_loss <= found.loss <= 2
+        # without the dead ends the same words are shared
+        question = certify._asked(runs(MarkovChain.from_transitions(going_on), length), 1, False)
+        assert certify._shared(question).language.length > length
+
+
+@pytest.mark.parametrize(("length", "shared"), [(2, False), (3, False), (4, True)])
+def test_words_that_a_block_may_fill_are_not_shared(monkeypatch, length: int, shared: bool) -> None:
+    monkeypatch.setattr(certify, "MOST_WORDS", 0)
+    monkeypatch.setattr(certify, "window_search", lambda *_, **__: None)
+    question = certify._asked(runs(random_chain(1, 5), length), 2, False)
+    assert question.blocks is not None
+    assert (certify._shared(question) is not question) is shared
