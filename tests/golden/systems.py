@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -75,10 +76,17 @@ def run_command(arguments: list[str]) -> dict[str, object]:
 
     out = io.StringIO()
     status: object = 0
+    # a command ends its process, and leaves signals ignored and hooks set for that: here the process goes on
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    hooks = sys.excepthook, sys.unraisablehook
     with mock.patch.object(sys, "argv", ["symveil", *arguments]), redirect_stdout(out), redirect_stderr(io.StringIO()):
         try:
             main()
         except SystemExit as stop:
             status = stop.code or 0
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            sys.excepthook, sys.unraisablehook = hooks
     text = out.getvalue()
     return {"status": status, "document": json.loads(text) if text else None}
