@@ -85,7 +85,9 @@ class FlipIntegral:
         phis = [self.phi(0)]
         moments = self._moments()
         if moments is None:
-            return phis + [self.phi(distance) for distance in range(1, self._length + 1)]
+            # where no word lies Φ has a pole at 1/p_ℓ, which no precision tells from 1 at a tiny rate; nothing needs it
+            rest = range(1, self._length + 1)
+            return phis + [arb(0) if self._counts[d].is_zero() else self.phi(d) for d in rest]
         ratio = arb(1)
         for _ in range(self._length):
             ratio = ratio * self._decay
