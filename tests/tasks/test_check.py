@@ -125,6 +125,7 @@ whatever = given(
 @whatever
 @example(epsilon=Fraction(1, 3), choice={"alphabet": "abc", "mechanism": "staircase"}, adjacency=2)
 @example(epsilon=Fraction(1, 3), choice={"model": CHAIN, "mechanism": "online"}, adjacency=2)
+@example(epsilon=Fraction(1, 10**38), choice={"model": CHAIN, "mechanism": "permute-and-flip"}, adjacency=1)
 @example(epsilon=Fraction(22, 7), choice={"alphabet": "abc", "metric": "levenshtein"}, adjacency=1)
 def test_every_honest_release_holds(epsilon, choice, adjacency) -> None:
     holds_at(epsilon, choice, adjacency)
