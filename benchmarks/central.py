@@ -25,8 +25,8 @@ from benchmarks.data import data_file
 from benchmarks.measure import Effort
 from benchmarks.row import Benchmark, Row
 from benchmarks.shanghai import trips_and_chain
-from symveil.comparison.coded_words import CodedWords
-from symveil.comparison.log_similarity import log_similarity
+from symveil.comparison.distributions import CodedWords
+from symveil.comparison.transport import log_similarity
 
 Words = Sequence[Sequence[str]]
 Floats = NDArray[np.float64]

@@ -110,7 +110,7 @@ def road_words(effort: Effort) -> Iterator[Row]:
 
 
 def small_batches(effort: Effort) -> Iterator[Row]:
-    """Batches that are not worth loading a compiler for (mechanisms/run_release.py), and the same once it is there."""
+    """Batches that are not worth loading a compiler for (mechanisms/cost_weighted.py), and with it."""
     language = sv.runs(road_network(), 14)
     few, many = random_words(language, effort.of(4_000, 1_000)), random_words(language, effort.of(40_000, 20_000))
     mechanism = sv.Exponential(language, epsilon=5, adjacency=1, calibration="classic")

@@ -20,8 +20,7 @@ from benchmarks.row import Benchmark, Row
 from benchmarks.shanghai import trips_and_chain
 from symveil.calibration.calibrate import Weighting
 from symveil.calibration.costs.rates import certify_cost
-from symveil.examples.grid_roads import grid_roads
-from symveil.examples.road_network import town
+from symveil.examples.road_network import grid_roads, town
 from symveil.languages.swap_costs import swap
 from symveil.laws.public_words import public_words
 from symveil.mechanisms.interoperability import excess

@@ -10,8 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from benchmarks.report import Document, remarks, told
-from symveil.pictures.curves import Curve
-from symveil.pictures.svg_plots import curves_svg
+from symveil.pictures.charts import Curve, curves_svg
 
 BEGIN, END = "<!-- results: written by `python -m benchmarks --write-docs` -->", "<!-- end of the results -->"
 

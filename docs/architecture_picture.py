@@ -14,8 +14,8 @@ from pathlib import Path
 
 import grimp
 
-from symveil.pictures.colours import BLUE, BORDER, CARD, GREY, GROUND, INK, LINE
 from symveil.pictures.svg import FONT, escaped
+from symveil.pictures.text import BLUE, BORDER, CARD, GREY, GROUND, INK, LINE
 
 ROOT = Path(__file__).parents[1]
 PICTURE = Path(__file__).parent / "pictures" / "architecture.svg"

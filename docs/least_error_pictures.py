@@ -11,7 +11,7 @@ import symveil as sv
 from symveil.examples.millford import millford
 from symveil.examples.road_network import town
 from symveil.pictures.plots import Band, Curve, draw_curves
-from symveil.tasks.public_averages import PublicAverages, average_over_model
+from symveil.tasks.explain import PublicAverages, average_over_model
 
 _FEW = 10_000
 FOLDER = Path(__file__).parent / "pictures"

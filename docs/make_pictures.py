@@ -5,14 +5,13 @@ from pathlib import Path
 import architecture_picture
 
 import symveil as sv
-from symveil.examples.millford import millford, town_plan
-from symveil.examples.millford_trips import millford_trips
+from symveil.examples.millford import millford, millford_trips, town_plan
 from symveil.pictures.plots import Curve, draw_curves
 from symveil.pictures.svg import FONT
 from symveil.pictures.town_map import town_svg
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.demo import private_mechanism
-from symveil.tasks.demo_result import ADJACENCY
+from symveil.tasks.demo_report import ADJACENCY
 from symveil.tasks.verify import privacy_curve
 
 FOLDER = Path(__file__).parent / "pictures"

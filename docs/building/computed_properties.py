@@ -6,7 +6,7 @@ import griffe
 
 griffe.stdlib_decorators |= {
     "symveil.numbers.once.computed_once": {"cached", "property"},
-    "symveil.numbers.turns.searched_once": {"cached", "property"},
+    "symveil.numbers.once.searched_once": {"cached", "property"},
 }
 
 

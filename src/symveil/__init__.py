@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from symveil.formats.cost_files import read_costs, read_places
     from symveil.formats.maps.coordinates import read_coordinates
     from symveil.formats.maps.road_graphs import road_model
-    from symveil.formats.models.channel_tables import read_channel
     from symveil.formats.models.model_files import load_model, save_model
     from symveil.formats.models.networkx_graphs import from_networkx
+    from symveil.formats.models.transition_tables import read_channel
     from symveil.formats.sequences.columns import ColumnOptions
-    from symveil.formats.sequences.word_lists import read_sequences
+    from symveil.formats.sequences.sequence_files import read_sequences
     from symveil.languages.cost_table import CostTable
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
@@ -65,30 +65,26 @@ if TYPE_CHECKING:
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
     from symveil.pictures.road_map import road_map_svg
     from symveil.tasks.budgets import grant_budget, ledger_status, person_status
-    from symveil.tasks.central_tables import read_counts
+    from symveil.tasks.central_files import read_counts
     from symveil.tasks.check import check_manifest
     from symveil.tasks.compare import compare
     from symveil.tasks.compare_tables import compare_table
-    from symveil.tasks.compose import compose
     from symveil.tasks.count import count, count_file
     from symveil.tasks.estimate import estimate, estimate_statistic
-    from symveil.tasks.learn import learn_chain
+    from symveil.tasks.explain import average_over_model
+    from symveil.tasks.learn import alphabet_of, learn_chain
     from symveil.tasks.learn_privately import learn
     from symveil.tasks.privatize import privatize
     from symveil.tasks.privatize_file import privatize_file
-    from symveil.tasks.public_alphabet import alphabet_of
-    from symveil.tasks.public_averages import average_over_model
     from symveil.tasks.symbols import position_symbols, symbols_file
     from symveil.tasks.synthesize import synthesize
-    from symveil.tasks.verify import privacy_curve
-    from symveil.verification.audit import audit
-    from symveil.verification.audit_by_chain import audit_by_chain
+    from symveil.tasks.verify import compose, privacy_curve
+    from symveil.verification.audit import audit, audit_by_chain
     from symveil.verification.opacity.observation import delayed_estimate, observer
-    from symveil.verification.opacity.sensitive import sensitive_strings
+    from symveil.verification.opacity.run_observations import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity
     from symveil.verification.opacity.violation import violation_probability
-    from symveil.verification.smallest_epsilon import smallest_epsilon
-    from symveil.verification.verify_privacy import verify_privacy
+    from symveil.verification.verify_privacy import smallest_epsilon, verify_privacy
 
 __all__ = [
     "Alphabet",

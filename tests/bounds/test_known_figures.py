@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import symveil as sv
+from symveil.bounds.lower_bound import decays
 from symveil.bounds.prior import Prior
 from symveil.bounds.sampled_prices import lower_limit
-from symveil.bounds.tiled_bound import decays
 from symveil.bounds.window_prices import WindowPrices
 from symveil.errors import ParameterError
 from symveil.examples.road_network import town

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.bounds.constant_price import _counts, _masses
+from symveil.bounds.lower_bound import decays, tiled_bound
 from symveil.bounds.prior import Prior
 from symveil.bounds.programme import small_programme
-from symveil.bounds.spread_price import Pattern
+from symveil.bounds.spread_price import Pattern, _counts, _masses
 from symveil.bounds.star_price import find_detours, star_sums
-from symveil.bounds.tiled_bound import decays, tiled_bound
 
 from .least_error_oracle import SOLVER_ERROR, Case, random_cases
 

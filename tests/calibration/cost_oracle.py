@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from symveil.calibration.calibrate import Weighting
 from symveil.errors import ModelError, ParameterError, TooLargeError
+from symveil.languages.cost_table import between_places, given
 from symveil.languages.costs import Cost, hamming
-from symveil.languages.given_costs import between_places, given
 from symveil.languages.runs import RunLanguage, runs
 from symveil.languages.swap_costs import swap
 

@@ -23,8 +23,7 @@ from symveil.calibration.costs.graph import cost_graph
 from symveil.calibration.costs.loss import ProvedLoss, searched_loss
 from symveil.calibration.costs.pairs import is_feasible, pair_losses, worse_pair
 from symveil.calibration.costs.rates import certify_cost
-from symveil.examples.grid_roads import grid_roads
-from symveil.examples.road_network import town
+from symveil.examples.road_network import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 

@@ -15,13 +15,13 @@ import pytest
 from cost_oracle import random_case
 
 import symveil as sv
-from symveil.calibration import certify, meeting, meeting_blocks, meeting_places, meeting_rates
+from symveil.calibration import certify, meeting, meeting_blocks, meeting_places
+from symveil.calibration import meeting as meeting_rates
 from symveil.calibration.calibrate import Weighting, calibrated_rate
 from symveil.calibration.costs.pairs import is_feasible, pair_losses
-from symveil.calibration.meeting import meeting_work, met_loss
+from symveil.calibration.meeting import meeting_work, met_loss, met_rate
 from symveil.calibration.meeting_groups import Worst
 from symveil.calibration.meeting_places import PlacesComparison, _narrow_rounding, _product
-from symveil.calibration.meeting_rates import met_rate
 from symveil.calibration.meeting_tables import Half, HalfTables
 from symveil.examples.road_network import town
 from symveil.languages.costs import hamming

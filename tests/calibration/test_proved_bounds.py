@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from symveil.calibration import block_bounds, boxes, certify, windows
 from symveil.calibration.block_bounds import BlockBounds, chain_bounds, chain_search
 from symveil.calibration.boxes import Boxes
-from symveil.calibration.certify import certified_loss
+from symveil.calibration.certify import certified_loss, spread_bound
 from symveil.calibration.enumeration import exact_loss, written_out
-from symveil.calibration.spread import spread_bound
 from symveil.calibration.windows import window_loss, window_search
 from symveil.languages.runs import runs
 from symveil.models.automaton import TransitionSystem

@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.central.cells import Cells, cells_of
-from symveil.central.contributions import GRID, PersonCounts, contributed, dyadic_bins
+from symveil.central.cells import GRID, Cells, PersonCounts, cells_of, contributed, dyadic_bins
 from symveil.central.counts import BOUNDS, chosen_bound, private_counts, read_bound
 from symveil.central.noise import Query
-from symveil.estimation.batches import Batch
+from symveil.estimation.statistics import Batch
 from symveil.languages.graph import word_graph
 from symveil.randomness import RecordKey
 

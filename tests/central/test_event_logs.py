@@ -12,17 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from central.test_counts import batches
-from symveil.central.contributions import GRID, PersonCounts, contributed
-from symveil.central.learned import SHARES, learn_law
-from symveil.central.learned_log import LOG_SHARES, MOST_REPEATS, learn_log
-from symveil.central.log_cells import LogLengths, LogMoves, LogRepeats
-from symveil.central.log_fit import lower_quartile
-from symveil.central.noise import Query
-from symveil.central.noisy_tables import NoisyTable, smoothed
+from symveil.central.cells import GRID, PersonCounts, contributed
+from symveil.central.fit import lower_quartile
+from symveil.central.learned import (
+    LOG_SHARES,
+    MOST_REPEATS,
+    SHARES,
+    LogLengths,
+    LogMoves,
+    LogRepeats,
+    learn_law,
+    learn_log,
+)
+from symveil.central.noise import NoisyTable, Query, smoothed
 from symveil.central.rules import Rules
 from symveil.central.support import Support
 from symveil.central.word_law import FEATURES, no_parameters
-from symveil.estimation.batches import Batch
+from symveil.estimation.statistics import Batch
 from symveil.randomness import NotPrivateSeededBits, RecordKey
 
 SYMBOLS = 3
@@ -98,8 +104,8 @@ def stages(learn, file, epsilon: Fraction, neighbours: str, support: Support, re
         patch.setattr(Query, "answered", answered)
         # what follows the answers reads nothing else, and takes its time
         patch.setattr("symveil.central.learned.fitted", lambda *_, **__: no_parameters(support))
-        patch.setattr("symveil.central.learned_log.fitted_log", lambda own, *_, **__: no_parameters(own))
-        patch.setattr("symveil.central.learned_log.PROBES", 20)
+        patch.setattr("symveil.central.learned.fitted_log", lambda own, *_, **__: no_parameters(own))
+        patch.setattr("symveil.central.learned.PROBES", 20)
         learn(
             support, lambda: batches(file), len(file), symbols="abc", rules=Rules(), epsilon=epsilon,
             neighbours=neighbours, keys=RecordKey(bytes(32), "r"),

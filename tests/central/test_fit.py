@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.central.contributions import GRID, PersonCounts, contributed_each
+from symveil.central.cells import GRID, PersonCounts, contributed_each
 from symveil.central.fit import MOST_ROUNDS, TOLERANCE, solved
 from symveil.central.learned import law_queries
-from symveil.central.noisy_tables import NoisyTable
+from symveil.central.noise import NoisyTable
 from symveil.central.support import Support
 from symveil.central.word_law import FEATURES, Floats, Trellis, no_parameters
-from symveil.estimation.batches import Batch
+from symveil.estimation.statistics import Batch
 from symveil.languages.any_length import AnyLength, runs_of_any_length
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -11,12 +11,9 @@ from scipy.stats import spearmanr
 
 from central.test_counts import batches
 from central.test_event_logs import support_of
-from symveil.central.cells import cells_of
-from symveil.central.contributions import bin_names
+from symveil.central.cells import bin_names, cells_of
 from symveil.central.counts import private_counts
-from symveil.central.learned import learn_law
-from symveil.central.learned_log import learn_log
-from symveil.central.log_cells import LogLengths, LogMoves, LogRepeats
+from symveil.central.learned import LogLengths, LogMoves, LogRepeats, learn_law, learn_log
 from symveil.central.noise import Query
 from symveil.central.rules import Rules
 from symveil.randomness import RecordKey, discrete_laplace
@@ -89,7 +86,7 @@ def test_another_outcome_of_an_earlier_stage_has_other_noise(
 
     144 cells and more: by chance the rank correlation of independent noise is beyond 0.45 once in 10⁷.
     """
-    monkeypatch.setattr("symveil.central.learned_log.PROBES", 20)
+    monkeypatch.setattr("symveil.central.learned.PROBES", 20)
     drawn = []
     for result in (results[0], results[0], results[1]):
         with monkeypatch.context() as patch:

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from central.test_counts import FILES, LONGEST, STATISTICS, WORDS, batches, plainly, things
-from symveil.central.contributions import GRID
+from symveil.central.cells import GRID
 from symveil.central.counts import chosen_bound
 from symveil.central.noise import Query
 from symveil.central.unlisted_cells import PersonCells, selected_counts

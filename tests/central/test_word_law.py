@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from symveil.central.fit import fitted
-from symveil.central.noisy_tables import NoisyTable
+from symveil.central.noise import NoisyTable
 from symveil.central.support import Support
-from symveil.central.word_draw import draw_words
-from symveil.central.word_law import FEATURES, Parameters, Trellis, no_parameters
+from symveil.central.word_law import FEATURES, Parameters, Trellis, draw_words, no_parameters
 from symveil.errors import ModelError
 from symveil.randomness import NotPrivateSeededBits
 
@@ -168,6 +167,6 @@ def test_words_drawn_some_at_a_time(monkeypatch) -> None:
     """What bounds memory changes nothing but where one draw ends and the next begins."""
     support = Support.of(symbols=3, graph=None, zone=None, shortest=1, longest=4)
     trellis = Trellis.of(support, no_parameters(support))
-    monkeypatch.setattr("symveil.central.word_draw._WEIGHTS_AT_ONCE", 60)
+    monkeypatch.setattr("symveil.central.word_law._WEIGHTS_AT_ONCE", 60)
     codes, lengths = draw_words(trellis, 1001, NotPrivateSeededBits(5))
     assert len(lengths) == 1001 and lengths.sum() == len(codes) and {1, 2, 3, 4} == set(lengths.tolist())

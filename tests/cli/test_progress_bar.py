@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from symveil.cli import explain_setting, progress
+from symveil.cli import explain as explain_setting
+from symveil.cli import progress
 from symveil.cli.main import main
 from symveil.cli.output import print_facts
 from symveil.cli.progress import progress_bar

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import symveil as sv
+from symveil.cli.entry import tell_without_values
 from symveil.cli.main import main
-from symveil.cli.unplanned import tell_without_values
 from symveil.tasks.budgets import grant_budget
 
 from .planted import ERRORS, MARKER, Spot, called, planted

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symveil.comparison.coded_words import CodedWords
-from symveil.comparison.distributions import coverage_kendall_tau, hotspot_ndcg, jensen_shannon, length_jsd, visits_jsd
+from symveil.comparison.distributions import (
+    CodedWords,
+    coverage_kendall_tau,
+    hotspot_ndcg,
+    jensen_shannon,
+    length_jsd,
+    visits_jsd,
+)
 from symveil.comparison.geography import (
     BUCKETS,
     diameter_jsd,

@@ -12,12 +12,16 @@ from rapidfuzz.distance import Levenshtein
 from scipy.optimize import linprog
 
 import symveil as sv
-from symveil.comparison.augmenting_paths import send_everything
-from symveil.comparison.coded_words import CodedWords
-from symveil.comparison.log_similarity import log_similarity
-from symveil.comparison.transport import _assigned, _augmented, cheapest_transport
-from symveil.comparison.transport_loops import send_everything_quickly
-from symveil.languages.edit_distance_bits import edit_distances_between
+from symveil.comparison.distributions import CodedWords
+from symveil.comparison.transport import (
+    _assigned,
+    _augmented,
+    cheapest_transport,
+    compiled_send_everything,
+    log_similarity,
+    send_everything,
+)
+from symveil.languages.edit_distance import edit_distances_between
 
 from . import plain
 
@@ -76,7 +80,7 @@ def test_large_counts_and_compiled_loops() -> None:
     assert found.gap <= 1e-12
     scaled = supply * demand.sum(), demand * supply.sum()
     loops = []
-    for solve in (send_everything, send_everything_quickly):
+    for solve in (send_everything, compiled_send_everything()):
         sent = np.zeros((50, 40), dtype=np.int64)
         low = costs.min(axis=0)
         solve(costs, scaled[0].copy(), scaled[1].copy(), (costs - low).min(axis=1), low.copy(), sent)

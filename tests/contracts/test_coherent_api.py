@@ -97,7 +97,7 @@ def test_a_parameter_has_one_type() -> None:
 
 def _classes() -> Iterator[type]:
     for module in pkgutil.walk_packages(sv.__path__, "symveil."):
-        if not module.name.startswith(("symveil.studio", "symveil.release.spark", "symveil.__main__")) and (
+        if not module.name.startswith(("symveil.studio", "symveil.release.spark_session", "symveil.__main__")) and (
             "spark" not in module.name
         ):
             found = vars(importlib.import_module(module.name)).values()

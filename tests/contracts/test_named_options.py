@@ -13,7 +13,7 @@ import pytest
 
 import symveil
 from symveil.cli.main import _options_of, cli
-from symveil.cli.usage import advice_for, as_typed, named_as_typed
+from symveil.cli.values import advice_for, as_typed, named_as_typed
 from symveil.errors import ParameterError
 
 ROOT = Path(symveil.__file__).parent

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from symveil.mechanisms.choice import names
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.registry import names
 
 PAGES = Path(__file__).parents[2] / "docs" / "mechanisms"
 COMPARISONS = {"hiding-insertions"}

@@ -11,11 +11,11 @@ import pytest
 
 import symveil as sv
 from cli.running import symveil
-from symveil.enforcement import corrected_effect
+from symveil.enforcement import corrected_release as corrected_effect
 from symveil.enforcement.corrected_release import CorrectedRelease
+from symveil.enforcement.losses import all_distances
 from symveil.enforcement.safe_release import SafeRelease
-from symveil.languages import smallest_graph
-from symveil.languages.distance_sums import all_distances
+from symveil.languages import runs as smallest_graph
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.enforce import enforcement_document
 

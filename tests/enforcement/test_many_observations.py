@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.languages import distance_sums
+from symveil.enforcement import losses as distance_sums
 from symveil.tasks.enforce import enforcement_document
 from symveil.verification.opacity import run_observations
 

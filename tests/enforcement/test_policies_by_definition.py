@@ -12,7 +12,7 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.enforcement.enforcement import Enforcement
+from symveil.enforcement.enforce import Enforcement
 from symveil.errors import WordError
 from symveil.randomness import NotPrivateSeededBits
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.enforcement.edit_costs import _optimal, _Play, worst_cost
-from symveil.enforcement.edit_function import EditFunction
+from symveil.enforcement.edit_game import EditFunction
 from verification.opacity.by_definition import Defined, closed
 from verification.opacity.random_systems import ks, logical_systems, notions, stochastic_systems
 

@@ -14,8 +14,8 @@ from symveil.estimation.chain_tables import ChainTables
 from symveil.estimation.hidden_chain import HiddenChain
 from symveil.estimation.statistics import read_statistic
 from symveil.mechanisms.online import Online
-from symveil.tasks.estimate_chain import _Gathering
-from symveil.tasks.released_words import ReleasedWords
+from symveil.tasks.estimate_runs import _Gathering
+from symveil.tasks.released_file import ReleasedWords
 
 from .test_iterated import CHAIN, released
 

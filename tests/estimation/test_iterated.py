@@ -170,7 +170,7 @@ def test_intervals_on_a_model_cover(tmp_path: Path) -> None:
 
 def test_a_faster_rate_changes_less(tmp_path: Path) -> None:
     from symveil.randomness import NotPrivateSeededBits
-    from symveil.tasks.released_words import ReleasedWords
+    from symveil.tasks.released_file import ReleasedWords
 
     out = released(tmp_path, WORDS, epsilon=1, mechanism="exponential")
     words = ReleasedWords(out, manifest=None, model=None, cluster=None)

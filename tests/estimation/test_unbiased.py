@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.estimation.batches import Batch
-from symveil.estimation.statistics import read_statistic
+from symveil.estimation.statistics import Batch, read_statistic
 from symveil.estimation.substitution_noise import LengthNoise, SubstitutionNoise
 from symveil.estimation.substitution_tables import SubstitutionTables
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.tasks.released_noise import noise_of_mechanism
+from symveil.tasks.rerelease import noise_of_mechanism
 
 MECHANISMS = {
     "exponential": lambda w, e, b: sv.Exponential(w, epsilon=e, adjacency=b),

@@ -11,9 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from symveil.errors import FileError
-from symveil.formats.sequences import csv_blocks
-from symveil.formats.sequences.csv_blocks import Block, CsvBlocks
-from symveil.formats.sequences.rows_csv import CsvRows
+from symveil.formats.sequences import rows_csv as csv_blocks
+from symveil.formats.sequences.rows_csv import Block, CsvBlocks, CsvRows
 
 PIECES = [
     b"a",

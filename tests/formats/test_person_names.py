@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from symveil.errors import FileError
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import FrameRows, _table
-from symveil.formats.sequences.person_names import spelled_names
+from symveil.formats.sequences.rows import spelled_names
 from symveil.formats.sequences.sequence_files import open_sequences, sequences_in
-from symveil.models.persons import person_name
+from symveil.models.names import person_name
 
 OPTIONS = ColumnOptions(sequence="s", identifier="i", person="p")
 

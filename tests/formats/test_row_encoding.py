@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.errors import ParameterError
-from symveil.formats.sequences.row_encoding import encoded_rows, row_digests
+from symveil.formats.sequences.layout import encoded_rows, row_digests
 
 
 def read_back(data: bytes, types: list[pa.DataType]) -> list[Any]:

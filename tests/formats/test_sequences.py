@@ -11,7 +11,7 @@ import pytest
 
 from symveil.errors import FileError, InputError
 from symveil.formats import reading
-from symveil.formats.sequences.word_lists import read_sequences
+from symveil.formats.sequences.sequence_files import read_sequences
 
 SECRET = "SECRET"
 

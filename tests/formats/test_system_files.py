@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from read_or_refuse import read_or_refuse
 
 from symveil.errors import InputError, ModelError
-from symveil.formats.models import blank_separated
+from symveil.formats.models import state_blocks as blank_separated
 from symveil.formats.models.model_files import load_model
 from symveil.languages.graph import word_graph
 from symveil.languages.runs import runs

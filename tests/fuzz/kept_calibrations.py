@@ -11,7 +11,7 @@ from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import SymveilError
 from symveil.languages.runs import runs
 from symveil.models.markov_chain import MarkovChain
-from symveil.storage import caches
+from symveil.storage import opening as caches
 
 _EPSILON = Fraction(5)
 _entries: list[tuple[Path, Fraction]] = []

@@ -26,16 +26,14 @@ from fuzz.mutations import HOSTILE, VALUES
 from fuzz.runner import Target
 from fuzz.special import MARK, SPECIAL, put, remove
 from symveil.cli.main import main as command_line
-from symveil.enforcement.enforce import enforce_opacity
-from symveil.enforcement.enforcement import Enforcement
+from symveil.enforcement.enforce import Enforcement, enforce_opacity
 from symveil.errors import SymveilError
 from symveil.formats.cost_files import read_costs, read_places
-from symveil.formats.models.channel_tables import is_channel_table, read_channel
 from symveil.formats.models.model_files import load_labelled_chain, load_model
 from symveil.formats.models.model_json import model_text, parse_model
+from symveil.formats.models.transition_tables import is_channel_table, read_channel
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.formats.sequences.sequence_files import open_sequences
-from symveil.formats.sequences.word_lists import read_sequences
+from symveil.formats.sequences.sequence_files import open_sequences, read_sequences
 from symveil.formats.symbols import check_separable, join_word, read_alphabet, split_word
 from symveil.languages.cost_table import CostTable
 from symveil.languages.runs import runs

@@ -14,8 +14,8 @@ import pytest
 import symveil as sv
 from symveil.errors import FileError, LedgerError
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.formats.sequences.parquet_footer import column_sizes
 from symveil.formats.sequences.records import keep_column
+from symveil.formats.sequences.rows_parquet import column_sizes
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.tasks.budgets import grant_budget, ledger_accounts, ledger_history, ledger_status, person_status
 from symveil.tasks.check import check_manifest

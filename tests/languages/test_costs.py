@@ -12,15 +12,13 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError
-from symveil.languages.balance import pair_graph
+from symveil.languages.cost_table import between_places, given
 from symveil.languages.costs import INFINITE, Cost, hamming
-from symveil.languages.given_costs import between_places, given
 from symveil.languages.graph import WordGraph
-from symveil.languages.run_draws import draw_rows
+from symveil.languages.run_draws import ExactDraw, draw_rows, total_weight
 from symveil.languages.run_draws_batch import draw_many
-from symveil.languages.run_draws_exact import ExactDraw, total_weight
 from symveil.languages.run_laws import expected_errors, log_distances, log_probabilities
-from symveil.languages.run_weights import RunWeights
+from symveil.languages.run_weights import RunWeights, pair_graph
 from symveil.languages.runs import RunLanguage
 from symveil.languages.swap_costs import related, swap
 from symveil.models.alphabet import Alphabet

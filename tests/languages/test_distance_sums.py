@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symveil.enforcement import losses as distance_sums
+from symveil.enforcement.losses import distance_counts, log_sums
 from symveil.errors import TooLargeError
-from symveil.languages import distance_sums
-from symveil.languages.distance_sums import distance_counts, log_sums
 
 
 @st.composite

@@ -11,10 +11,10 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from symveil.errors import TooLargeError
-from symveil.languages import edit_neighbours, universal_levenshtein
+from symveil.languages import edit_neighbours
+from symveil.languages import edit_neighbours as universal_levenshtein
 from symveil.languages.edit_distance import all_edit_distances, distance_table, edit_distance, edit_distances
-from symveil.languages.edit_neighbours import EditNeighbours
-from symveil.languages.edit_work import most_edges, most_profiles
+from symveil.languages.edit_neighbours import EditNeighbours, most_edges, most_profiles
 from symveil.languages.open import OpenRuns, runs_up_to
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain

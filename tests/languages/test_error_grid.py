@@ -11,8 +11,8 @@ import symveil as sv
 from symveil.errors import ParameterError, TooLargeError
 from symveil.examples.paper_systems import four_states
 from symveil.examples.road_network import TRIP, network_language
-from symveil.languages.error_grid import LONGEST_WORD, error_grid
 from symveil.languages.free import FreeLanguage
+from symveil.languages.run_product import LONGEST_WORD, error_grid
 from symveil.languages.runs import RunLanguage
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symveil.languages import neighbours
-from symveil.languages.neighbours import at_distance, resample_symbols, uniform_subsets
+from symveil.languages import free as neighbours
+from symveil.languages.free import at_distance, resample_symbols, uniform_subsets
 from symveil.numbers.conversions import ball
 from symveil.randomness import BitSource, Boundaries, NotPrivateSeededBits
 

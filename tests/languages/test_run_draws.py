@@ -11,12 +11,11 @@ from scipy import stats
 import symveil as sv
 from symveil.languages import run_draws, run_draws_batch
 from symveil.languages.graph import WordGraph
-from symveil.languages.run_draws import draw_rows
+from symveil.languages.run_draws import ExactDraw, draw_rows
 from symveil.languages.run_draws_batch import draw_many
-from symveil.languages.run_draws_exact import ExactDraw
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
-from symveil.mechanisms import run_release
+from symveil.mechanisms import cost_weighted as run_release
 from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton
 from symveil.models.markov_chain import MarkovChain

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.languages import run_counts, run_ranks
-from symveil.languages.run_counts import RunNeighbours
-from symveil.languages.run_ranks import RunRanks
+from symveil.languages import run_counts
+from symveil.languages import run_counts as run_ranks
+from symveil.languages.run_counts import RunNeighbours, RunRanks
 from symveil.randomness import NotPrivateSeededBits
 
 STATES = "abcd"

@@ -14,11 +14,10 @@ import symveil as sv
 from symveil.errors import ParameterError
 from symveil.languages.any_length import runs_of_any_length
 from symveil.laws.adjacency import chosen_adjacency
-from symveil.laws.near_words import NEVER, NearWords
-from symveil.laws.protection import typical_shares, typical_words
+from symveil.laws.protection import NEVER, NearWords, typical_shares, typical_words
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.models.automaton import Automaton
-from symveil.tasks.curves import error_curves
+from symveil.tasks.draw import error_curves
 
 CHAIN = sv.MarkovChain.from_transitions(
     [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", "1/3"), ("b", "a", "2/3"), ("c", "d", 1), ("d", "a", 1)]

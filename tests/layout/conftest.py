@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from symveil.formats.sequences import csv_blocks, event_groups, layout, rows_csv, rows_json, rows_parquet, xes
+from symveil.formats.sequences import event_groups, layout, rows_csv, rows_json, rows_parquet, xes
+from symveil.formats.sequences import rows_csv as csv_blocks
 from symveil.ledger import charging
 from symveil.release import protocol
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from symveil.cli.main import main
-from symveil.enforcement.enforcement import Enforcement
+from symveil.enforcement.enforce import Enforcement
 
 from .secrets_and_files import KINDS, same_lengths
 

@@ -334,7 +334,7 @@ def test_lists_of_a_fixed_size_have_room_for_other_lengths(tmp_path, small_piece
 
 
 def test_progress_goes_by_public_steps(tmp_path, small_pieces, monkeypatch):
-    from symveil.formats.sequences import record_steps
+    from symveil.formats.sequences import sequence_file as record_steps
 
     monkeypatch.setattr(record_steps, "_STEP", 40)
     kind, told = by_name("CSV of text"), []

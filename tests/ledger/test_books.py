@@ -13,7 +13,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import LedgerError, OverBudgetError, ParameterError
-from symveil.ledger import books
+from symveil.ledger import tables as books
 from symveil.ledger.accounts import account, grant, totals
 from symveil.ledger.store import Database
 from symveil.ledger.units import EVERYTHING, PERSON, Unit

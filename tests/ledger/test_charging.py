@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 
 from symveil.errors import LedgerError, OverBudgetError, ParameterError
 from symveil.ledger.accounts import account, accounts, grant, history, totals
-from symveil.ledger.amounts import UNIT, charged_units, granted_units, shown_units
 from symveil.ledger.charging import Request, charging, in_parts
 from symveil.ledger.composition import pure_loss
 from symveil.ledger.lifecycle import find_release, finish, pending_for, record_digest
 from symveil.ledger.store import Database
 from symveil.ledger.tables import persons
-from symveil.ledger.units import Unit
+from symveil.ledger.units import UNIT, Unit, charged_units, granted_units, shown_units
 
 _numbers = itertools.count()
 

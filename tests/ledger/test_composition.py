@@ -17,9 +17,9 @@ from file_mechanism import file_release
 from symveil.errors import LedgerError, OverBudgetError, ParameterError
 from symveil.ledger import composition
 from symveil.ledger.accounts import account, accounts, grant, history
-from symveil.ledger.amounts import UNIT
 from symveil.ledger.composition import approximate_loss, composed_epsilon, pure_loss, symbol_loss
 from symveil.ledger.store import Database
+from symveil.ledger.units import UNIT
 from symveil.numbers.rationals import at_least, exact
 from symveil.release.promise import price
 

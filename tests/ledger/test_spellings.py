@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from symveil.errors import OverBudgetError
-from symveil.ledger import spellings
+from symveil.ledger import store as spellings
 from symveil.numbers.holder import collected
 from symveil.tasks.budgets import (
     export_ledger,
@@ -180,7 +180,7 @@ def test_the_holder_is_warned_of_names_that_look_alike(ledger_url, tmp_path, kno
 
 def test_it_is_said_on_a_terminal_only(capfd):
     """What a pipe or a file gets may be read by others."""
-    from symveil.models.persons import tell_alike
+    from symveil.models.names import tell_alike
 
     tell_alike()
     assert capfd.readouterr() == ("", "")

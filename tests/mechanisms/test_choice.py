@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import symveil as sv
 from symveil.errors import ParameterError, SymveilError, WordError
 from symveil.languages.any_length import runs_of_any_length, words_of_any_length
-from symveil.mechanisms.registry import names
+from symveil.mechanisms.choice import names
 from symveil.tasks.explain import explain_word
 
 CHAIN = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

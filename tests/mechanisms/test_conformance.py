@@ -21,8 +21,8 @@ import symveil as sv
 import symveil.mechanisms
 from symveil.errors import NotPrivateError, ParameterError, SymveilError, WordError
 from symveil.mechanisms.by_length import ByLength
+from symveil.mechanisms.choice import REGISTERED, names
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.registry import REGISTERED, names
 from symveil.randomness import NotPrivateSeededBits
 
 from .every_mechanism import EVERY_MECHANISM, Case, counted, inputs, law

@@ -11,10 +11,9 @@ import pytest
 
 import symveil as sv
 from symveil.bounds.prior import Prior
-from symveil.calibration import meeting_rates
+from symveil.calibration import meeting as meeting_rates
 from symveil.calibration.certify import certified_rate
-from symveil.examples.grid_roads import grid_roads
-from symveil.examples.road_network import town
+from symveil.examples.road_network import grid_roads, town
 from symveil.laws.public_words import public_words
 from symveil.mechanisms import cost_weighted, model_selection
 from symveil.mechanisms.cost_weighted import CostWeighted

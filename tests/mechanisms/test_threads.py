@@ -25,11 +25,10 @@ import symveil as sv
 from file_mechanism import file_mechanism
 from symveil.calibration import certify
 from symveil.languages.run_weights import RunWeights
-from symveil.mechanisms import run_release
+from symveil.mechanisms import cost_weighted as run_release
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.conversions import ball, float_bounds, precision, upper_bound
-from symveil.numbers.once import LastFew, Memo, computed_once
-from symveil.numbers.turns import searched_once
+from symveil.numbers.once import LastFew, Memo, computed_once, searched_once
 from symveil.randomness import RecordKey
 
 from .every_mechanism import EVERY_MECHANISM, ROADS, Case, Mechanism, Word, inputs, law

@@ -19,7 +19,7 @@ from scipy.stats import chi2
 import symveil as sv
 from edit_oracle import neighbours, words
 from symveil.calibration import truncated_loss
-from symveil.calibration.levenshtein_balls import BallBounds, RunBallBounds
+from symveil.calibration.truncated_loss import BallBounds, RunBallBounds
 from symveil.errors import ParameterError, WordError
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices

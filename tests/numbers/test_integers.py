@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from symveil.numbers.integers import decimal
+from symveil.numbers.conversions import decimal
 
 
 @pytest.fixture(scope="module", autouse=True)

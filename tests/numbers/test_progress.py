@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import symveil as sv
-from symveil.numbers.phases import Phases
-from symveil.numbers.progress import accepted, named, part, silent
+from symveil.numbers.progress import Phases, accepted, named, part, silent
 
 SYSTEM = sv.StochasticSystem.from_transitions(
     [("0", "a", "1", "1/2"), ("0", "b", "2", "1/2")], initial="0", observable=["a", "b"], secret=["1"]

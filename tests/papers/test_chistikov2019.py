@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from symveil.examples.paper_systems import pin_checker, randomised_response
-from symveil.tasks.compose import compose
-from symveil.tasks.reproduce.papers import reproduce
+from symveil.tasks.reproduce.figures import reproduce
+from symveil.tasks.verify import compose
 from symveil.verification.verify_privacy import verify_privacy
 
 

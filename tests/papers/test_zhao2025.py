@@ -11,7 +11,7 @@ import pytest
 import symveil as sv
 from symveil.examples.paper_systems import RECONSTRUCTED, example_3, example_4, medical
 from symveil.tasks.reproduce import zhao2025
-from symveil.tasks.reproduce.papers import reproduce
+from symveil.tasks.reproduce.figures import reproduce
 
 
 def hamming(one: str, other: str) -> int:

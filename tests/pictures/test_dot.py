@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.languages.hamming_automaton import hamming_automaton
-from symveil.pictures.diagram import Diagram, Edge, Node
-from symveil.pictures.dot import to_dot
+from symveil.pictures.diagram import Diagram, Edge, Node, to_dot
 from symveil.pictures.text import displayable
 
 NASTY = 'q"\\N\\l<b>&amp;\n漢é'

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from symveil.pictures.labels import count_label, others_label, probability_label, symbol_label
-from symveil.pictures.text import displayable, width
+from symveil.pictures.text import count_label, displayable, others_label, probability_label, symbol_label, width
 
 
 @pytest.mark.parametrize("symbol", ["", " ", "  ", "\n", "\x00", "\ud800", " a", "a,b", ",", "\u200b"])

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.pictures.diagram import Diagram, Edge, Node
-from symveil.pictures.layers import layered
+from symveil.pictures.layers import MOST_ARROWS_DRAWN, MOST_STATES_DRAWN, layered, merged, state_diagram
 from symveil.pictures.layout import lay_out
-from symveil.pictures.state_diagram import MOST_ARROWS_DRAWN, MOST_STATES_DRAWN, merged, state_diagram
 
 
 @st.composite

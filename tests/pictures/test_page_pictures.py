@@ -10,10 +10,9 @@ import pytest
 
 from symveil.errors import FileError
 from symveil.formats.maps.coordinates import read_coordinates
-from symveil.pictures.curves import Band, Curve
-from symveil.pictures.heat_grid import Cell, heat_grid_svg
+from symveil.pictures.charts import Band, Curve, bars_svg, curves_svg, ticks
+from symveil.pictures.heat_maps import Cell, heat_grid_svg
 from symveil.pictures.road_map import covers_most, flows_svg, road_map_svg
-from symveil.pictures.svg_plots import bars_svg, curves_svg, ticks
 
 HOSTILE = "<script>alert(1)</script>&\x00"
 

@@ -22,11 +22,9 @@ from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
-from symveil.pictures.colours import MARKED, RED
-from symveil.pictures.labels import symbol_label
-from symveil.pictures.state_diagram import MOST_STATES_DRAWN
-from symveil.verification.opacity.observation import observer
-from symveil.verification.opacity.observer_diagram import estimate_label
+from symveil.pictures.layers import MOST_STATES_DRAWN
+from symveil.pictures.text import MARKED, RED, symbol_label
+from symveil.verification.opacity.observation import estimate_label, observer
 
 HALF = Fraction(1, 2)
 Z25_EXAMPLE_4 = StochasticSystem.from_transitions(

@@ -18,7 +18,7 @@ ONLY_IN_RANDOMNESS = {
     "cryptography.hazmat.primitives.ciphers",
 }
 LOOKED_AT = {
-    "randomness/shared_generators.py": {"random", "random.getstate", "numpy.random", "numpy.random.get_state"},
+    "randomness/bits.py": {"random", "random.getstate", "numpy.random", "numpy.random.get_state"},
 }
 """One file compares the states of the shared generators, to notice programs that draw from them. It draws nothing."""
 

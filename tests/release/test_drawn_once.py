@@ -15,7 +15,7 @@ from scipy.stats import chi2
 import symveil as sv
 from file_mechanism import file_mechanism
 from symveil.languages.run_weights import RunWeights
-from symveil.mechanisms import run_release
+from symveil.mechanisms import cost_weighted as run_release
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.randomness import choices

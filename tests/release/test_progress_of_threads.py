@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import symveil as sv
-from symveil.examples.grid_roads import grid_roads
+from symveil.examples.road_network import grid_roads
 from symveil.laws.public_words import public_words
 from symveil.numbers.progress import heard_by
 

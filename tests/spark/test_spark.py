@@ -61,7 +61,7 @@ def words(rows) -> dict[str, tuple[str, ...]]:
 
 
 def test_a_retried_task_and_a_second_action_release_the_same_words(spark, source, tmp_path):
-    from symveil.release.spark import release_frame
+    from symveil.release.spark_session import release_frame
 
     expected = words(
         row for file in sorted(source.glob("*.parquet"))
@@ -267,7 +267,7 @@ def faulty() -> Mechanism:
 
 def test_a_mistake_in_a_task_tells_no_value(spark, tmp_path, monkeypatch):
     """In 0.2.0 the task's traceback, with the value, went through the JVM into the logs of executors and driver."""
-    from symveil.release.spark import release_frame
+    from symveil.release.spark_session import release_frame
 
     pq.write_table(pa.table({"uid": ["u"], "trip": [["a"]]}), tmp_path / "in.parquet")
     frame = spark.read.parquet(str(tmp_path / "in.parquet"))

@@ -16,7 +16,7 @@ import symveil as sv
 from symveil.errors import ParameterError
 from symveil.formats.sequences import layout
 from symveil.release import protocol
-from symveil.release.spark import digest_of_frame
+from symveil.release.spark_session import digest_of_frame
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symveil.errors import FileError
-from symveil.formats.sequences.duplicates import SeenNames
+from symveil.formats.sequences.rows import SeenNames
 from symveil.storage import atomic
 from symveil.storage.atomic import AsideFile, aside_of, digest_of, make_own_folder, write_files
 

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Request
 
-from symveil.studio.access import Access
-from symveil.studio.guard import CLOSED, OnlyThisMachine
+from symveil.studio.guard import CLOSED, Access, OnlyThisMachine
 
 from .running import Running, watched
 from .test_guard import POLLING_PATH, own, upgrade

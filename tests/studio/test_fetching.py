@@ -12,7 +12,7 @@ from nicegui import core
 from nicegui.client import Client
 from nicegui.page import page
 from symveil.studio.page import PANELS, Page
-from symveil.studio.studio import Studio
+from symveil.studio.worker import Studio
 from symveil.studio.worker import Worker
 
 asked = []

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from symveil.studio.folder import session_folder
+from symveil.studio.serve import session_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
 
 HOLD = (
-    "from symveil.studio.folder import session_folder\n"
+    "from symveil.studio.serve import session_folder\n"
     "with session_folder() as folder:\n"
     "    (folder / 'secret.json').write_text('{}')\n"
     "    print(folder, flush=True)\n"

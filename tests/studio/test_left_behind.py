@@ -111,7 +111,7 @@ def test_a_page_sends_nothing_to_who_has_the_port_after_the_studio(
 CHECK = """
 import asyncio, logging, sys, threading
 import nicegui, socketio, uvicorn
-from symveil.studio.mistakes import only_places
+from symveil.studio.serve import only_places
 
 def fail():
     raise KeyError("hunter2")

@@ -16,9 +16,9 @@ from symveil.examples.paper_systems import example_4, medical, pin_checker
 from symveil.examples.road_network import TRIP, network_language
 from symveil.formats.manifest import manifest_path
 from symveil.tasks.count import count_file
-from symveil.tasks.curves import error_curves
+from symveil.tasks.draw import error_curves
+from symveil.tasks.explain import average_over_model
 from symveil.tasks.opacity import judge_opacity
-from symveil.tasks.public_averages import average_over_model
 
 from .running import Running, Watched, watched
 

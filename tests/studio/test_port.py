@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from symveil.errors import ParameterError
-from symveil.studio.port import listening_socket
+from symveil.studio.serve import listening_socket
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems have other rules")
 

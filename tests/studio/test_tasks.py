@@ -26,21 +26,19 @@ from symveil.pictures.road_map import road_map_svg
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form
 from symveil.studio.panel import Panel
-from symveil.studio.panels.answers import AnswersPanel
+from symveil.studio.panels.answers import AnswersPanel, LedgerPanel
 from symveil.studio.panels.compare import ComparePanel
-from symveil.studio.panels.ledger import LedgerPanel
 from symveil.studio.panels.map import MapPanel
-from symveil.studio.panels.opacity import OpacityPanel
-from symveil.studio.panels.proofs import ProofsPanel
 from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.panels.systems import OpacityPanel, ProofsPanel
 from symveil.studio.tasks import answers as answers_task
-from symveil.studio.tasks import averages as averages_task
-from symveil.studio.tasks.averages import Averages, average_more
+from symveil.studio.tasks import compare as averages_task
+from symveil.studio.tasks.compare import Averages, average_more
 from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
-from symveil.studio.tasks.words import factor, promise
+from symveil.studio.tasks.subject import factor, promise
 from symveil.studio.worker import Task
+from symveil.tasks import explain as public_averages
 from symveil.tasks import opacity as opacity_workflow
-from symveil.tasks import public_averages
 from symveil.tasks.budgets import grant_budget
 from symveil.tasks.privatize_file import privatize_file
 from symveil.verification.opacity import observation, run_observations, safe_observations

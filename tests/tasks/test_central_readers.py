@@ -14,12 +14,12 @@ from test_count import SCHEMA
 import symveil as sv
 from central.test_counts import STATISTICS, things
 from symveil.cli.main import main
-from symveil.comparison.coded_words import CodedWords
+from symveil.comparison.distributions import CodedWords
 from symveil.estimation.statistics import read_statistic
 from symveil.randomness import NotPrivateSeededBits
 from symveil.studio.panels.answers import AnswersPanel
 from symveil.studio.tasks.answers import answer_answers
-from symveil.tasks.central_tables import read_counts
+from symveil.tasks.central_files import read_counts
 from symveil.tasks.compare import compare
 from symveil.tasks.compare_tables import compare_table, plain_counts
 from symveil.tasks.count import count_file

@@ -23,7 +23,7 @@ import symveil as sv
 from symveil.central.counts import GRID
 from symveil.errors import SymveilError
 from symveil.randomness import NotPrivateSeededBits
-from symveil.tasks.central_tables import read_counts
+from symveil.tasks.central_files import read_counts
 from symveil.tasks.count import count_file
 from symveil.tasks.learn_privately import learn
 from symveil.tasks.synthesize import synthesize

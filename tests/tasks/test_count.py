@@ -11,7 +11,7 @@ import pytest
 
 import symveil as sv
 from symveil.cli.main import main
-from symveil.cli.usage import as_typed
+from symveil.cli.values import as_typed
 from symveil.errors import LedgerError, ParameterError
 from symveil.formats.manifest import manifest_path
 from symveil.release.central_job import CentralJob

@@ -9,7 +9,7 @@ import pytest
 import symveil as sv
 from symveil.errors import ParameterError
 from symveil.models.markov_chain import MarkovChain
-from symveil.tasks.curves import EPSILONS, error_curves, save_curves
+from symveil.tasks.draw import EPSILONS, error_curves, save_curves
 
 CHAIN = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
 

@@ -11,15 +11,22 @@ import pytest
 import symveil as sv
 import symveil.release.protocol
 import symveil.tasks.count
-from symveil.examples.millford import blocks, millford, turns
-from symveil.examples.millford_trips import LONGEST, MOST_TRIPS, SHORTEST, millford_trips
+from symveil.examples.millford import LONGEST, MOST_TRIPS, SHORTEST, blocks, millford, millford_trips, turns
 from symveil.formats.models.model_files import load_model
 from symveil.mechanisms.attacker import percent
 from symveil.numbers.rationals import shown_at_least
 from symveil.pictures.town_map import CHANGED
 from symveil.tasks.demo import private_mechanism, run_demo
-from symveil.tasks.demo_report import SHOWN, trip_map
-from symveil.tasks.demo_result import ADJACENCY, EPSILONS, TYPICAL_LENGTH, Demo, covered, released_trips
+from symveil.tasks.demo_report import (
+    ADJACENCY,
+    EPSILONS,
+    SHOWN,
+    TYPICAL_LENGTH,
+    Demo,
+    covered,
+    released_trips,
+    trip_map,
+)
 
 pytestmark = pytest.mark.xdist_group("demo")  # run once
 

@@ -13,8 +13,7 @@ from symveil.formats.cost_files import read_costs
 from symveil.studio.panels.map import MapPanel
 from symveil.studio.panels.release import ReleasePanel
 from symveil.tasks.doubts import doubts, given_up_notes
-from symveil.tasks.explain import explain_word
-from symveil.tasks.public_averages import average_over_model
+from symveil.tasks.explain import average_over_model, explain_word
 
 CERTAIN = "some can be told apart with certainty"
 COSTS = "symbol,symbol,cost\na,b,1\nb,c,2\nc,d,1\na,c,2\nb,d,1\na,d,2\n"

@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.estimation.batches import Batch, windows
 from symveil.estimation.edit_lengths import EditLengths
-from symveil.estimation.statistics import read_statistic
+from symveil.estimation.statistics import Batch, read_statistic, windows
 from symveil.estimation.substitution_tables import SubstitutionTables
 from symveil.formats.manifest import manifest_path
 from symveil.languages.any_length import words_of_any_length
 from symveil.randomness import NotPrivateSeededBits
-from symveil.tasks.released_noise import noise_of_mechanism
+from symveil.tasks.rerelease import noise_of_mechanism
 
 ROOT = Path(__file__).parents[2]
 SURE = 1 - 1e-6

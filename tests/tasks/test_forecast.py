@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.central.quality import Quality
+from symveil.central.noise import Quality
 from symveil.cli.main import main
 from symveil.estimation.iterated import Iterates
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.release.promise import Release
 from symveil.tasks.count import count, count_file
-from symveil.tasks.forecast import forecast
 from symveil.tasks.learn_privately import learn
-from symveil.tasks.plan_budget import plan_budget
+from symveil.tasks.plan_budget import forecast, plan_budget
 
 
 def write(path: Path, words: list[str]) -> Path:

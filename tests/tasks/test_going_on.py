@@ -17,7 +17,8 @@ from symveil.ledger.lifecycle import abandon, find_release
 from symveil.ledger.store import Database
 from symveil.mechanisms.exponential import Exponential
 from symveil.models.markov_chain import MarkovChain
-from symveil.release import protocol, settings
+from symveil.release import protocol
+from symveil.release import protocol as settings
 from symveil.storage.atomic import AsideFile, aside_of
 from symveil.tasks.budgets import abandon_release, grant_budget, ledger_history, ledger_status
 from symveil.tasks.privatize_file import privatize_file

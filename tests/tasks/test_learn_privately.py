@@ -17,7 +17,7 @@ import symveil as sv
 from symveil.central.learned import SHARES
 from symveil.cli.main import main
 from symveil.formats.manifest import manifest_path
-from symveil.formats.models.law_json import read_law
+from symveil.formats.models.model_json import read_law
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.randomness import NotPrivateSeededBits
 from symveil.release import protocol

@@ -13,9 +13,8 @@ from symveil.errors import InputError, TooLargeError
 from symveil.mechanisms.optimal_programme import Programme
 from symveil.tasks.budgets import grant_budget, ledger_status
 from symveil.tasks.check import check_manifest
-from symveil.tasks.explain import explain_word
+from symveil.tasks.explain import average_over_model, explain_word
 from symveil.tasks.privatize_file import FileRelease
-from symveil.tasks.public_averages import average_over_model
 
 ROADS = [("a", "a", "1/2"), ("a", "b", "1/4"), ("a", "c", "1/4"), ("b", "a", "1/2"), ("b", "c", "1/2"), ("c", "a", 1)]
 

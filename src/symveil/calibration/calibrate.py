@@ -222,7 +222,7 @@ def calibrated_rate(
         return weighting.classic(epsilon)
     from symveil.calibration.costs.enumeration import MOST_WORDS  # noqa: PLC0415
     from symveil.calibration.costs.rates import certify_cost  # noqa: PLC0415
-    from symveil.calibration.meeting_rates import met_rate  # noqa: PLC0415
+    from symveil.calibration.meeting import met_rate  # noqa: PLC0415
 
     few = weighting.language.has_at_most(MOST_WORDS)
     covering = weighting.covering if of_many_lengths and not few else weighting

@@ -48,7 +48,7 @@ def written_out(
     with_prior
         Whether they are weighted by the model's probabilities.
     balance
-        The rate that words are balanced for (`languages/balance.py`); None: they are not.
+        The rate that words are balanced for (`languages/run_weights.py`); None: they are not.
     """
     codes = np.ascontiguousarray(language.enumerate_codes(at_most=MOST_WORDS))
     group = np.zeros(len(codes), dtype=np.int32)

@@ -17,8 +17,7 @@ import numpy as np
 from symveil.errors import FileError
 from symveil.languages.runs import RunLanguage
 from symveil.storage.atomic import write_text
-from symveil.storage.caches import cache_folder
-from symveil.storage.opening import open_regular
+from symveil.storage.opening import cache_folder, open_regular
 
 FORMAT = "symveil-calibration-2"
 """Changes with the format and with every change of the proofs, so that no older answer is believed."""

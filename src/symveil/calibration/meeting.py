@@ -4,10 +4,17 @@ See docs/theory/two-sided.md, *Words that are halves*. Z(w) of a word is a produ
 are worth, so a table of beginnings times a table of ends has Z of every word: a hundred million words from some
 ten thousand halves. Every pair of words that differ in one block is then compared, however large the rate is. What is
 proved for blocks is exact, and for one hidden symbol so is the loss; for two hidden symbols see `meeting_places`.
+
+The largest rate found by comparing all pairs of words (`meeting`): one to three rates are tried to the end.
+
+A pair of words that was found from public ones says at which rate it would lose ε, and a little less is tried first.
+Often that is proved; if not, the first pair that loses too much leads to worse ones, and they say which rate to try
+next. What is returned was proved by itself.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,16 +23,29 @@ from fractions import Fraction
 import numpy as np
 from scipy import sparse
 
+from symveil.calibration import kept
 from symveil.calibration.calibrate import Weighting
+from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.costs.loss import ProvedLoss, total_over_blocks
 from symveil.calibration.costs.outcome import Outcome
-from symveil.calibration.costs.pairs import pair_losses
+from symveil.calibration.costs.pairs import (
+    Pair,
+    pair_losses,
+    pairs_of_public_words,
+    rate_ruled_out,
+    worse_pair,
+)
 from symveil.calibration.meeting_blocks import MOST_BYTES, BlockComparison, splits
 from symveil.calibration.meeting_groups import Worst
 from symveil.calibration.meeting_places import PlacesComparison, TooLight, halves_at
 from symveil.calibration.meeting_tables import HalfTables
+from symveil.calibration.search import rounded_down
+from symveil.errors import ParameterError
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import How
+from symveil.numbers.once import LastFew
+from symveil.numbers.progress import Progress
+from symveil.numbers.rationals import exact
 
 _COMPARING = 150.0  # what comparing a word with others takes, in multiplications
 _NARROW = 0.75  # what three products of 32 bits take, in two of 64
@@ -143,3 +163,154 @@ def _compared(
 
 def _silent(_: float) -> None:
     """Where nobody wants to know."""
+
+
+_TOLERANCE, _EVALUATIONS = Fraction(1, 250), 5
+_MOST_STOPS = {1: 6, 2: 2}  # rates that a pair rules out before all are compared, by b; 1 where blocks are added up
+
+FORMAT = "symveil-meeting-3"
+"""Changes with every change of the proof or of the search."""
+
+_answers: LastFew[str, CertifiedRate] = LastFew(64)
+
+
+def met_rate(weighting: Weighting, *, epsilon: Fraction, progress: Progress | None = None) -> CertifiedRate | None:
+    """The largest rate found whose loss is at most `epsilon`; None where nothing above the classic one was proved.
+
+    Answers are kept in memory and on disk (`kept`); what comes from the disk is proved once more before it is used.
+
+    Parameters
+    ----------
+    weighting
+        The language with its costs, prior and adjacency, `meeting_work` of which is affordable.
+    epsilon
+        The budget.
+    progress
+        Is told how much is done and of how much; may raise an exception to end the search.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> words = sv.runs(sv.MarkovChain.from_transitions([(a, b, "1/3") for a in "abc" for b in "abc"]), length=8)
+    >>> found = met_rate(Weighting(language=words, cost=hamming(words), adjacency=1), epsilon=Fraction(2))
+    >>> round(float(found.rate), 2), found.how                               # ε/b, on Σⁿ
+    (2.0, 'exact')
+    """
+    if weighting.drops == 0:
+        return weighting.classic(epsilon)
+    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
+    shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
+    key = hashlib.sha256(repr((*shape, str(epsilon))).encode()).hexdigest()
+    found = _answers.of(key, lambda: _searched(weighting, epsilon, key, progress))
+    return found if found.how != "classic" else None
+
+
+def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progress | None) -> CertifiedRate:
+    known: dict[Fraction, ProvedLoss] = {}
+    classic, limit = epsilon / (2 * weighting.drops), epsilon / weighting.drops
+
+    told, stops = 0, 0
+    most_stops = _MOST_STOPS.get(weighting.adjacency, 1)
+
+    def proved(rate: Fraction) -> ProvedLoss:
+        done = min(len(known), _EVALUATIONS - 1)
+
+        def heard(share: float) -> None:
+            nonlocal told
+            told = max(told, int(1000 * (done + share)))
+            if progress is not None:
+                progress(told, 1000 * _EVALUATIONS)
+
+        found = met_loss(weighting, rate, epsilon=epsilon if stops < most_stops else None, heard=heard)
+        known[rate] = ProvedLoss(2 * weighting.drops * rate, "classic") if found is None else found
+        return known[rate]
+
+    best = _kept_rate(key, classic, epsilon)
+    if best is not None and proved(best).loss <= epsilon:
+        return _certificate(weighting, epsilon, best, known[best], list(known[best].pairs))
+    best, failed = None, limit * 2
+    pairs = pairs_of_public_words(weighting, limit)
+    ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
+    rate = rounded_down(max(ruled_out, classic) * (1 - _TOLERANCE / 4))
+    completed = 0
+    while completed < _EVALUATIONS:
+        found = proved(rate)
+        stopped = found.reached < math.inf
+        completed, stops = completed + (not stopped), stops + stopped
+        if stopped:  # at the first pair, which leads to worse ones
+            pairs += [worse_pair(weighting, rate, pair)[1] for pair in found.pairs]
+        else:
+            pairs += found.pairs
+        if found.loss <= epsilon:
+            best = max(rate, best or rate)
+        else:
+            failed = min(failed, rate)
+        if found.how == "classic" and not found.pairs:
+            break
+        ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
+        lowest, highest = best or classic, min(failed, ruled_out)
+        spent = known[best].loss if best is not None else Fraction(0)
+        if highest <= lowest * (1 + _TOLERANCE) or spent >= epsilon * (1 - _TOLERANCE / 2):
+            break
+        wanted = _wanted(known, rate, ruled_out, epsilon)
+        rate = rounded_down(min(wanted, ruled_out) * (1 - _TOLERANCE / 4))
+        if not lowest < rate < highest:
+            rate = rounded_down((lowest + highest) / 2)
+    if best is None:
+        return weighting.classic(epsilon)
+    kept.keep(key, {"rate": str(best)})
+    return _certificate(weighting, epsilon, best, known[best], pairs)
+
+
+def _wanted(known: dict[Fraction, ProvedLoss], rate: Fraction, ruled_out: Fraction, epsilon: Fraction) -> Fraction:
+    """The rate to try after this one: what the worst pair leaves where nothing else counts, else where a line leads."""
+    found = known[rate]
+    if found.reached < math.inf:
+        return ruled_out if ruled_out < rate else rate * epsilon / Fraction(found.reached)
+    near = float(found.loss) - found.worst_found <= float(_TOLERANCE / 4) * float(
+        epsilon
+    )  # what is proved, a pair loses
+    if found.how == "exact" or found.loss == 0 or near:
+        return ruled_out
+    line = _on_a_line([(each, of.loss) for each, of in known.items() if of.how == "certified"], epsilon)
+    return rate * epsilon / found.loss if line is None else line
+
+
+def _on_a_line(points: list[tuple[Fraction, Fraction]], epsilon: Fraction) -> Fraction | None:
+    """Where the line through the two last rates and their losses reaches ε; None where it does not rise.
+
+    >>> _on_a_line([(Fraction(2), Fraction(5)), (Fraction(1), Fraction(3))], Fraction(4))
+    Fraction(3, 2)
+    """
+    if len(points) < 2:
+        return None
+    (before, much), (last, less) = points[-2:]
+    if (much - less) * (before - last) <= 0:
+        return None
+    return last + (epsilon - less) * (last - before) / (less - much)
+
+
+def _kept_rate(key: str, classic: Fraction, epsilon: Fraction) -> Fraction | None:
+    """A rate that was kept: a proposal, to be proved."""
+    entry = kept.load(key)
+    try:
+        rate = exact(entry["rate"]) if entry is not None else Fraction(0)
+    except (KeyError, ParameterError):
+        return None
+    return rate if classic < rate <= epsilon * 1000 and rate.denominator <= 10**30 else None
+
+
+def _certificate(
+    weighting: Weighting, epsilon: Fraction, rate: Fraction, proved: ProvedLoss, pairs: list[Pair]
+) -> CertifiedRate:
+    losses = np.zeros(1)
+    if pairs:
+        losses = pair_losses(weighting, rate, *(np.stack(each) for each in zip(*pairs, strict=True)))
+    return CertifiedRate(
+        rate=rate,
+        loss=proved.loss,
+        how=proved.how,
+        ratio_bound=max(0.0, float(proved.loss - weighting.drops * rate)),
+        worst_found=float(losses.max()),
+        ruled_out=float(rate_ruled_out(weighting, epsilon, pairs, epsilon / weighting.drops)),
+        worst_pair=pairs[int(losses.argmax())] if pairs else None,
+    )

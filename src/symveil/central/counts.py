@@ -15,13 +15,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import Cells
-from symveil.central.contributions import GRID, MOST_PER_PERSON, PersonCounts, Read, bin_names, contributed, dyadic_bins
+from symveil.central.cells import GRID, MOST_PER_PERSON, Cells, PersonCounts, Read, bin_names, contributed, dyadic_bins
 from symveil.central.noise import Neighbours, Query
 from symveil.errors import ParameterError
-from symveil.estimation.intervals import projected
 from symveil.estimation.named_table import NamedTable
 from symveil.estimation.statistics import Statistic
+from symveil.estimation.table import projected
 from symveil.laws.guarantee import Guarantee
 from symveil.numbers.rationals import spelled
 from symveil.randomness import RecordKey
@@ -212,7 +211,7 @@ def private_counts(
         Which files are to look alike.
 
     >>> from symveil.central.cells import cells_of
-    >>> from symveil.estimation.batches import Batch
+    >>> from symveil.estimation.statistics import Batch
     >>> words = Batch(np.array([0, 1, 1] * 500, dtype=np.int32), np.full(500, 3), np.arange(500))
     >>> table = private_counts(
     ...     cells_of("visits", symbols=2, longest=9), lambda: [words], 500, names="ab", epsilon=Fraction(1), bound=3,

@@ -4,20 +4,30 @@ Minimises N·Σ share(ℓ)·ln Z_ℓ(θ) − θ·y + ½·Σ σ_k·θ_k², which 
 are the noisy tables, σ_k how far a cell is trusted, N the number of words that they speak of. Lengths keep the shares
 that were released, whatever the moves are. A cell that says less than its noise keeps its parameter near 0, the base
 measure. Everything here reads released numbers only.
+
+The law of an event log: lengths as they were released, and moves by position fitted to a noisy table.
+
+Minimises N·Σ share(ℓ)·ln Z_ℓ(θ) − θ·y + ½·c·Σ σ_k·θ_k², which is convex: Z_ℓ sums the weights of all words of length ℓ,
+y are the noisy starts, moves and ends, σ_k the deviation of their noise. The law of lengths is not fitted: whatever the
+moves are, lengths keep their shares. Everything here reads released numbers only.
+
+What moves and pairs of zones have in common by the public map: how sharp a turn is, how far zones are apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
 from scipy.optimize import minimize
 
-from symveil.central.noisy_tables import NoisyTable, length_shares
+from symveil.central.noise import NoisyTable, length_shares
 from symveil.central.support import Support
 from symveil.central.word_law import Expected, Floats, Parameters, Trellis, no_parameters
-from symveil.estimation.batches import Indices
+from symveil.estimation.statistics import Indices
+from symveil.pictures.road_map import Road
 
 FARTHEST = 12.0
 """How far a parameter goes from where it begins: a factor of e¹², as good as never or always."""
@@ -220,3 +230,126 @@ def _spread(classes: Classes, sizes: dict[str, int]) -> scipy.sparse.csr_array:
         begin += sizes[name]
     where = [np.concatenate(each) if each else np.empty(0, dtype=np.int64) for each in (rows, columns)]
     return scipy.sparse.csr_array((np.ones(len(where[0])), (where[0], where[1])), shape=(begin, count))
+
+
+LOG_FITTED = ("starts", "moves", "ends")
+"""The parameters that the table of moves is fitted with, in the order of its cells."""
+STEPS = 60
+"""Of the quasi-Newton method, for each round."""
+ROUNDS = 2
+"""How often the weights of moves are brought up to the law that was fitted before."""
+HELD = 0.005
+"""c: how much a parameter is held back. Cells that drown in noise were set to 0 before, so little is needed."""
+
+
+def lower_quartile(shares: Floats, shortest: int) -> int:
+    """The least length that at least a quarter of all words do not exceed; at least 2.
+
+    >>> lower_quartile(np.array([0.1, 0.1, 0.5, 0.3]), shortest=3)
+    5
+    """
+    return max(2, shortest + int(np.searchsorted(np.cumsum(shares), 0.25 * shares.sum())))
+
+
+def fitted_log(support: Support, shares: Floats, table: NoisyTable, *, clear: float) -> Parameters:
+    """The parameters of the law that a table of moves speaks for.
+
+    Parameters
+    ----------
+    support
+        The moves, the lengths, and where positions are split.
+    shares
+        Of each length.
+    table
+        Starts, moves and ends with noise, as `LogMoves` counts them.
+    clear
+        Cells below this count as 0.
+    """
+    values = np.where(table.values >= clear, table.values, 0.0)
+    cuts = np.cumsum([len(no_parameters(support)[name]) for name in LOG_FITTED])[:-1]
+
+    def law(thetas: Floats) -> Parameters:
+        return no_parameters(support) | dict(zip(LOG_FITTED, np.split(thetas, cuts), strict=True))
+
+    thetas = np.zeros(len(values))
+    for _ in range(ROUNDS):
+        whole = _whole(Trellis.of(support, law(thetas), shares=shares))
+        y, sigma = values * whole, table.deviation * whole
+        thetas = _minimised(support, shares, y, HELD * sigma, thetas, law)
+    parameters = law(thetas)
+    trellis = Trellis.of(support, parameters, shares=np.maximum(shares, 1e-300))
+    weights = trellis.log_weight[support.shortest - 1 :]
+    parameters["lengths"] = np.where(np.isfinite(weights), weights, 0.0)  # lengths that have no word need no weight
+    return parameters
+
+
+def _whole(trellis: Trellis) -> Floats:
+    """What a share of each start, move and end stands for: how many of them, by the law."""
+    law = trellis.expected()
+    means, shared = (np.concatenate([each[name] for name in LOG_FITTED]) for each in (law.means, law.shared))
+    mean = means.sum() / max(float(shared.sum()), 1e-300)
+    return np.asarray(np.maximum(np.where(shared > 1e-12, means / np.maximum(shared, 1e-300), mean), 1.0))
+
+
+def _minimised(
+    support: Support, shares: Floats, y: Floats, held: Floats, begin: Floats, law: Callable[[Floats], Parameters]
+) -> Floats:
+    lengths = np.arange(support.shortest, support.longest + 1)
+    # each word has one start, one end and a move between neighbours: so many words the table speaks of
+    words = max(1.0, float(y.sum() / (shares @ (lengths + 1))))
+    unit = 1.0 / np.sqrt(y + held + 1e-3 * max(1.0, float(y.max(initial=0.0))))
+
+    def objective(steps: Floats) -> tuple[float, Floats]:
+        thetas = unit * steps
+        trellis = Trellis.of(support, law(thetas), shares=shares)
+        own = trellis.log_lengths[support.shortest - 1 :]
+        log_total = float(shares[shares > 0] @ own[shares > 0])
+        means = trellis.expected().means
+        slope = words * np.concatenate([means[name] for name in LOG_FITTED]) - y + held * thetas
+        return words * log_total - float(thetas @ y) + 0.5 * float(held @ thetas**2), unit * slope
+
+    bounds = [(-FARTHEST / each, FARTHEST / each) for each in unit.tolist()]
+    options = {"maxiter": STEPS, "maxcor": 20, "ftol": 1e-9, "gtol": 0.01}
+    return np.asarray(
+        unit * minimize(objective, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    )
+
+
+TURNS = 8
+"""Into how many sectors directions are divided."""
+RINGS = 8
+"""Into how many classes distances between zones are divided, up to the largest."""
+
+
+def map_classes(support: Support, roads: Mapping[str, Road], symbols: Sequence[str]) -> Classes:
+    """The classes of moves and of pairs of zones on a map; none where places are not known.
+
+    Parameters
+    ----------
+    support
+        The moves and the zones.
+    roads
+        Where symbols lie, as the two ends of a road or twice the same point.
+    symbols
+        The names of the symbols.
+    """
+    if not roads:
+        return {}
+    ends = np.array([roads[symbol] for symbol in symbols], dtype=np.float64)  # symbol, end, coordinate
+    middle = ends.mean(axis=1)
+    # a degree of longitude is shorter than one of latitude; metres need no such care, and are far beyond 90
+    flat = np.cos(np.radians(middle[:, 1].mean())) if np.abs(ends[:, :, 1]).max() <= 90 else 1.0
+    shape = np.array([flat, 1.0])
+    way = (ends[:, 1] - ends[:, 0]) * shape
+    there = (middle[support.target] - middle[support.source]) * shape
+    heading = np.where(np.abs(way).sum(axis=1, keepdims=True) > 0, way, np.nan)
+    direction = np.arctan2(heading[:, 1], heading[:, 0])
+    turned = direction[support.target] - direction[support.source]
+    turned = np.where(np.isnan(turned), np.arctan2(there[:, 1], there[:, 0]), turned)
+    sector = np.round(turned / (2 * np.pi) * TURNS).astype(np.int64) % TURNS
+    centres = np.zeros((support.zones, 2))
+    np.add.at(centres, support.zone, middle * shape)
+    centres /= np.maximum(np.bincount(support.zone, minlength=support.zones), 1)[:, None]
+    apart = np.hypot(*(centres[:, None] - centres[None]).transpose(2, 0, 1))
+    ring = np.minimum((apart / max(float(apart.max()), 1e-300) * RINGS).astype(np.int64), RINGS - 1)
+    return {"moves": sector, "od": ring.reshape(-1)}

@@ -1,18 +1,29 @@
-"""Noise on a table of whole numbers: each cell draws from a stream of its own, the same again after a kill."""
+"""Noise on a table of whole numbers: each cell draws from a stream of its own, the same again after a kill.
+
+Tables with noise, and what is read from them alone: the shares of lengths.
+
+How good a learned law can be: the noise of each of its tables, beside how many persons there are.
+
+Everything here is public or follows from released numbers: cells, shares of ε, and the noisy number of persons.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, cast, get_args
 
+import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
-from symveil.central.contributions import GRID
+from symveil.central.cells import GRID
+from symveil.central.word_law import Floats
 from symveil.errors import ParameterError, either
+from symveil.estimation.table import projected
 from symveil.laws.parameters import require_spellable
 from symveil.numbers.conversions import ball, dyadic, precision, upper_bound
 from symveil.numbers.rationals import Number, exact, spelled
@@ -173,3 +184,136 @@ def read_neighbours(value: object) -> Neighbours:
     if value == "add-remove":
         return "add-remove"
     raise ParameterError("neighbours", expected=either(get_args(Neighbours)), found=value)
+
+
+SMOOTH = (1, 2, 3, 4, 3, 2, 1)
+"""How the table of lengths is smoothed: a length and its neighbours."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NoisyTable:
+    """A released table, and the deviation of the noise of its cells."""
+
+    values: Floats
+    deviation: float
+
+    @property
+    def total(self) -> float:
+        """The sum of its cells."""
+        return float(self.values.sum())
+
+    @property
+    def total_variance(self) -> float:
+        """Of the noise of the sum."""
+        return self.values.size * self.deviation**2
+
+
+def smoothed(lengths: NoisyTable) -> Floats:
+    """A table of lengths, each averaged with its neighbours as far as the noise explains how they differ.
+
+    The part of the table that averaging takes away is put back to the share by which it is larger than noise alone
+    would make it (as James and Stein shrink): lengths with little noise stay as they are.
+
+    >>> peak = np.array([16.0, 0.0, 0.0, 0.0, 0.0])
+    >>> smoothed(NoisyTable(values=peak, deviation=100.0)).round(1).tolist()
+    [6.4, 3.7, 2.3, 1.2, 0.0]
+    >>> smoothed(NoisyTable(values=peak, deviation=0.01)).round(1).tolist()
+    [16.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    kernel, sides = np.array(SMOOTH, dtype=np.float64), len(SMOOTH) // 2
+    every = np.ones_like(lengths.values)
+    sums, weights = (np.convolve(each, kernel)[sides:-sides] for each in (lengths.values, every))
+    squares = np.convolve(every, kernel**2)[sides:-sides]
+    rough = lengths.values - sums / weights
+    own = kernel[sides] / weights  # of a length in its own average
+    noise = lengths.deviation**2 * float(((1 - own) ** 2 + squares / weights**2 - own**2).sum())
+    return np.asarray(lengths.values - min(1.0, noise / max(float(rough @ rough), 1e-300)) * rough)
+
+
+def length_shares(lengths: NoisyTable, there: NDArray[np.bool_]) -> Floats:
+    """The share of each length that words have: smoothed, without negative ones; all alike where nothing is left."""
+    table = np.where(there, projected(smoothed(lengths)), 0.0)
+    table = table if table.sum() > 0 else there.astype(np.float64)
+    return np.asarray(table / table.sum())
+
+
+BLURRED, DROWNED = 0.5, 2.0
+"""From which noise on, relative to what persons add, a table is blurred, and from which on it is mostly noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableNoise:
+    """A table: how many cells it has, and how far the noise of a cell is from 0 on average, in units of its bound."""
+
+    table: str
+    cells: int
+    noise: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What is known beforehand of the words of a law: the noise in each of its tables.
+
+    Parameters
+    ----------
+    persons
+        How many persons there are, from noisy totals.
+    tables
+        The tables that decide most.
+
+    >>> few = Quality(889.0, (TableNoise("moves", 1737, 2.0), TableNoise("lengths", 35, 25.0)))
+    >>> [(table, f"{share:.0%}", verdict) for table, share, verdict in few.rows()]
+    [('moves', '391%', 'mostly noise'), ('lengths', '98%', 'blurred')]
+    >>> few.warnings[0]
+    'words are mostly noise: noise in the tables ... persons add, is moves 391%; about 6,948 persons would do ...'
+    """
+
+    persons: float
+    tables: tuple[TableNoise, ...]
+
+    @classmethod
+    def of(cls, persons: float, cells: Mapping[str, int], queries: Mapping[str, Query]) -> Quality:
+        """From the public cells of tables and the queries that were asked for them."""
+        return cls(
+            max(1.0, persons),
+            tuple(
+                TableNoise(name, count, float(queries[name].scale / GRID / queries[name].bound))
+                for name, count in cells.items()
+            ),
+        )
+
+    def share(self, table: TableNoise) -> float:
+        """Expected noise in all cells of a table, as a share of what persons add to it."""
+        return table.cells * table.noise / self.persons
+
+    def rows(self) -> list[tuple[str, float, str]]:
+        """Each table, its share of noise, and what that means."""
+        shares = [(each.table, self.share(each)) for each in self.tables]
+        return [(name, share, _verdict(share)) for name, share in shares]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Where tables are mostly noise: which, and how many persons, or how much ε, would be enough."""
+        drowned = [each for each in self.tables if self.share(each) >= DROWNED]
+        if not drowned:
+            return ()
+        shares = ", ".join(f"{each.table} {self.share(each):.0%}" for each in drowned)
+        needed = max(each.cells * each.noise for each in drowned) / BLURRED
+        return (
+            f"words are mostly noise: noise in the tables that they are learned from, as a share of what about "
+            f"{self.persons:,.0f} persons add, is {shares}; about {needed:,.0f} persons would do at this epsilon, or "
+            f"{needed / self.persons:.2g} times the epsilon with these persons",
+        )
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "persons": self.persons,
+            "tables": [{"table": each.table, "cells": each.cells, "noise": each.noise} for each in self.tables],
+        }
+
+
+def _verdict(share: float) -> str:
+    if share >= DROWNED:
+        return "mostly noise"
+    return "blurred" if share >= BLURRED else "near what was counted"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from symveil.central.cells import MOST_CELLS, Cells, cells_of
 from symveil.errors import ParameterError, TooLargeError
-from symveil.estimation.batches import Indices
+from symveil.estimation.statistics import Indices
 from symveil.languages.graph import WordGraph
 
 MOST_SUMS = 50_000_000

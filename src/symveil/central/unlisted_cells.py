@@ -14,13 +14,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import STATISTICS
-from symveil.central.contributions import GRID, PersonCounts, Read, cell_name
+from symveil.central.cells import GRID, STATISTICS, PersonCounts, Read, cell_name
 from symveil.central.counts import Bound, PrivateCounts, bounded_queries
 from symveil.central.noise import Neighbours
 from symveil.errors import ParameterError
-from symveil.estimation.batches import Batch, Indices, windows
-from symveil.estimation.statistics import Statistic
+from symveil.estimation.statistics import Batch, Indices, Statistic, windows
 from symveil.randomness import RecordKey
 
 _KEPT = b"kept\0"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.command import command
-from symveil.cli.output import print_json, print_notes, print_table, require_suffix
+from symveil.cli.output import command, print_json, print_notes, print_table, require_suffix
 from symveil.cli.single_options import (
     event_options,
     json_option,

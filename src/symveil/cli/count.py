@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from symveil.cli.command import command
 from symveil.cli.options import public_support
 from symveil.cli.output import (
+    command,
     print_json,
     print_named_table,
     print_notes,
@@ -107,9 +107,8 @@ def count_command(
     Without a public alphabet or model, --delta counts whatever there is and shows what is frequent enough.
     """
     from symveil.storage.atomic import check_place, write_text
-    from symveil.tasks.count import count_file
+    from symveil.tasks.count import SUFFIXES, count_file
     from symveil.tasks.doubts import large_loss
-    from symveil.tasks.table_files import SUFFIXES
 
     require_suffix("out", out, SUFFIXES)
     require_suffix("plot", plot, (".svg",))

@@ -1,16 +1,28 @@
-"""`symveil demo`."""
+"""`symveil demo`.
+
+`symveil studio`.
+
+`symveil reproduce`.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from symveil.cli.command import command
-from symveil.cli.output import print_json, print_table
+from symveil.cli.output import command, print_json, print_notes, print_table
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import json_option
+from symveil.cli.single_options import choice_option, json_option, ledger_option, number_option
 from symveil.cli.values import PATH
+from symveil.errors import InputError
+from symveil.numbers.progress import named
+
+if TYPE_CHECKING:
+    from symveil.tasks.reproduce.rows import Reproduction
 
 
 @command("demo", example="symveil demo --out demo-out")
@@ -32,7 +44,7 @@ def demo_command(out: Path, as_json: bool) -> None:
     from symveil.mechanisms.attacker import percent
     from symveil.numbers.rationals import shown_at_least, spelled
     from symveil.tasks.demo import run_demo
-    from symveil.tasks.demo_result import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, coverage
+    from symveil.tasks.demo_report import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, coverage
 
     with progress_bar("demo") as progress:
         result = run_demo(out, progress=progress)
@@ -81,3 +93,73 @@ def demo_command(out: Path, as_json: bool) -> None:
     click.echo(f"Drives on each block, from the private file with epsilon {last}: {coverage(result.visits)}")
     click.echo(f"Turns, from the same file: {coverage(result.turns)}")
     click.echo(f"Report: {result.report}")
+
+
+@command("studio", example="symveil studio --port 8321 --no-browser")
+@number_option("--port", "P", text="Where it listens on 127.0.0.1: 8321 by default, 0 for a free one.")
+@click.option("--no-browser", is_flag=True, help="Do not open a browser; print the address only.")
+@ledger_option(required=False)
+@json_option
+def studio_command(port: int | None, no_browser: bool, ledger: str | None, as_json: bool) -> None:
+    """Open the studio: one local page over all of this.
+
+    It listens on 127.0.0.1 only, and nothing leaves the machine. The address that it prints and opens carries a token:
+    who does not know it, another account of the machine for example, is refused. A port that another program holds is
+    refused as well; --port 0 takes a free one.
+
+    The panel Ledger looks at --ledger and changes nothing. With --json the document tells the address.
+    """
+    os.environ.pop("NICEGUI_REDIS_URL", None)  # meant for other programs: it would send pages' state to a server
+    try:
+        import nicegui  # noqa: F401
+    except ImportError:
+        raise InputError("studio: expected the extra symveil[studio], found none; see docs/install.md") from None
+    from symveil.studio.serve import run_studio
+
+    def listening(address: str) -> None:
+        if as_json:
+            print_json({"address": address})
+            sys.stdout.flush()  # it is told now, although the command goes on
+        else:
+            click.echo(f"symveil studio: {address} (only on this machine; Ctrl-C ends it)", err=True)
+
+    run_studio(port=port, open_browser=not no_browser, ledger=ledger, listening=listening)
+
+
+@command("reproduce", example="symveil reproduce jones2019 --plots figures")
+@click.argument("paper", metavar="[PAPER]", required=False)
+@click.option("--plots", metavar="DIR", type=PATH, help="Also draw the figures into this folder.")
+@choice_option("--format", "suffix", of=("png", "svg"), text="With --plots: of the files.")
+@json_option
+def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_json: bool) -> None:
+    """Show every published figure next to ours.
+
+    PAPER is jones2019, benvenuti2026, zhao2025 or chistikov2019; by default all of them.
+    """
+    from symveil.tasks.reproduce.figures import reproduce
+
+    with progress_bar("reproducing") as progress:
+        result = reproduce(paper, progress=progress)
+    drawn: list[Path] = []
+    if plots:
+        from symveil.tasks.reproduce.figures import draw_figures
+
+        with progress_bar("drawing") as progress:
+            for path in draw_figures(plots, suffix, paper):
+                drawn.append(path)
+                named(progress, f"drawn, {path.name} last")(len(drawn), None)
+    if as_json:
+        print_json(result.document())
+    else:
+        _print(result)
+    print_notes(f"wrote {path}" for path in drawn)
+
+
+def _print(result: Reproduction) -> None:
+    for name in dict.fromkeys(row.paper for row in result.rows):
+        cells = [
+            (row.item, row.published, row.ours, "yes" if row.agrees else "NO", row.note)
+            for row in result.rows
+            if row.paper == name
+        ]
+        print_table(name, ("item", "published", "ours", "agrees", "note"), cells)

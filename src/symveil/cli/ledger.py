@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from symveil.cli.command import command, group
 from symveil.cli.options import read_adjacency_option
-from symveil.cli.output import print_facts, print_json, print_line, print_notes, print_table
+from symveil.cli.output import command, group, print_facts, print_json, print_line, print_notes, print_table
 from symveil.cli.single_options import (
     file_option,
     json_option,

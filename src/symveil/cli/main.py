@@ -17,30 +17,22 @@ import click
 from click.shell_completion import shell_complete
 
 from symveil import __version__
-from symveil.cli.alphabet import alphabet_command
-from symveil.cli.audit import audit_command
-from symveil.cli.check import check_command
-from symveil.cli.command import group
 from symveil.cli.compare import compare_command
 from symveil.cli.count import count_command
-from symveil.cli.demo import demo_command
+from symveil.cli.demo import demo_command, reproduce_command, studio_command
 from symveil.cli.enforce import enforce_command
 from symveil.cli.estimate import estimate_command
 from symveil.cli.explain import explain_command
-from symveil.cli.interrupts import interrupted_status
-from symveil.cli.learn import learn_command
+from symveil.cli.learn import learn_command, synthesize_command
 from symveil.cli.ledger import ledger_command
 from symveil.cli.opacity import opacity_command
-from symveil.cli.output import visible
+from symveil.cli.output import group, visible
 from symveil.cli.privatize import privatize_command
-from symveil.cli.release import release_command
-from symveil.cli.reproduce import reproduce_command
-from symveil.cli.roads import roads_command
-from symveil.cli.studio import studio_command
-from symveil.cli.symbols import symbols_command
-from symveil.cli.synthesize import synthesize_command
-from symveil.cli.usage import advice_for, as_typed, named_as_typed, usage_message
-from symveil.cli.verify import verify_command
+from symveil.cli.progress import interrupted_status
+from symveil.cli.release import audit_command, release_command
+from symveil.cli.symbols import alphabet_command, roads_command, symbols_command
+from symveil.cli.values import advice_for, as_typed, named_as_typed, usage_message
+from symveil.cli.verify import check_command, verify_command
 from symveil.errors import InternalError, ParameterError, SymveilError, reason
 
 BAD_INPUT = 2

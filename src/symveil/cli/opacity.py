@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from symveil.cli.command import command
-from symveil.cli.output import print_facts, print_json, print_notes, require_different, require_suffix
+from symveil.cli.output import command, print_facts, print_json, print_notes, require_different, require_suffix
 from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import (
     file_option,

@@ -1,23 +1,31 @@
-"""`symveil symbols`."""
+"""`symveil symbols`.
+
+`symveil roads`.
+
+`symveil alphabet`.
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from symveil.cli.command import command
-from symveil.cli.output import print_facts, print_json, print_notes
+from symveil.cli.output import command, print_facts, print_json, print_notes, visible
 from symveil.cli.single_options import (
     choice_option,
     date_format_option,
     delimiter_option,
+    event_options,
     file_option,
     json_option,
     out_option,
+    size_options,
+    wide_form_options,
 )
 from symveil.cli.values import PATH
-from symveil.errors import ParameterError
+from symveil.errors import InputError, ParameterError
 
 
 @command(
@@ -92,3 +100,77 @@ def symbols_command(
             ]
         print_facts("Symbols", facts)
     print_notes(made.notes, warnings=made.warnings)
+
+
+@command("roads", example="symveil roads examples/streets.graphml --out roads.json --places-out places.csv")
+@click.argument("graph", metavar="GRAPH", type=PATH)
+@out_option("The model, as JSON")
+@file_option("--places-out", text="Also write where its links lie, for maps and for symveil symbols --links.")
+@click.option("--link", metavar="COL", help="CSV: the column of a link's name; link_id, symbol, state, id or name.")
+@click.option("--from", "source", metavar="COL", help="CSV: the node where a link begins; u, from or source.")
+@click.option("--to", "target", metavar="COL", help="CSV: the node where a link ends; v, to or target.")
+@delimiter_option
+@json_option
+def roads_command(graph: Path, out: Path, places_out: Path | None, as_json: bool, **columns: str | None) -> None:
+    """Make a model of a road network.
+
+    GRAPH is GraphML as OSMnx writes it, or CSV with a directed edge in each row: its name, the node where it begins and
+    that where it ends, and where it lies (wkt, or u_lon, u_lat, v_lon, v_lat), if that is known. Links become states of
+    a Markov chain, in which one follows another where it begins where the other ends, all equally likely.
+    """
+    from symveil.formats.maps.road_graphs import road_model
+    from symveil.formats.models.model_json import model_text
+    from symveil.storage.atomic import write_files
+
+    made = road_model(graph, **columns)
+    if places_out is not None and not made.lines:
+        raise ParameterError(
+            "places_out", expected="where links lie in the table: wkt, or u_lon, u_lat, v_lon, v_lat", found="neither"
+        )
+    contents = {out: model_text(made.chain).encode()}
+    if places_out is not None:
+        contents[places_out] = made.places_text().encode()
+    write_files(contents)
+    if as_json:
+        document = {"model": str(out), "states": len(made.chain.states), "transitions": len(made.chain.transitions)}
+        print_json(document | ({} if places_out is None else {"places": str(places_out)}))
+    else:
+        facts = [
+            ("model", str(out)),
+            ("links", str(len(made.chain.states))),
+            ("moves", str(len(made.chain.transitions))),
+        ]
+        print_facts("Roads", facts)
+    print_notes(made.notes)
+
+
+@command("alphabet", example="symveil alphabet examples/hospital.xes --out activities.txt")
+@click.argument("source", metavar="IN", type=PATH)
+@out_option("The symbols, one a line, as alphabets are read from files", required=False)
+@wide_form_options
+@event_options
+@size_options
+@json_option
+def alphabet_command(source: Path, out: Path | None, as_json: bool, **reading: object) -> None:
+    """List the symbols of a public log.
+
+    IN is CSV, JSON Lines, Parquet or XES, each also gzipped. The log must be public: which symbols occur in a private
+    one depends on single persons, and the list would tell that without any epsilon.
+    """
+    from symveil.storage.atomic import write_text
+    from symveil.tasks.learn import ONLY_PUBLIC, alphabet_of
+
+    found = alphabet_of(source, **reading)  # type: ignore[arg-type]  # named as they are
+    broken = any("\n" in symbol or "\r" in symbol for symbol in found.symbols)
+    if broken and not as_json:
+        raise InputError("IN: expected symbols without line breaks, one a line, found one with some; use --json")
+    if out is not None:
+        write_text(out, "".join(f"{symbol}\n" for symbol in found.symbols))
+    if as_json:
+        print_json(found.document() | ({} if out is None else {"out": str(out)}))
+    elif out is not None:
+        print_facts("Alphabet", [("symbols", str(len(found.symbols))), ("file", str(out))])
+    else:
+        for symbol in found.symbols:
+            print(visible(symbol) if sys.stdout.isatty() else symbol)
+    print_notes([], warnings=[ONLY_PUBLIC])

@@ -1,4 +1,7 @@
-"""`symveil verify`."""
+"""`symveil verify`.
+
+`symveil check`.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.command import command
-from symveil.cli.output import print_facts, print_json, print_line, print_notes, print_table, require_suffix
+from symveil.cli.output import command, print_facts, print_json, print_line, print_notes, print_table, require_suffix
 from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import epsilon_option, file_option, json_option, number_option
-from symveil.cli.values import PATH
+from symveil.cli.values import PATH, as_typed
 from symveil.errors import InputError, ModelError, ParameterError
 
 if TYPE_CHECKING:
@@ -101,8 +103,8 @@ def verify_command(
     below e^epsilon and lower bounds just above. A channel is a table with the columns input, output and probability.
     Its answers are exact; without --epsilon the smallest one is told, for --delta or without any.
     """
-    from symveil.formats.models.channel_tables import is_channel_table
     from symveil.formats.models.model_files import load_labelled_chain
+    from symveil.formats.models.transition_tables import is_channel_table
     from symveil.numbers.conversions import log_upper_bound
     from symveil.numbers.rationals import exact, shown_at_least
     from symveil.verification.verify_privacy import verify_privacy
@@ -208,7 +210,7 @@ def _require_question(
 
 
 def _read_channel(file: Path, related: str | None, apart: str | None, notes: list[str]) -> Channel:
-    from symveil.formats.models.channel_tables import read_channel
+    from symveil.formats.models.transition_tables import read_channel
 
     meant: str | Fraction | Path | None = related
     if related is not None and related != "all":
@@ -248,7 +250,7 @@ def _search(
 ) -> int:
     from symveil.numbers.rationals import shown_at_least, shown_at_most, spelled
     from symveil.verification.privacy_verdict import written
-    from symveil.verification.smallest_epsilon import smallest_epsilon
+    from symveil.verification.verify_privacy import smallest_epsilon
 
     with progress_bar("searching") as progress:
         result = smallest_epsilon(model, delta=delta, progress=progress, **options)
@@ -287,3 +289,27 @@ def _print(verdict: PrivacyVerdict) -> None:
         click.echo(f"epsilon without any delta: {shown_loss(verdict)}")
     if verdict.asked is not None:
         click.echo(f"at most {spelled(verdict.asked)}: {said(verdict.holds)}")
+
+
+@command("check", example="symveil check private.csv.manifest.json --model examples/roads.json")
+@click.argument("manifest", metavar="MANIFEST", type=PATH)
+@file_option("--output", text="The private file, if it does not lie beside the manifest.")
+@click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
+@json_option
+def check_command(manifest: Path, output: Path | None, model: Path | None, as_json: bool) -> int:
+    """Recheck a release's MANIFEST.
+
+    The output's bytes, the model, the guarantee, and that every word is legal. Exit status 0: all of it holds; 1: it
+    does not.
+    """
+    from symveil.tasks.check import check_manifest
+
+    result = check_manifest(manifest, output=output, model=model)
+    if as_json:
+        print_json(result.document())
+    else:
+        rows = [
+            (each.name, "yes" if each.holds else "NO", as_typed(each.note, check_command)) for each in result.checks
+        ]
+        print_table(str(manifest), ("checked", "holds", "note"), rows)
+    return 0 if result.holds else 1

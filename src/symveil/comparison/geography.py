@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
-from symveil.comparison.coded_words import CodedWords, Integers
-from symveil.comparison.distributions import jensen_shannon
+from symveil.comparison.distributions import CodedWords, Integers, jensen_shannon
 
 BUCKETS = 20
 QUERIES_A_SIDE = 15

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symveil.comparison.coded_words import CodedWords, Integers
+from symveil.comparison.distributions import CodedWords, Integers
 
 TOP, SHORTEST, LONGEST = 100, 2, 5
 

@@ -12,8 +12,7 @@ from math import lcm
 
 from flint import fmpq
 
-from symveil.enforcement.edit_function import EditCosts, EditFunction, Reply, built, replies
-from symveil.enforcement.edit_game import EditGame, Solved
+from symveil.enforcement.edit_game import EditCosts, EditFunction, EditGame, Reply, Solved, built, replies
 from symveil.errors import TooLargeError
 from symveil.graphs.strong_components import strong_components
 

@@ -1,24 +1,265 @@
-"""Enforcing opacity: putting a system under a policy."""
+"""Enforcing opacity: putting a system under a policy.
+
+A system under a policy: what is shown for an observation, and what that achieves.
+"""
 
 from __future__ import annotations
 
+import html
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, get_args
 
-from symveil.enforcement.enforcement import Enforcement
+import numpy as np
+
 from symveil.enforcement.length_tables import AUTO, RELEASES
 from symveil.enforcement.private import PrivatePolicy
-from symveil.enforcement.safe import SafeSubstitutes
-from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, read_omega
-from symveil.enforcement.substitution import AnySubstitutes
-from symveil.errors import ParameterError
+from symveil.enforcement.safe import AnySubstitutes, SafeSubstitutes
+from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, read_omega, require_few_outcomes
+from symveil.errors import ParameterError, WordError
+from symveil.languages.language import Language
+from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import Adjacency, read_adjacency, read_epsilon
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.stochastic_system import PartiallyObserved
+from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, accepted
-from symveil.numbers.rationals import Number
+from symveil.numbers.rationals import Number, shown_at_least
+from symveil.pictures.diagram import Diagram
+from symveil.randomness import BitSource, system_bits
 from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.run_observations import RunObservations, read_horizon
-from symveil.verification.opacity.safe_observations import SafeObservations
+from symveil.verification.opacity.safe_observations import Events, SafeObservations
+
+OpacityPolicy = PrivatePolicy | SensitiveOnlyPolicy
+"""A way to keep the secret: what is shown instead of an observation, how probably, and what that achieves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Substitute:
+    """What is shown instead of a sensitive string: `given` it, and together with it (`probability`, Z25's Pr_o).
+
+    Exact rationals, except for the policy private, whose probabilities are irrational.
+    """
+
+    observation: tuple[str, ...]
+    probability: Fraction | float
+    given: Fraction | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensitive:
+    """A sensitive string, how probable it is, and what is shown instead, the likeliest first."""
+
+    observation: tuple[str, ...]
+    probability: Fraction
+    substitutes: tuple[Substitute, ...]
+    substitute_count: int
+
+
+class Enforcement:
+    """A system under a policy. Construct with `enforce_opacity`; `release` draws what is shown.
+
+    Everything about the policy is computed when it is first asked for, over all observations that runs may show. Where
+    they are too many to list, the policy private still answers `release` and `guarantee`.
+    """
+
+    def __init__(self, runs: RunObservations, policy: OpacityPolicy) -> None:
+        self._runs, self._policy, self._observed = runs, policy, runs.safe.observed
+        self.system, self.question, self.horizon = self._observed.stochastic, runs.safe.question, runs.safe.longest
+        self.policy, self.adjacency = policy.name, policy.adjacency
+
+    def with_epsilon(self, epsilon: Number) -> Enforcement:
+        """The same with another ε, for the policy private: only what depends on ε is computed again."""
+        if not isinstance(self._policy, PrivatePolicy):
+            raise ParameterError("epsilon", expected=f"none with the policy {self.policy}", found=epsilon)
+        return Enforcement(self._runs, self._policy.with_epsilon(read_epsilon(epsilon)))
+
+    @property
+    def release_by(self) -> str | None:
+        """How the policy private was asked to release: "auto", "direct" or "corrected"; None for other policies."""
+        return self._policy.release if isinstance(self._policy, PrivatePolicy) else None
+
+    @property
+    def longest(self) -> int:
+        """How many events the longest observations of runs have, up to the horizon."""
+        return max(self._runs.safe.complete_lengths, default=0)
+
+    def observations(self, length: int) -> Language:
+        """All observations of one length, safe or not, that the policy private takes.
+
+        Parameters
+        ----------
+        length
+            How many events they have: one with a safe observation.
+        """
+        if not isinstance(self._policy, PrivatePolicy):
+            raise ParameterError("policy", expected="private, which takes all observations", found=self.policy)
+        return self._policy.language(length)
+
+    def mechanism(self, length: int | None = None) -> Mechanism:
+        """The mechanism behind the policy private, for observations of one length or of all: verifiers read it.
+
+        Parameters
+        ----------
+        length
+            How many events the observations have: `audit` looks at those. None: any number, as in a log.
+        """
+        if not isinstance(self._policy, PrivatePolicy):
+            raise ParameterError("policy", expected="private, which is a mechanism", found=self.policy)
+        if length is None:
+            return self._policy.log_release
+        if self._runs.safe.language(length) is None:
+            raise ParameterError("length", expected="one with a safe observation", found=length)
+        return self._policy.mechanism(length)
+
+    # --- what it achieves ----------------------------------------------------------------------
+
+    @computed_once
+    def unenforceable(self) -> tuple[str, ...] | None:
+        """An observation for which there is nothing to show; None where there is none."""
+        events = self._policy.unenforceable()
+        return None if events is None else self._observed.spelled(events)
+
+    @property
+    def enforceable(self) -> bool:
+        """Whether the policy has something to show for every observation it must replace."""
+        return self.unenforceable is None
+
+    @property
+    def sensitive_count(self) -> int:
+        """How many sensitive strings there are."""
+        return len(self._runs.sensitive)
+
+    @computed_once
+    def sensitive(self) -> tuple[Sensitive, ...]:
+        """The sensitive strings with their substitutes."""
+        return self.list_sensitive()
+
+    def list_sensitive(self, most_substitutes: int | None = None) -> tuple[Sensitive, ...]:
+        """The sensitive strings, each with the likeliest of its substitutes, or with all of them."""
+        strings = self._runs.sensitive
+        counts = {events: self._policy.substitute_count(events) for events in strings}
+        require_few_outcomes(sum(counts.values()))
+        spelled = self._observed.spelled
+        return tuple(
+            Sensitive(
+                observation=spelled(events),
+                probability=string.probability,
+                substitutes=tuple(
+                    Substitute(observation=spelled(shown), probability=_times(string.probability, given), given=given)
+                    for shown, given in self._policy.substitutes(events, most_substitutes)
+                ),
+                substitute_count=counts[events],
+            )
+            for events, string in strings.items()
+        )
+
+    @property
+    def violation_before(self) -> Fraction:
+        """The probability that an observation gives a secret away, within the horizon."""
+        return self._runs.violation
+
+    @property
+    def violation_after(self) -> Fraction | None:
+        """The probability that what is shown gives a secret away, or is no observation of the system; None: cannot be.
+
+        `private` and `safe` show safe observations only.
+        """
+        return self._policy.violation if self.enforceable else None
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """The largest loss over adjacent observations of one length; infinite where a policy has no bound."""
+        return self._policy.guarantee if self.enforceable else None
+
+    @property
+    def epsilon(self) -> float | None:
+        """The true ε, rounded up; infinite where it is."""
+        return None if self.guarantee is None else self.guarantee.epsilon
+
+    @property
+    def expected_distance(self) -> float | None:
+        """How many events are changed on average."""
+        return self._policy.expected_distance if self.enforceable else None
+
+    @property
+    def posterior_of_secret(self) -> Fraction | float | None:
+        """The largest Pr(a secret state was visited | what is shown), for an observer who knows the policy."""
+        return self._policy.posterior_of_secret if self.enforceable else None
+
+    # --- what is shown -------------------------------------------------------------------------
+
+    def release(self, observation: Sequence[str], *, bits: BitSource | None = None) -> tuple[str, ...] | str:
+        """What is shown for one observation: a tuple of events, or a str where a str came in."""
+        try:
+            return self.release_many([observation], bits=bits)[0]
+        except WordError as error:
+            message = str(error).replace("observation 1", "observation", 1)
+            raise WordError(message, position=error.position) from None
+
+    def release_many(
+        self, observations: Sequence[Sequence[str]], *, bits: BitSource | None = None
+    ) -> list[tuple[str, ...] | str]:
+        """What is shown for each observation of a log; nothing is drawn unless all of them can be."""
+        source = bits or system_bits()
+        by_length: dict[int, list[int]] = defaultdict(list)
+        read: list[Events] = []
+        for row, observation in enumerate(observations):
+            try:
+                read.append(self._read(observation))
+            except WordError as error:
+                message = str(error).replace("observation", f"observation {row + 1}", 1)
+                raise WordError(message, position=error.position) from None
+            by_length[len(read[-1])].append(row)
+        shown: list[tuple[str, ...] | str] = [()] * len(read)
+        for rows in by_length.values():
+            codes = np.array([read[row] for row in rows], dtype=np.int32)
+            for row, drawn in zip(rows, self._policy.draw(codes, source).tolist(), strict=True):
+                events = self._observed.spelled(drawn)
+                shown[row] = "".join(events) if isinstance(observations[row], str) else events
+        return shown
+
+    def _read(self, observation: Sequence[str]) -> Events:
+        events = self._observed.read(observation)
+        if self.horizon is not None and len(events) > self.horizon:
+            raise WordError(f"observation: expected at most {self.horizon} events (length), found {len(events)}")
+        self._runs.safe.require_possible(events)
+        if not self._policy.can_replace(events):
+            raise WordError(
+                f"observation: expected one that can be replaced, found none to show for {len(events)} events"
+            )
+        return events
+
+    def to_diagram(self) -> Diagram:
+        """The automaton of the substitutes of the first sensitive string (Z25 Figs. 6, 7, 9 and 10)."""
+        if not self._runs.sensitive:
+            raise ParameterError("draw", expected="a system with a sensitive string", found="none")
+        return self._policy.diagram(next(iter(self._runs.sensitive)))
+
+    def _repr_html_(self) -> str:
+        if not self.enforceable:
+            return f"<p>{self.policy}: cannot be enforced for {html.escape(' '.join(self.unenforceable or ()))}</p>"
+        rows = "".join(
+            f"<tr><td>{name}</td><td>{value}</td></tr>"
+            for name, value in (
+                ("violation before", self.violation_before),
+                ("violation after", self.violation_after),
+                ("loss", "not computed" if self.epsilon is None else f"ε = {shown_at_least(self.epsilon)}"),
+            )
+        )
+        return f"<table><caption>policy {self.policy}, {self.question.property_name}</caption>{rows}</table>"
+
+    def __repr__(self) -> str:
+        return f"Enforcement(policy {self.policy}, {self.question.property_name}, {self.system!r})"
+
+
+def _times(probability: Fraction, given: Fraction | float) -> Fraction | float:
+    return float(probability) * given if isinstance(given, float) else probability * given
+
 
 PolicyName = Literal["private", "safe", "substitution"]
 POLICIES = get_args(PolicyName)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from symveil.enforcement.edit_function import EditFunction
+from symveil.enforcement.edit_game import EditFunction
 from symveil.errors import InternalError
 from symveil.models.names import unlike
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem

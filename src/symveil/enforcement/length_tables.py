@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.enforcement.corrected_release import CorrectedRelease
-from symveil.enforcement.losses import EnumeratedLoss
+from symveil.enforcement.losses import EnumeratedLoss, distance_counts
 from symveil.enforcement.safe_release import SafeRelease
-from symveil.languages.distance_sums import distance_counts
 from symveil.languages.free import words
 from symveil.languages.language import Language
-from symveil.languages.runs import RunLanguage
-from symveil.languages.smallest_graph import smallest
+from symveil.languages.runs import RunLanguage, smallest
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.laws.public_words import public_words
 from symveil.mechanisms.choice import MechanismChoice
@@ -22,7 +20,7 @@ from symveil.mechanisms.selection import select_one_of_many
 from symveil.models.word import Codes
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, named
-from symveil.verification.opacity.complete_observations import ObservationTable
+from symveil.verification.opacity.observation_law import ObservationTable
 from symveil.verification.opacity.run_observations import RunObservations
 
 AUTO, DIRECT, CORRECTED = RELEASES = ("auto", "direct", "corrected")

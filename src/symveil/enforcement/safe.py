@@ -3,21 +3,33 @@
 The modified Levenshtein automaton is the automaton of the strings at distance exactly ω times the
 graph of safe observations, trimmed. (Z25 multiplies with the observer and asserts that the secret
 is then avoided; restricting it to safe observations makes it true: docs/errata.md, E5.)
+
+The policy `substitution` (Z25 §5): a sensitive string becomes a uniform string at an exact distance.
+
+The strings at that distance need not be strings of the system; an observer recognises those that
+are not, so they count as violations (docs/mechanisms/opacity-policies.md).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from itertools import combinations, product
+
 import numpy as np
 
 from symveil.errors import ParameterError
+from symveil.languages.free import at_distance
+from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.run_product import product_diagram
 from symveil.languages.runs import RunLanguage
+from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
 from symveil.numbers.once import Memo
 from symveil.pictures.diagram import Diagram
 from symveil.randomness import BitSource
-from symveil.verification.opacity.observer_diagram import estimate_label
+from symveil.verification.opacity.observation import estimate_label
 from symveil.verification.opacity.safe_observations import Events, SafeObservations
 
 
@@ -81,3 +93,37 @@ def safe_diagram(safe: SafeObservations, language: RunLanguage, events: Events, 
         return "\n".join(estimate_label(safe.observed.names(safe.explored.states[state][0])))
 
     return product_diagram(language, np.array(events, dtype=np.int32), exactly=distance, state_label=estimate)
+
+
+class AnySubstitutes:
+    """The strings of observable events at distance exactly ω."""
+
+    name = "substitution"
+    are_safe = False
+
+    def __init__(self, alphabet: Alphabet, omega: int) -> None:
+        self._alphabet, self.omega = alphabet, omega
+
+    def count(self, events: Events) -> int:
+        """How many there are."""
+        if self.omega > len(events):
+            return 0  # before the power, which takes for ever where ω is very large
+        return int(math.comb(len(events), self.omega) * (len(self._alphabet) - 1) ** self.omega)
+
+    def listed(self, events: Events) -> Iterator[Events]:
+        """All of them: ω positions, and another event in each."""
+        for positions in combinations(range(len(events)), self.omega):
+            for shifts in product(range(1, len(self._alphabet)), repeat=self.omega):
+                changed = list(events)
+                for position, shift in zip(positions, shifts, strict=True):
+                    changed[position] = (changed[position] + shift) % len(self._alphabet)
+                yield tuple(changed)
+
+    def draw(self, codes: Codes, bits: BitSource) -> Codes:
+        """A uniform one for each row."""
+        return at_distance(codes, np.full(len(codes), self.omega), len(self._alphabet), bits)
+
+    def diagram(self, events: Events) -> Diagram:
+        """The distance-limited Levenshtein automaton (Z25 Definition 10, Fig. 6)."""
+        word = tuple(self._alphabet.symbols[event] for event in events)
+        return hamming_automaton(word, alphabet=self._alphabet, exactly=self.omega).to_diagram()

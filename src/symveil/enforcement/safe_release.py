@@ -18,19 +18,17 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.calibration.search import largest_rate
-from symveil.enforcement.losses import EnumeratedLoss, log_totals
-from symveil.languages.distance_sums import all_distances, log_sums
-from symveil.languages.run_draws_exact import total_weight
+from symveil.enforcement.losses import EnumeratedLoss, all_distances, log_sums, log_totals
+from symveil.languages.run_draws import total_weight
 from symveil.languages.run_laws import expected_errors
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import Guarantee
-from symveil.laws.law import DistanceLaw
+from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounded_weight
 from symveil.laws.parameters import Adjacency
-from symveil.laws.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.mechanisms.chains import trellis_moves
+from symveil.mechanisms.cost_weighted import release_runs
 from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.mechanisms.run_release import release_runs
-from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once

@@ -13,8 +13,7 @@ from fractions import Fraction
 from flint import fmpq
 
 from symveil.enforcement.losses import loss_of_laws
-from symveil.enforcement.safe import SafeSubstitutes
-from symveil.enforcement.substitution import AnySubstitutes
+from symveil.enforcement.safe import AnySubstitutes, SafeSubstitutes
 from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import Adjacency, read_adjacency

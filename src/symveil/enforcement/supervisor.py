@@ -15,9 +15,9 @@ from typing import Any
 from symveil.enforcement.edit_game import Events
 from symveil.errors import WordError
 from symveil.pictures.diagram import Diagram, Edge, Node
-from symveil.pictures.drawable import Drawable
-from symveil.pictures.labels import symbol_label
-from symveil.pictures.state_diagram import state_diagram
+from symveil.pictures.layers import state_diagram
+from symveil.pictures.svg import Drawable
+from symveil.pictures.text import symbol_label
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.exploration import NOWHERE, SINK, explore
 from symveil.verification.opacity.notions import Question

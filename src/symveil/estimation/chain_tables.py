@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError
-from symveil.estimation.groups import FEWEST
 from symveil.estimation.hidden_chain import Fitted, Floats, HiddenChain, Indices
 from symveil.estimation.statistics import Statistic
-from symveil.estimation.table import EstimatedTable, Variances
+from symveil.estimation.table import FEWEST, EstimatedTable, Variances
 
 MOST_WORK = 4_000_000_000
 """How many products a table may take: some minutes."""

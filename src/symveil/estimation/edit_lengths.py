@@ -15,12 +15,10 @@ from flint import arb, arb_series, ctx
 from numpy.typing import NDArray
 
 from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above
-from symveil.estimation.batches import Batch
-from symveil.estimation.groups import FEWEST, group_variance, refusal_of_few
-from symveil.estimation.intervals import factors
 from symveil.estimation.presence import USEFUL
+from symveil.estimation.statistics import Batch
 from symveil.estimation.substitution_tables import Target
-from symveil.estimation.table import EstimatedTable, Variances
+from symveil.estimation.table import FEWEST, EstimatedTable, Variances, factors, group_variance, refusal_of_few
 from symveil.numbers.conversions import ball, nearest_float, precision
 
 Floats = NDArray[np.float64]

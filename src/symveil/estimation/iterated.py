@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.errors import InputError
-from symveil.estimation.groups import FEWEST, group_variance
-from symveil.estimation.intervals import projected
-from symveil.estimation.table import EstimatedTable, Variances
+from symveil.estimation.table import FEWEST, EstimatedTable, Variances, group_variance, projected
 from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError, ParameterError
-from symveil.pictures.heat_map import heat_map_svg
+from symveil.pictures.charts import Whisker, whiskers_svg
+from symveil.pictures.heat_maps import heat_map_svg
 from symveil.pictures.road_map import Road, flows_svg, road_weights_svg
-from symveil.pictures.whiskers import Whisker, whiskers_svg
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from symveil.estimation.batches import Batch
-from symveil.estimation.cell_sums import Floats, WeighedTables, part
-from symveil.estimation.substitution_noise import SMALLEST, SubstitutionNoise
+from symveil.estimation.statistics import Batch
+from symveil.estimation.substitution_noise import SMALLEST, Floats, SubstitutionNoise, WeighedTables, part
 
 NOISY = 0.05
 """Below this an eigenvalue of products of two windows makes V̂ too noisy to be used alone (seen in one case)."""

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from symveil.estimation.batches import Batch
-from symveil.estimation.groups import FEWEST, group_variance, refusal_of_few
+from symveil.estimation.statistics import Batch
 from symveil.estimation.substitution_noise import SubstitutionNoise
 from symveil.estimation.substitution_tables import Target
-from symveil.estimation.table import EstimatedTable, Variances
+from symveil.estimation.table import FEWEST, EstimatedTable, Variances, group_variance, refusal_of_few
 
 Floats = NDArray[np.float64]
 

@@ -1,4 +1,9 @@
-"""An estimated table, before it has names: numbers for every cell."""
+"""An estimated table, before it has names: numbers for every cell.
+
+From an estimate and its variance to intervals, each and all at once; and the nearest table that could be true.
+
+Random groups of words: variances of anything that is a sum over words.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,80 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
-from symveil.estimation.intervals import factors, skewness
+from symveil.errors import InputError
+from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]
+
+
+def factors(confidence: float, *, cells: int, freedom: int | None) -> tuple[float, float]:
+    """How many standard errors an interval has on each side: for each cell, and for all cells at once.
+
+    Parameters
+    ----------
+    confidence
+        How often intervals are to cover.
+    cells
+        How many cells all at once are.
+    freedom
+        The degrees of freedom of an estimated variance: Student's law, and Bonferroni's bound for all at once. None:
+        the normal law, and Šidák's bound, which holds for any correlation of Gaussian estimates.
+
+    >>> each, everything = factors(0.95, cells=100, freedom=None)
+    >>> round(each, 3), round(everything, 3)
+    (1.96, 3.474)
+    """
+    if freedom is None:
+        return float(ndtri((1 + confidence) / 2)), float(ndtri((1 + confidence ** (1 / max(cells, 1))) / 2))
+    outside = (1 - confidence) / 2
+    return float(stdtrit(freedom, 1 - outside)), float(stdtrit(freedom, 1 - outside / max(cells, 1)))
+
+
+def skewness(factor: float, errors: Floats) -> Floats:
+    """By how much intervals of so many standard errors are wider on each side, because counts change by jumps of one.
+
+    With little noise few words decide about a cell, and its estimate has more of a Poisson law than of a normal one:
+    (c² − 1)/6 is the first correction of its quantiles (Cornish and Fisher 1938), some two sequences. Nearer to the
+    middle what one side needs the other can spare, as soon as errors are of one sequence or more: it fades.
+
+    Parameters
+    ----------
+    factor
+        How many standard errors an interval has on each side.
+    errors
+        The standard error of each cell; where it is 0 nothing is added.
+
+    >>> skewness(1.96, np.array([0.0, 0.2, 1.0])).round(2).tolist()
+    [0.0, 0.38, 0.0]
+    >>> skewness(3.5, np.array([0.2, 9.0])).round(2).tolist()
+    [1.88, 1.88]
+    """
+    most = max(0.0, (factor**2 - 1) / 6)
+    return np.where(errors > 0, most * np.clip(1 - errors * max(0.0, 3 - factor), 0.0, 1.0), 0.0)
+
+
+def projected(values: Floats, *, axes: int | None = None) -> Floats:
+    """The nearest table without a negative cell and with the same total, or 0 where that is negative.
+
+    With `axes`, tables are the last so many axes, each with its own total.
+
+    >>> projected(np.array([3.0, -1.0, 1.0])).tolist()
+    [2.5, 0.0, 0.5]
+    """
+    if axes is None:
+        axes = values.ndim
+    if not values.size:  # a table without a cell
+        return values.copy()
+    shape = values.shape[: values.ndim - axes]
+    rows = values.reshape(int(np.prod(shape, dtype=np.int64)), -1)
+    totals = np.maximum(rows.sum(axis=1), 0.0)
+    falling = -np.sort(-rows, axis=1)
+    excess = (np.cumsum(falling, axis=1) - totals[:, None]) / np.arange(1, rows.shape[1] + 1)
+    kept = np.maximum((falling > excess).sum(axis=1), 1)
+    level = excess[np.arange(len(rows)), kept - 1]
+    return np.asarray(np.maximum(rows - level[:, None], 0.0).reshape(values.shape))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,3 +148,52 @@ class EstimatedTable:
                 low, high = np.minimum(low, self.estimate), np.maximum(high, self.estimate)
             ends += [np.clip(low, self.least, self.most), np.clip(high, self.least, self.most)]
         return ends[0], ends[1], ends[2], ends[3]
+
+
+MOST, FEWEST = 200, 20
+_NUMBERS_KEPT = 20_000_000
+"""How many numbers the tables of all groups may have: 160 MB."""
+
+
+def random_groups(units: int, count: int, seed: int) -> NDArray[np.int64]:
+    """A group for each of `units` words or clusters: at random, all groups as large as each other as far as possible.
+
+    The seed is public (a digest of the private file), so that the same file has the same answer.
+
+    >>> np.bincount(random_groups(10, 3, seed=1)).tolist()
+    [4, 3, 3]
+    """
+    order = np.argsort(NotPrivateSeededBits(seed).words(units), kind="stable")
+    groups = np.empty(units, dtype=np.int64)
+    groups[order] = np.arange(units) % max(count, 1)
+    return groups
+
+
+def group_count(units: int, cells: int) -> int:
+    """How many groups: as many as there are units, at most 200, and as their tables allow."""
+    return min(MOST, units, _NUMBERS_KEPT // max(cells, 1))
+
+
+def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
+    """What is said where there are too few groups for a variance."""
+    if units < FEWEST:
+        return InputError(
+            f"variance: expected at least {FEWEST} {what} to compare with each other, found {units}; "
+            "use a statistic and a target that need no groups, such as visits with `target='file'`"
+        )
+    return InputError(
+        f"statistic: expected a table of at most {_NUMBERS_KEPT // FEWEST:,} cells, found {cells:,}; use a smaller "
+        "order, or a smaller alphabet"
+    )
+
+
+def group_variance(sums: list[NDArray[np.float64]], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """G/(G−1)·Σ_g (S_g − n_g·X̄)²: the variance of a total, from the sums of random groups of words.
+
+    >>> group_variance([np.array([1.0]), np.array([3.0])], np.array([5, 5])).tolist()
+    [4.0]
+    """
+    count = len(sums)
+    mean = sum(sums, start=np.zeros(())) / max(int(sizes.sum()), 1)
+    squares = sum(((own - size * mean) ** 2 for own, size in zip(sums, sizes.tolist(), strict=True)), np.zeros(()))
+    return np.asarray(squares * (count / (count - 1)))

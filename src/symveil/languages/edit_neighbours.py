@@ -4,23 +4,118 @@ A forward pass over (profile of the universal automaton, state of the model), a 
 Every word has exactly one path, so the number of paths into a node is a number of words; at the layer
 of a word's length its profile says its distance. One pass gives the counts for all distances up to k
 and all lengths; walking it backwards draws a uniform word (docs/theory/levenshtein-balls.md).
+
+The universal Levenshtein automaton: the determinisation that serves every word (Mitankin; Schulz and Mihov).
+
+After j symbols have been read, all that matters for distances up to k is a *profile*: the cheapest
+way to have matched the word's first j+δ symbols, for δ = −k … k, capped at k+1. (Farther from the
+diagonal the length alone costs more than k.) It is the band of row j of the textbook's table. The
+next profile depends on the last one and on one number, the *pattern* of the symbol read: bit δ+k
+says whether it equals the word's symbol j+δ+1. Neither mentions the word, so steps are worked out
+once per process and k, however many words are looked at; an NFA has several runs for a word, a
+profile is reached by exactly one.
+
+How much work counting words by Levenshtein distance is, bounded for every word at once.
+
+See docs/theory/levenshtein-balls.md.
+Whether a mechanism answers must not depend on the secret word, so what `EditNeighbours` will do is bounded
+beforehand, from the language, the public bound N on the length and the distance k alone.
+
+A profile after j symbols holds e(δ), δ = −min(j, k) … k: the least edits that lead to the word's first j+δ
+symbols, capped at k+1. Neighbouring entries of a row of the textbook's table differ by at most 1, |δ| ≤ e(δ),
+and e(−j) = j where j ≤ k. The sequences with these properties, one entry at most k, are counted below: no
+word has more profiles in layer j. A node is a profile and a state of the model, and no state has more nodes
+than words of j symbols lead to it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from flint import arb
 
 from symveil.errors import TooLargeError
 from symveil.languages.graph import WordGraph
-from symveil.languages.universal_levenshtein import Profile, patterns_at, universal_automaton
 from symveil.models.word import Codes
 from symveil.numbers.conversions import ball
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
+
+Profile = tuple[int, ...]
+
+
+class UniversalAutomaton:
+    """Profiles and the steps between them, found as they are needed.
+
+    >>> automaton = universal_automaton(1)
+    >>> automaton.start
+    (2, 0, 1)
+    >>> automaton.step(automaton.start, 0b010)          # the word's first symbol is read
+    (1, 0, 1)
+    """
+
+    def __init__(self, within: int) -> None:
+        self.within = within
+        self.width = 2 * within + 1
+        self.start: Profile = tuple(within + 1 if shift < 0 else shift for shift in range(-within, within + 1))
+        self._steps: dict[tuple[Profile, int], Profile | None] = {}
+
+    def step(self, profile: Profile, pattern: int) -> Profile | None:
+        """The profile after a symbol with this pattern; None where every distance exceeds k for good."""
+        key = (profile, pattern)
+        found = self._steps.get(key, _UNKNOWN)
+        if found is _UNKNOWN:
+            if len(self._steps) >= _MOST_STEPS_KEPT:
+                self._steps.clear()  # another thread may be reading: it works its step out again
+            found = self._steps[key] = self._work_out(profile, pattern)
+        return found
+
+    def _work_out(self, profile: Profile, pattern: int) -> Profile | None:
+        cap = self.within + 1
+        after: list[int] = []
+        left = cap
+        for place, diagonal in enumerate(profile):
+            kept_or_substituted = diagonal if pattern >> place & 1 else diagonal + 1
+            inserted = profile[place + 1] + 1 if place + 1 < self.width else cap
+            left = min(kept_or_substituted, inserted, left + 1, cap)
+            after.append(left)
+        return tuple(after) if min(after) < cap else None
+
+    def distance(self, profile: Profile, ahead: int) -> int | None:
+        """The distance to a word that is `ahead` symbols longer than what was read; None beyond k."""
+        if abs(ahead) > self.within:
+            return None
+        found = profile[self.within + ahead]
+        return found if found <= self.within else None
+
+
+_MOST_STEPS_KEPT = 400_000
+_UNKNOWN: Profile = ()
+
+
+@lru_cache(maxsize=8)
+def universal_automaton(within: int) -> UniversalAutomaton:
+    """The automaton for distances up to `within`: one per process, shared by all words."""
+    return UniversalAutomaton(within)
+
+
+def patterns_at(codes: tuple[int, ...], position: int, within: int) -> dict[int, int]:
+    """The pattern of every symbol of the word near a position; the pattern of any other symbol is 0.
+
+    >>> patterns_at((0, 1, 0), 1, 1)
+    {0: 5, 1: 2}
+    """
+    patterns: dict[int, int] = {}
+    for place in range(2 * within + 1):
+        index = position + place - within
+        if 0 <= index < len(codes):
+            patterns[codes[index]] = patterns.get(codes[index], 0) | 1 << place
+    return patterns
+
 
 _MOST_EDGES = 5_000_000
 """More are refused where the word is no secret; a mechanism asks `edit_work.most_edges` before it sees a word."""
@@ -205,3 +300,58 @@ class EditNeighbours:
                     break
                 rank -= words
         return word
+
+
+_MANY = 10.0**18
+# beyond this distance there are more profiles than `_MANY`
+_FAR = 24
+
+
+def most_edges(*, symbols: int, within: int, max_length: int, graph: WordGraph | None = None) -> float:
+    """No `EditNeighbours` has more edges, whatever its word of up to `max_length` symbols; ∞ for very many.
+
+    >>> most_edges(symbols=2, within=1, max_length=3)       # 2 from the start, 4 from two words, 8 from four
+    14.0
+    """
+    total = 0.0
+    if graph is None:
+        # a group of symbols is one edge: each symbol near in the word, and all others together
+        groups, words = min(symbols, 2 * within + 2), 1.0
+        for position in range(max_length):
+            total += min(most_profiles(within, position), words) * groups
+            words = min(words * symbols, _MANY)
+    else:
+        leaving = np.diff(graph.first)
+        source = np.repeat(np.arange(graph.state_count), leaving)
+        paths = np.zeros(graph.state_count)
+        paths[graph.start] = 1
+        for position in range(max_length):
+            total += float(np.minimum(paths, most_profiles(within, position)) @ leaving)
+            paths = np.minimum(np.bincount(graph.target, paths[source], graph.state_count), _MANY)
+    return total if total < _MANY else math.inf
+
+
+def most_profiles(within: int, position: int) -> float:
+    """No word has more profiles of the universal automaton after `position` symbols are read.
+
+    >>> [most_profiles(within, 10) for within in range(5)]
+    [1.0, 8.0, 50.0, 322.0, 2187.0]
+    """
+    return _most_profiles(within, min(position, within + 1))
+
+
+@lru_cache(maxsize=1024)
+def _most_profiles(within: int, position: int) -> float:
+    if within > _FAR:
+        return _MANY  # the number of words may still be small
+    cap = within + 1
+    begin = -min(within, position)
+    first = [position] if position <= within else [within, cap]
+    ways = dict.fromkeys(first, 1)
+    for shift in range(begin + 1, within + 1):
+        ways = {
+            value: sum(ways.get(before, 0) for before in (value - 1, value, value + 1))
+            for value in range(abs(shift), cap + 1)
+        }
+    everywhere_far = 1 if cap in first else 0  # the sequence of caps alone is no profile
+    return float(min(sum(ways.values()) - everywhere_far, int(_MANY)))

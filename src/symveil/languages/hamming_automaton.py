@@ -21,8 +21,8 @@ from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Word, encode
 from symveil.pictures.diagram import Diagram, Edge, Node
-from symveil.pictures.drawable import Drawable
-from symveil.pictures.labels import count_label, others_label, probability_label, superscript, symbol_label
+from symveil.pictures.svg import Drawable
+from symveil.pictures.text import count_label, others_label, probability_label, superscript, symbol_label
 
 State = tuple[int, int]
 """(position, errors): how many symbols have been read, and how many of them differ."""

@@ -26,10 +26,9 @@ from symveil.models.alphabet import Alphabet, Symbol, is_hashable
 from symveil.models.automaton import Automaton, Transition
 from symveil.models.word import Word, encode
 from symveil.numbers.once import computed_once
-from symveil.pictures.diagram import Diagram, Edge, Node
-from symveil.pictures.dot import to_dot
-from symveil.pictures.labels import superscript, symbol_label
+from symveil.pictures.diagram import Diagram, Edge, Node, to_dot
 from symveil.pictures.svg import to_svg
+from symveil.pictures.text import superscript, symbol_label
 
 State = tuple[int, int]
 """(position, edits): how many symbols of the word have been dealt with, and at which price."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.compiling import compiled
-from symveil.languages.run_draws_exact import draw_undecided
+from symveil.languages.run_draws import draw_undecided
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
 from symveil.randomness import BitSource

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.costs import INFINITE
-from symveil.languages.run_draws import moved_back, worth
-from symveil.languages.run_draws_exact import total_weight
+from symveil.languages.run_draws import moved_back, total_weight, worth
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision

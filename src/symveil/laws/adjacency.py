@@ -18,9 +18,8 @@ from symveil.errors import ModelError, ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.languages.language import Language, require_language
 from symveil.languages.runs import RunLanguage
-from symveil.laws.near_words import MOST_WORDS, NearWords
 from symveil.laws.parameters import Adjacency, read_adjacency
-from symveil.laws.protection import SAMPLED_WORDS, typical_shares, typical_words
+from symveil.laws.protection import MOST_WORDS, SAMPLED_WORDS, NearWords, typical_shares, typical_words
 
 SEVERAL: tuple[int, ...] = (1, 2, 3, 4, 6, 8)
 """The b that a table shows beside "all"."""

@@ -12,26 +12,40 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from symveil.errors import LedgerError, ParameterError
-from symveil.ledger.amounts import LARGEST, UNIT, WHOLE_PART, granted_units, shown_units
-from symveil.ledger.books import Book, book_of, first_use, settle
 from symveil.ledger.charging import in_parts
 from symveil.ledger.composition import composed_epsilon, delta_of, histories, spent_deltas
 from symveil.ledger.lifecycle import now
-from symveil.ledger.spellings import persons_named
 from symveil.ledger.statements import Account, BookTotals, Entry, InUnit, OwnBook, Totals
-from symveil.ledger.store import Database, shown
+from symveil.ledger.store import Database, persons_named, shown
 from symveil.ledger.tables import (
+    Book,
+    book_of,
     charges,
     columns,
+    first_use,
     grants,
     own_column,
     persons,
     read_setting,
     releases,
+    settle,
     write_setting,
 )
-from symveil.ledger.units import PERSON, WHOLE_WORDS, Compares, Unit, read_unit, shared_unit, shown_unit
-from symveil.models.persons import person_name
+from symveil.ledger.units import (
+    LARGEST,
+    PERSON,
+    UNIT,
+    WHOLE_PART,
+    WHOLE_WORDS,
+    Compares,
+    Unit,
+    granted_units,
+    read_unit,
+    shared_unit,
+    shown_unit,
+    shown_units,
+)
+from symveil.models.names import person_name
 from symveil.numbers.rationals import Number, exact, spelled
 
 _ROWS_AT_ONCE = 10_000

@@ -12,15 +12,12 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from symveil.errors import LedgerError, OverBudgetError
-from symveil.ledger.amounts import shown_units
-from symveil.ledger.books import Book, book_of, first_use, settle
 from symveil.ledger.composition import Budget, delta_of, spent_deltas, within_budget
 from symveil.ledger.lifecycle import LedgerRelease, now, release_where, stamp_of
-from symveil.ledger.spellings import not_ascii
-from symveil.ledger.store import Database, shown
-from symveil.ledger.tables import charges, persons, read_setting, releases
-from symveil.ledger.units import Unit, read_unit
-from symveil.models.persons import folded, person_name, tell_alike
+from symveil.ledger.store import Database, not_ascii, shown
+from symveil.ledger.tables import Book, book_of, charges, first_use, persons, read_setting, releases, settle
+from symveil.ledger.units import Unit, read_unit, shown_units
+from symveil.models.names import folded, person_name, tell_alike
 from symveil.numbers.rationals import exact, spelled
 
 OverBudget = Literal["error", "drop"]

@@ -33,9 +33,8 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
-from symveil.ledger.amounts import UNIT
-from symveil.ledger.books import Book
-from symveil.ledger.tables import charges, persons, releases
+from symveil.ledger.tables import Book, charges, persons, releases
+from symveil.ledger.units import UNIT
 from symveil.numbers.conversions import float_at_least, float_at_most
 from symveil.numbers.rationals import at_least, exact, spelled
 

@@ -21,9 +21,9 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from symveil.errors import LedgerError
-from symveil.ledger.amounts import shown_units
 from symveil.ledger.store import Database
 from symveil.ledger.tables import columns, releases
+from symveil.ledger.units import shown_units
 
 State = Literal["pending", "done", "abandoned"]
 

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError
 from symveil.languages.any_length import AnyLength, gathered
+from symveil.languages.free import resample_ragged
 from symveil.languages.language import Language
-from symveil.languages.neighbours import resample_ragged
 from symveil.laws.guarantee import Guarantee, LossCurve
-from symveil.laws.law import DistanceLaw
-from symveil.laws.release_chain import ReleaseChain
+from symveil.laws.law import DistanceLaw, ReleaseChain
+from symveil.mechanisms.choice import AUTO, BY_NAME
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
-from symveil.mechanisms.registry import AUTO, BY_NAME
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import at_least, spelled

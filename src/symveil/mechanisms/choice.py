@@ -2,6 +2,8 @@
 
 It is read and refused once, and then travels as it is: from the command line, the studio or a notebook to the
 engines, into the manifest, and from there to the check. What it means on a language says `selection`.
+
+Every mechanism that people can ask for by name. A new one is registered by a line here.
 """
 
 from __future__ import annotations
@@ -33,10 +35,52 @@ from symveil.laws.parameters import (
 )
 from symveil.mechanisms.cost_choice import Cap, read_cap, read_cost, read_step
 from symveil.mechanisms.edit_channel import EditChannel
-from symveil.mechanisms.registry import AUTO, BY_NAME, names, takers
+from symveil.mechanisms.exponential import Exponential
+from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.online import Online
+from symveil.mechanisms.optimal import Optimal
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
+from symveil.mechanisms.staircase import Staircase
+from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import read_length
 from symveil.numbers.rationals import Number, spelled
+
+AUTO = "auto"
+"""Instead of a name: of the candidates that keep the promise, the one with the least expected error."""
+
+REGISTERED: tuple[type[Mechanism], ...] = (
+    Exponential,
+    PermuteAndFlip,
+    Staircase,
+    Online,
+    Optimal,
+    EditChannel,
+    TruncatedLevenshtein,
+    Jones2019Printed,
+)
+
+BY_NAME: dict[str, type[Mechanism]] = {kind.name: kind for kind in REGISTERED}
+
+
+def names(metric: Metric | None = None) -> tuple[str, ...]:
+    """The names to choose from, of one metric or of all.
+
+    >>> names("levenshtein")
+    ('auto', 'edit', 'truncated-levenshtein')
+    """
+    return (AUTO, *(kind.name for kind in REGISTERED if metric is None or kind.metric == metric))
+
+
+def takers(parameter: str) -> tuple[str, ...]:
+    """The mechanisms that have a parameter.
+
+    >>> takers("cutoff")
+    ('truncated-levenshtein',)
+    """
+    return tuple(kind.name for kind in REGISTERED if parameter in kind.takes)
+
 
 _SINCE_0_3 = frozenset({"cost", "cap", "balanced", "step", "costs"})
 

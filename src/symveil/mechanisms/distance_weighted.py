@@ -16,13 +16,12 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
+from symveil.languages.free import at_distance
 from symveil.languages.language import FAR, Language, Neighbours
-from symveil.languages.neighbours import at_distance
-from symveil.laws.law import DistanceLaw, ErrorBounds
+from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, ErrorBounds, Moves, State, rounded_weight
 from symveil.laws.parameters import Adjacency
-from symveil.laws.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, nearest_float, precision
 from symveil.numbers.once import computed_once

@@ -34,18 +34,16 @@ from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.open import OpenWords
 from symveil.languages.run_product import AutomatonSize
 from symveil.laws.guarantee import Guarantee
-from symveil.laws.law import DistanceLaw
+from symveil.laws.law import DistanceLaw, Moves, State
 from symveil.laws.parameters import Adjacency
-from symveil.laws.release_chain import Moves, State
-from symveil.mechanisms.edit_channel_chain import GapStops, channel_log_error, channel_moves
+from symveil.mechanisms.chains import GapStops, channel_log_error, channel_moves
 from symveil.mechanisms.edit_channel_law import ChannelForward, edits_law
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Lengths, Word, read_length, split_words
 from symveil.numbers.conversions import ball, nearest_float, precision
-from symveil.numbers.once import Memo, computed_once
+from symveil.numbers.once import Memo, computed_once, searched_once
 from symveil.numbers.rationals import Number, at_least, spelled
-from symveil.numbers.turns import searched_once
 from symveil.randomness import BitSource, Boundaries, uniform_below
 
 if TYPE_CHECKING:

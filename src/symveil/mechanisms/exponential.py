@@ -27,16 +27,15 @@ from symveil.calibration.certify import graceful_rate
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import Cost
+from symveil.languages.free import resample_symbols
 from symveil.languages.language import Language
-from symveil.languages.neighbours import resample_symbols
 from symveil.languages.run_counts import can_count
 from symveil.laws.guarantee import Guarantee
-from symveil.laws.law import DistanceLaw
+from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounded_weight
 from symveil.laws.parameters import Adjacency, read_beyond, read_offset, read_utility
-from symveil.laws.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.cost_choice import Cap
 from symveil.mechanisms.cost_weighted import CostWeighted
-from symveil.mechanisms.trellis_chain import trellis_moves
 from symveil.models.word import Codes
 from symveil.numbers.conversions import ball, precision
 from symveil.numbers.once import computed_once

@@ -19,11 +19,9 @@ from symveil.languages.language import FAR, Language, Metric
 from symveil.languages.run_product import AutomatonSize, product_size
 from symveil.laws.adjacency import chosen_adjacency
 from symveil.laws.guarantee import Guarantee, LossCurve
-from symveil.laws.law import DistanceLaw
+from symveil.laws.law import DistanceLaw, Moves, ReleaseChain, State, release_chain
 from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
-from symveil.laws.release_chain import Moves, ReleaseChain, State, release_chain
-from symveil.mechanisms.code_law import CodeLaw
-from symveil.mechanisms.interoperability import Interoperable
+from symveil.mechanisms.interoperability import CodeLaw, Interoperable
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word, decode, split_words
 from symveil.numbers.once import computed_once

@@ -26,9 +26,8 @@ from symveil.languages.graph import WordGraph
 from symveil.languages.language import Language, require_language
 from symveil.languages.runs import RunLanguage, endless
 from symveil.laws.guarantee import Guarantee
-from symveil.laws.law import DistanceLaw
+from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounded_weight
 from symveil.laws.parameters import Adjacency
-from symveil.laws.release_chain import WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
 from symveil.models.alphabet import Symbol, is_hashable

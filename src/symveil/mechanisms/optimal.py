@@ -23,19 +23,16 @@ from symveil.languages.free import FreeLanguage
 from symveil.languages.language import FAR, Language
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import Guarantee
-from symveil.laws.law import DistanceLaw
+from symveil.laws.law import DistanceLaw, Moves, State
 from symveil.laws.parameters import Adjacency, read_beyond
-from symveil.laws.release_chain import Moves, State
 from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
 from symveil.mechanisms.optimal_programme import MOST_ROWS, NumberedWords, Programme
 from symveil.models.word import Codes, Lengths, as_rows
-from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision
-from symveil.numbers.integers import shortened
-from symveil.numbers.once import LastFew, computed_once
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision, shortened
+from symveil.numbers.once import LastFew, computed_once, searched_once
 from symveil.numbers.rationals import Number, at_least
-from symveil.numbers.turns import searched_once
 from symveil.randomness import BitSource, Boundaries
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from symveil.languages.language import Language, require_language
 from symveil.laws.adjacency import chosen_adjacency
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.by_length import ByLength
-from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.choice import AUTO, BY_NAME, MechanismChoice
 from symveil.mechanisms.cost_choice import Cap
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.edit_channel import EditChannel
@@ -27,7 +27,6 @@ from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.model_selection import least_error_on_model
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-from symveil.mechanisms.registry import AUTO, BY_NAME
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.word import decode

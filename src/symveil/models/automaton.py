@@ -19,7 +19,7 @@ from symveil.models.names import (
     shown,
 )
 from symveil.pictures.diagram import Diagram
-from symveil.pictures.drawable import Drawable
+from symveil.pictures.svg import Drawable
 
 Transition = tuple[str, str | None, str]
 """(state, symbol, state); the symbol None is a silent move."""

@@ -13,7 +13,7 @@ from symveil.models.names import require_known, require_names, require_rows, sho
 from symveil.models.probabilities import read_transitions, require_probability, require_sums
 from symveil.numbers.rationals import Number
 from symveil.pictures.diagram import Diagram
-from symveil.pictures.drawable import Drawable
+from symveil.pictures.svg import Drawable
 
 _COLUMNS = "three values: state, state, probability"
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from symveil.numbers.rationals import spelled
 from symveil.pictures.diagram import Diagram, Edge, Node
-from symveil.pictures.labels import probability_label, symbol_label
-from symveil.pictures.state_diagram import state_diagram
+from symveil.pictures.layers import state_diagram
+from symveil.pictures.text import probability_label, symbol_label
 
 if TYPE_CHECKING:
     from symveil.models.automaton import Automaton, TransitionSystem

@@ -19,7 +19,7 @@ from symveil.models.labelled_chain import END_LABEL, START_LABEL, LabelledChain
 from symveil.models.names import shown, unlike
 from symveil.models.program_steps import Draw, Emit, Hide, draw, emit, hide, same_step, step_text
 from symveil.models.silent import without_silent
-from symveil.randomness.shared_generators import shared_generators
+from symveil.randomness.bits import shared_generators
 
 _MOST_STATES = 200_000
 _MOST_STEPS = 100_000  # of one run between two functions

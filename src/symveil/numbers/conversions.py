@@ -4,6 +4,8 @@ Rationals are Python's `Fraction`, and FLINT's `fmpq` where many are computed wi
 value that the exact result can have. The working precision of balls is one number per process, not per thread; a wrong
 one would make balls wider, never wrong, but results should not depend on what another thread does, so it is held under
 a lock. A thread that holds it must not wait for another, which may be waiting for it (`turns`).
+
+Printing integers of any size.
 """
 
 from __future__ import annotations
@@ -176,3 +178,37 @@ def log_upper_bound(value: Fraction | fmpq) -> Fraction:
         return Fraction(0)
     with precision(STANDARD_PRECISION):
         return upper_bound(arb(value if isinstance(value, fmpq) else rational(value)).log())
+
+
+# Beyond this many digits a number is for its size, not for its digits (contract: JSON documents).
+LONGEST_DECIMAL = 10_000
+_TOO_LONG = 10**LONGEST_DECIMAL
+
+
+def shortened(value: int, *, digits: int = 24) -> str:
+    """`value` for a reader: its first digits and its size where it has more than so many.
+
+    >>> shortened(2**64), shortened(2**100)
+    ('18446744073709551616', '1.267…e+30')
+    """
+    text = decimal(value)
+    return text if len(text) <= digits else f"{text[0]}.{text[1:4]}…e+{len(text) - 1}"
+
+
+def decimal(value: int) -> str:
+    """All digits of `value`, or `1.234e+29999` when there are more than 10⁴ of them.
+
+    >>> decimal(2**64), decimal(10**20_000 // 7)
+    ('18446744073709551616', '1.429e+19999')
+    """
+    if value < _TOO_LONG:
+        return fmpz(value).str()  # Python's own int → str refuses more than 4300 digits
+    with precision(128):
+        mantissa, _, exponent = arb(fmpz(value)).mid_rad_10exp(n=30)
+    # value ≈ mantissa · 10^exponent with 30 digits: more than enough to round to four
+    digits = fmpz(mantissa).str()
+    power = int(exponent) + len(digits) - 1
+    leading = round(int(digits[:16]) / 10**12)
+    if leading == 10_000:
+        leading, power = 1_000, power + 1
+    return f"{leading // 1000}.{leading % 1000:03d}e+{power}"

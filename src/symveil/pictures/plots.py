@@ -19,9 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from symveil.errors import ParameterError
-from symveil.pictures.colours import BARS, GREY, GRID, INK
-from symveil.pictures.curves import PALETTE, Band, Curve, Numbers
-from symveil.pictures.text import displayable
+from symveil.pictures.charts import PALETTE, Band, Curve, Numbers
+from symveil.pictures.text import BARS, GREY, GRID, INK, displayable
 from symveil.storage.atomic import write_files
 
 __all__ = ["PALETTE", "Band", "Curve", "draw_bars", "draw_curves"]

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from symveil.pictures.bezier import Point
-from symveil.pictures.colours import BLUE, BORDER, CARD, GREY, INK
-from symveil.pictures.curves import PALETTE
+from symveil.pictures.charts import PALETTE
 from symveil.pictures.svg import escaped, svg_document
+from symveil.pictures.text import BLUE, BORDER, CARD, GREY, INK
 
 Road = tuple[Point, Point]
 """Its two ends, x to the right and y upwards; the same point twice for a place."""

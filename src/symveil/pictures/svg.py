@@ -2,20 +2,23 @@
 
 The picture brings its own white card, so that its colours do not depend on the page; it uses
 neither style sheets nor ids, because inside a notebook both would be shared with the page.
+
+What draws itself: one description as a diagram, and from it every format.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 from xml.sax.saxutils import escape
 
+from symveil.errors import TooLargeError
 from symveil.pictures.bezier import Outline, Path
-from symveil.pictures.colours import BLUE, BORDER, CARD, GREY, GROUND, INK, LINE, MARKED, RED
-from symveil.pictures.diagram import Diagram
+from symveil.pictures.diagram import Diagram, to_dot
 from symveil.pictures.layout import NODE_SIZE, Arrow, Layout, PlacedNode, lay_out
-from symveil.pictures.text import displayable, width
+from symveil.pictures.text import BLUE, BORDER, CARD, GREY, GROUND, INK, LINE, MARKED, RED, displayable, width
 from symveil.pictures.writing import LABEL_SIZE, LINE_HEIGHT, VALUE_SIZE, PlacedText, Role
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
@@ -255,3 +258,28 @@ def escaped(text: str) -> str:
 def coordinate(value: float) -> str:
     """A coordinate with one decimal, without a trailing zero or a negative zero."""
     return f"{round(value, 1) + 0.0:g}"
+
+
+class Drawable(ABC):
+    """Has a diagram, and so is drawn in notebooks and files."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_diagram(self) -> Diagram:
+        """The picture before any format; refused with `TooLargeError` when it is too large to read."""
+
+    def to_svg(self) -> str:
+        """The drawing as a self-contained SVG document."""
+        return to_svg(self.to_diagram())
+
+    def to_dot(self) -> str:
+        """The drawing as a Graphviz graph."""
+        return to_dot(self.to_diagram())
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows; None, so that it shows the text, where a drawing would be too large."""
+        try:
+            return self.to_svg()
+        except TooLargeError:
+            return None

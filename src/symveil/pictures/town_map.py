@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from symveil.pictures.bezier import Point
-from symveil.pictures.colours import BLUE, BORDER, CARD, GREY, GROUND, INK
-from symveil.pictures.curves import PALETTE
+from symveil.pictures.charts import PALETTE
 from symveil.pictures.road_map import Road
 from symveil.pictures.svg import FONT, escaped
+from symveil.pictures.text import BLUE, BORDER, CARD, GREY, GROUND, INK
 
 CHANGED = PALETTE[1]
 _WATER, _TRUE, _CASING = "#bcdcf0", "#9cc3ea", "#c9d2db"

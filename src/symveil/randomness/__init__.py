@@ -5,12 +5,9 @@ May not live here: anything that knows what is being chosen. No other layer may 
 Stands on numbers.
 """
 
-from symveil.randomness.bits import BitSource, NotPrivateSeededBits, SystemBits, system_bits
-from symveil.randomness.choices import Boundaries
-from symveil.randomness.discrete_laplace import discrete_laplace
+from symveil.randomness.bits import BitSource, NotPrivateSeededBits, SystemBits, new_token, system_bits
+from symveil.randomness.choices import Boundaries, discrete_laplace, uniform_below, uniform_integer, uniform_integers
 from symveil.randomness.records import RecordKey, RecordStreams, new_release_key
-from symveil.randomness.tokens import new_token
-from symveil.randomness.uniform import uniform_below, uniform_integer, uniform_integers
 
 __all__ = [
     "BitSource",

@@ -2,12 +2,18 @@
 
 The operating system's generator gives the key, AES stretches it at memory speed (docs/theory/exact-sampling.md). A
 key serves one process only: after a fork the child asks for its own, so two workers never draw the same noise.
+
+Text that cannot be guessed: for keys of a page, and for names that others must not find.
+
+The generators that a whole Python process shares. Nothing here draws from them; a program that does is noticed.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
+import random
 import threading
 import weakref
 from abc import ABC, abstractmethod
@@ -16,6 +22,8 @@ from typing import ClassVar
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
+
+from symveil.errors import ParameterError
 
 _BLOCK_BYTES = 16
 # A key is replaced long before AES-CTR output could be told from random bits.
@@ -157,3 +165,38 @@ _shared = SystemBits()
 def system_bits() -> SystemBits:
     """The process's private source: what every mechanism uses unless it is given another."""
     return _shared
+
+
+_FEWEST_BYTES = 16  # 128 bits: too many to try
+
+
+def new_token(size: int = 32, *, bits: BitSource | None = None) -> str:
+    """Random text of letters, digits, ``-`` and ``_``, which may stand in an address, a cookie or a file name.
+
+    Parameters
+    ----------
+    size
+        How many random bytes it holds, 16 or more.
+    bits
+        Where they come from; the process's private source by default.
+
+    Examples
+    --------
+    >>> len(new_token()), new_token() == new_token()
+    (43, False)
+    """
+    if size < _FEWEST_BYTES:
+        raise ParameterError("size", expected=f"{_FEWEST_BYTES} bytes or more", found=size)
+    drawn = (bits or system_bits()).fill(size).tobytes()
+    return base64.urlsafe_b64encode(drawn).rstrip(b"=").decode("ascii")
+
+
+def shared_generators() -> tuple[object, ...]:
+    """The state of `random` and of `numpy.random`: another one after something was drawn from them.
+
+    >>> before = shared_generators()
+    >>> before == shared_generators()
+    True
+    """
+    kind, keys, *rest = np.random.get_state()
+    return random.getstate(), kind, np.asarray(keys).tobytes(), *rest

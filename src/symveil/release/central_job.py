@@ -12,15 +12,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from symveil.central.contributions import Read
+from symveil.central.cells import Read
 from symveil.errors import FileError, only_our_errors
-from symveil.estimation.batches import Batch
-from symveil.formats.sequences.record_steps import heard_records
+from symveil.estimation.statistics import Batch
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_file import SequenceFile
+from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
 from symveil.languages.any_length import AnyLength
 from symveil.ledger.charging import in_parts
-from symveil.models.persons import look_alike, tell_alike
+from symveil.models.names import look_alike, tell_alike
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import RecordKey
 from symveil.release.batch import encode_lists, symbols_of_lists

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from symveil.central.contributions import GRID
+from symveil.central.cells import GRID
 from symveil.central.noise import Neighbours, Query, read_delta, read_neighbours
 from symveil.formats.manifest import CENTRAL_FORMAT, Manifest, alphabet_digest, model_digest
 from symveil.languages.any_length import AnyLength
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import read_epsilon
-from symveil.ledger.amounts import charged_units, shown_units
 from symveil.ledger.composition import approximate_loss
-from symveil.ledger.units import EVERYTHING, PERSON
+from symveil.ledger.units import EVERYTHING, PERSON, charged_units, shown_units
 from symveil.numbers.rationals import at_least, spelled
 from symveil.release.protocol import Price
 

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.ledger.amounts import whole_parts
+from symveil.ledger.units import whole_parts
 from symveil.numbers.once import computed_once
 
 Plan = TypeVar("Plan")

@@ -21,10 +21,9 @@ from symveil.errors import FileError, ParameterError, SymveilError, WordError, o
 from symveil.formats.formulas import Apostrophes
 from symveil.formats.reading import suffix, wrong_suffix
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.formats.sequences.duplicates import SeenNames
-from symveil.formats.sequences.record_steps import RecordSteps
 from symveil.formats.sequences.records import ID, NUMBER, PERSON, PLACE, SYMBOLS, as_text
-from symveil.formats.sequences.sequence_file import SequenceFile
+from symveil.formats.sequences.rows import SeenNames
+from symveil.formats.sequences.sequence_file import RecordSteps, SequenceFile
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.formats.symbols import reading_advice
 from symveil.mechanisms.mechanism import Mechanism

@@ -18,12 +18,10 @@ from symveil.languages.graph import Model
 from symveil.laws.adjacency import chosen_adjacency, refuse_thin, share_of_positions
 from symveil.laws.parameters import require_spellable
 from symveil.laws.protection import Protection, protection
-from symveil.ledger.amounts import charged_units, shown_units
 from symveil.ledger.composition import pure_loss, symbol_loss
-from symveil.ledger.units import Unit
-from symveil.mechanisms.choice import MechanismChoice
+from symveil.ledger.units import Unit, charged_units, shown_units
+from symveil.mechanisms.choice import BY_NAME, MechanismChoice
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
-from symveil.mechanisms.registry import BY_NAME
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.rationals import at_least, spelled

@@ -18,15 +18,19 @@ from symveil.formats.symbols import check_separable
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.release.batch import OnUnknown, ReleasePlan
 from symveil.release.job import Ask, Job, Written
-from symveil.release.spark import check_frame, digest_of_frame, laid_out, release_frame, rows_digest
 from symveil.release.spark_records import PERSON, SparkRecords, quoted
 from symveil.release.spark_session import (
     SPARK_ERRORS,
     TABLE,
     FolderOutput,
     TableOutput,
+    check_frame,
+    digest_of_frame,
     frame_at,
+    laid_out,
     plain_errors,
+    release_frame,
+    rows_digest,
     session,
 )
 

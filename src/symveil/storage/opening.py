@@ -2,6 +2,8 @@
 
 A device may never end and a pipe may never begin. Both are refused before a byte is read, with an `OSError` that
 says in its `strerror` what was found, as the system's own errors do.
+
+Where a user's computed things are kept between runs.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import errno
 import io
 import os
 import stat
+import sys
 from pathlib import Path
 
 from symveil.errors import NotRegularError
@@ -72,3 +75,19 @@ def _require_regular(mode: int, *, own: bool) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     kind = next((name for test, name in _KINDS if test(mode)), "something else")
     raise NotRegularError(errno.EINVAL, f"{kind}, where only a regular file is read")
+
+
+def cache_folder() -> Path | None:
+    """The user's cache of symveil, or None; `SYMVEIL_CACHE` names another one, and an empty one is none."""
+    chosen = os.environ.get("SYMVEIL_CACHE")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "symveil" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "symveil"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "symveil"

@@ -19,15 +19,13 @@ from nicegui.events import GenericEventArguments
 
 from symveil import __version__
 from symveil.studio.panel import Panel
-from symveil.studio.panels.answers import AnswersPanel
+from symveil.studio.panels.answers import AnswersPanel, LedgerPanel
 from symveil.studio.panels.compare import ComparePanel
-from symveil.studio.panels.ledger import LedgerPanel
 from symveil.studio.panels.map import MapPanel
-from symveil.studio.panels.opacity import OpacityPanel
-from symveil.studio.panels.proofs import ProofsPanel
 from symveil.studio.panels.release import ReleasePanel
-from symveil.studio.studio import Studio
+from symveil.studio.panels.systems import OpacityPanel, ProofsPanel
 from symveil.studio.tasks.release import warm_up
+from symveil.studio.worker import Studio
 
 PANELS: tuple[type[Panel], ...] = (
     ReleasePanel,

@@ -1,12 +1,39 @@
-"""The studio's server: FastAPI and NiceGUI behind the guard, on 127.0.0.1 only."""
+"""The studio's server: FastAPI and NiceGUI behind the guard, on 127.0.0.1 only.
+
+The port that the studio listens on: its own, or none.
+
+Anybody on the machine may listen on a port first, and show a page there that looks like the studio. So a port that is
+taken is refused, with a warning; and the socket listens before the address is told and is handed to the server as
+it is, so that nobody can come between.
+
+SO_REUSEADDR on Unix lets a studio start again within a minute after one has ended; otherwise its old connections would
+block the port. It does not share the port with anybody: where somebody listens, neither our bind nor a later one of
+theirs succeeds, and of two sockets that are only bound the first one that listens keeps the other from it. On Windows
+the same option would share it; there is another one that forbids it.
+
+The folder of one studio: dropped files lie there while it runs. It goes with the studio.
+
+A killed process cannot clean up; the next studio of the same account does. A lock, which the system drops with
+the process that holds it, tells the folder of a studio that runs from the folder of one that is dead.
+
+Errors that nobody planned: their kind and their place are told, never a value, which might be a secret.
+
+Servers and libraries write tracebacks with messages to their logs, and messages quote what was found.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import html
+import logging
 import os
+import shutil
 import signal
+import socket
+import stat
 import sys
+import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -18,14 +45,187 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 from nicegui import ui
 
-from symveil.studio.access import Access
-from symveil.studio.folder import session_folder
-from symveil.studio.guard import OnlyThisMachine
-from symveil.studio.mistakes import only_places
+from symveil.errors import InternalError, ParameterError
+from symveil.studio.guard import HOST, Access, OnlyThisMachine
 from symveil.studio.page import build_pages
-from symveil.studio.port import listening_socket
-from symveil.studio.studio import Studio
-from symveil.studio.uploads import add_upload_route
+from symveil.studio.panel import add_upload_route
+from symveil.studio.worker import Studio
+
+USUAL_PORT = 8321
+
+
+def listening_socket(port: int | None) -> socket.socket:
+    """A socket that listens on 127.0.0.1; refused where another program does.
+
+    Parameters
+    ----------
+    port
+        A number, 0 for a free one, None for the usual one.
+
+    Examples
+    --------
+    >>> with listening_socket(0) as ours:
+    ...     ours.getsockname()[0]
+    '127.0.0.1'
+    """
+    wanted = USUAL_PORT if port is None else port
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if sys.platform == "win32":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((HOST, wanted))
+        listening.listen()
+    except OverflowError:
+        listening.close()
+        raise ParameterError("port", expected="a whole number from 0 to 65535", found=port) from None
+    except OSError as error:
+        listening.close()
+        raise ParameterError("port", expected="one that nobody uses", found=_why_not(wanted, error)) from None
+    return listening
+
+
+def _why_not(port: int, error: OSError) -> str:
+    if error.errno != errno.EADDRINUSE:
+        return f"port {port}: {error.strerror}; use --port 0 for a free one"
+    return (
+        f"another program at port {port}: a page at http://{HOST}:{port}/ is not this studio's, do not trust it; "
+        "use --port 0 for a free one"
+    )
+
+
+if sys.platform != "win32":  # Windows has no such locks: the folder of a killed studio stays there
+    import fcntl
+
+_PREFIX = "symveil-studio-"
+_LOCK = "symveil-studio.lock"
+
+
+@contextlib.contextmanager
+def session_folder() -> Iterator[Path]:
+    """A new folder that only this account can look into, removed at the end; and those of dead studios are removed.
+
+    Examples
+    --------
+    >>> with session_folder() as folder:
+    ...     folder.is_dir()
+    True
+    >>> folder.exists()
+    False
+    """
+    _remove_those_of_dead_studios(Path(tempfile.gettempdir()))
+    folder, lock = _new_folder()
+    try:
+        yield folder
+    finally:
+        if sys.platform == "win32":  # which does not remove what is open
+            os.close(lock)
+        try:
+            with contextlib.suppress(OSError):
+                _remove(folder)
+        finally:
+            if sys.platform != "win32":  # while the folder is there, its lock is held
+                os.close(lock)
+
+
+def _new_folder() -> tuple[Path, int]:
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        try:
+            number = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileNotFoundError:
+            continue
+        if _locked(number) and (folder / _LOCK).exists():
+            return folder, number
+        os.close(number)  # between creating and locking it another studio took it for a dead one's
+
+
+def _remove_those_of_dead_studios(temporary: Path) -> None:
+    if sys.platform == "win32":
+        return
+    for folder in temporary.glob(f"{_PREFIX}*"):
+        # in a place that everybody writes to: folders of this account only, and what they link to is not followed
+        with contextlib.suppress(OSError):
+            status = folder.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+                continue
+            number = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                if _locked(number):
+                    _remove(folder)
+            finally:
+                os.close(number)
+
+
+def _remove(folder: Path) -> None:
+    """The lock last: what is left when this is interrupted is removed by the next studio."""
+    for each in folder.iterdir():
+        if each.is_dir() and not each.is_symlink():
+            shutil.rmtree(each)
+        elif each.name != _LOCK:
+            each.unlink()
+    shutil.rmtree(folder)
+
+
+def _locked(number: int) -> bool:
+    if sys.platform == "win32":
+        return True
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+_TALKATIVE = ("nicegui", "uvicorn", "uvicorn.error", "uvicorn.asgi", "engineio.server", "socketio.server", "asyncio")
+
+
+class _PlacesOnly(logging.Handler):
+    """Writes a line for each error, made of names and numbers of the code."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the line; the record's message and arguments are not looked at."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None and isinstance(record.msg, BaseException):
+            error = record.msg
+        _tell(
+            f"an error in {record.name}, {record.filename}, line {record.lineno}"
+            if error is None
+            else str(InternalError.of(error))
+        )
+
+
+@contextlib.contextmanager
+def only_places() -> Iterator[None]:
+    """For as long as it lasts, whatever this process logs is told by its place."""
+    root = logging.getLogger()
+    before = (root.handlers[:], root.level, threading.excepthook, sys.unraisablehook)
+    root.handlers[:] = [_PlacesOnly()]
+    root.setLevel(logging.ERROR)
+    for name in _TALKATIVE:
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+        logger.setLevel(logging.ERROR)
+    threading.excepthook = lambda given: _tell_error(given.exc_value)
+    sys.unraisablehook = lambda given: _tell_error(given.exc_value)
+    try:
+        yield
+    finally:
+        root.handlers[:], level, threading.excepthook, sys.unraisablehook = before
+        root.setLevel(level)
+
+
+def _tell_error(error: BaseException | None) -> None:
+    if error is not None and not isinstance(error, SystemExit):
+        _tell(str(InternalError.of(error)))
+
+
+def _tell(line: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+        print(f"symveil studio: {line}", file=sys.stderr, flush=True)  # noqa: T201 - standard error is where logs go
+
 
 _ASSETS = Path(__file__).parent / "assets"
 

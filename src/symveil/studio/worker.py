@@ -3,6 +3,8 @@
 Threads cannot be stopped and would hold up the page; a process can be ended at any moment, and the
 next one is started at once. Jobs travel over a pipe, never through a file or a command line: they
 may hold a secret word.
+
+What all pages of one studio share: two workers, a folder for dropped files, the address of the ledger.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ import signal
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 from symveil.errors import InternalError, SymveilError
@@ -180,3 +184,28 @@ def _answer(task: Task, arguments: tuple[object, ...], progress: Progress) -> tu
         return "broken", "there is not enough memory for this; use a shorter word or a smaller model"
     except BaseException as error:  # a panic of a library in Rust is no Exception
         return "broken", str(InternalError.of(error))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Studio:
+    """Quick answers come from one worker, long jobs and preparations from the other: neither waits for the other."""
+
+    folder: Path
+    ledger: str | None = None
+    quick: Worker = field(default_factory=Worker)
+    patient: Worker = field(default_factory=Worker)
+
+    @property
+    def uploads(self) -> Path:
+        """Where dropped files go."""
+        return self.folder / "uploads"
+
+    def start(self) -> None:
+        """Start the workers, so that the first answer does not wait for them."""
+        self.quick.start()
+        self.patient.start()
+
+    def close(self) -> None:
+        """End the workers."""
+        self.quick.close()
+        self.patient.close()

@@ -9,9 +9,7 @@ from symveil.errors import ParameterError
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress
-from symveil.verification.audit import MOST_WORDS, audit
-from symveil.verification.audit_by_chain import audit_by_chain
-from symveil.verification.verdict import AuditVerdict
+from symveil.verification.audit import MOST_WORDS, AuditVerdict, audit, audit_by_chain
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,10 @@ from symveil.errors import FileError
 from symveil.formats.formulas import guarded
 from symveil.formats.reading import read_lines
 from symveil.ledger.accounts import account, accounts, grant, history, totals
-from symveil.ledger.amounts import granted_units
 from symveil.ledger.lifecycle import Abandoned, LedgerRelease, abandon, find_release
 from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.store import Database
-from symveil.ledger.units import Compares, Unit, shown_unit
+from symveil.ledger.units import Compares, Unit, granted_units, shown_unit
 from symveil.numbers.rationals import Number, exact
 from symveil.storage.atomic import AsideFile, aside_of
 

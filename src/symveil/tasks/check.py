@@ -19,18 +19,25 @@ from symveil.errors import FileError, SymveilError, reason
 from symveil.formats.manifest import FORMAT_WITHOUT_LAW, Manifest, alphabet_digest, read_any_manifest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix
-from symveil.formats.sequences.record_steps import heard_records
 from symveil.formats.sequences.records import SYMBOLS
+from symveil.formats.sequences.sequence_file import heard_records
 from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import percent, view_from_document
 from symveil.numbers.rationals import exact, spelled
 from symveil.release.batch import encode_lists
 from symveil.release.promise import Release, passes_unprotected, price, promised
-from symveil.tasks.check_central import check_central
-from symveil.tasks.checks import Check, CheckedManifest, compared, output_bytes, same_model, schema_fields
+from symveil.tasks.check_central import (
+    Check,
+    CheckedManifest,
+    check_central,
+    compared,
+    output_bytes,
+    same_model,
+    schema_fields,
+)
 from symveil.tasks.enforce_log import log_policy
+from symveil.tasks.explain import attacker_of_file, expected_error_of_file
 from symveil.tasks.opacity import load_system
-from symveil.tasks.public_averages import attacker_of_file, expected_error_of_file
 from symveil.tasks.released_file import beside, choice_of, model_path, open_released
 
 _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000

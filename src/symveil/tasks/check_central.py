@@ -3,50 +3,119 @@
 A table is made again from its counts: cells, order, intervals and the consistent column all follow from them, the
 queries and the public parameters. A law is held against the support, the lengths and the queries. What no file decides
 is not checked: the noisy counts and fitted parameters themselves, a clipped share, whether a map was used.
+
+What a check of a manifest consists of, and the checks that every kind of release has.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from symveil.central.cells import Cells, cells_of
-from symveil.central.contributions import GRID
+from symveil.central.cells import GRID, Cells, cells_of
 from symveil.central.counts import BOUNDS, PrivateCounts, count_queries, read_bound
-from symveil.central.learned import SHARES, LearnedLaw, law_quality, law_queries
-from symveil.central.learned_log import LOG_SHARES, log_quality, log_queries
+from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
 from symveil.central.noise import Query, read_delta, read_neighbours
 from symveil.central.support import Support
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
-from symveil.formats.manifest import alphabet_digest, model_digest
-from symveil.formats.models.law_json import read_law
+from symveil.formats.json_schema import first_fault, shipped_schema
+from symveil.formats.manifest import FORMAT_WITHOUT_LAW, alphabet_digest, model_digest
 from symveil.formats.models.model_files import load_word_model
-from symveil.formats.sequences.record_steps import heard_records
+from symveil.formats.models.model_json import read_law
 from symveil.formats.sequences.records import SYMBOLS
+from symveil.formats.sequences.sequence_file import heard_records
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
+from symveil.languages.graph import AnyModel
 from symveil.laws.parameters import read_epsilon
-from symveil.ledger.amounts import LARGEST, charged_units, shown_units
+from symveil.ledger.units import LARGEST, charged_units, shown_units
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.rationals import at_least, exact, spelled
 from symveil.release.batch import encode_lists
 from symveil.release.central_promise import CentralRelease, queries_of
-from symveil.storage.atomic import digest_of
+from symveil.storage.atomic import digest_of, digest_of_folder
 from symveil.storage.opening import is_regular
-from symveil.tasks.central_files import zones_digest
-from symveil.tasks.central_tables import only_file_errors, read_table
-from symveil.tasks.checks import Check, compared, output_bytes, same_model, schema_fields
+from symveil.tasks.central_files import only_file_errors, read_table, zones_digest
 from symveil.tasks.count import ANY_LENGTH, CountOptions
 from symveil.tasks.learn_privately import needs_model_as_rule
 from symveil.tasks.released_file import beside, model_path, open_released
-from symveil.tasks.synthetic_manifest import synthetic_columns
+from symveil.tasks.synthesize import synthetic_columns
+
+Loaded = TypeVar("Loaded", bound=AnyModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was checked."""
+
+    name: str
+    holds: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedManifest:
+    """Everything that was checked."""
+
+    manifest: Path
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of it holds."""
+        return all(check.holds for check in self.checks)
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "manifest": str(self.manifest),
+            "holds": self.holds,
+            "checks": [{"check": each.name, "holds": each.holds, "note": each.note} for each in self.checks],
+        }
+
+
+def compared(name: str, same: bool) -> Check:
+    """Whether something is what the manifest says."""
+    return Check(name, same, "matches the manifest" if same else "does not match the manifest")
+
+
+def output_bytes(path: Path, document: dict[str, Any]) -> Check:
+    """Whether the output has the digest that the manifest says."""
+    digest = digest_of_folder(path) if path.is_dir() else digest_of(path)
+    if digest is None:
+        return Check("output", False, f"{path} is not there")
+    same = digest == document["digests"]["output"]
+    return Check(
+        "output", same, "its SHA-256 matches the manifest" if same else "its SHA-256 does not match the manifest"
+    )
+
+
+def schema_fields(document: dict[str, Any], name: str) -> list[Check]:
+    """Every field as its schema says; what 0.2 wrote has none."""
+    if document["format"] == FORMAT_WITHOUT_LAW:
+        return []
+    fault = first_fault(document, shipped_schema(name))
+    return [Check("fields", fault is None, f"as {name}.schema.json says" if fault is None else fault)]
+
+
+def same_model(load: Callable[[Path], Loaded], digest: str, path: Path | None, checks: list[Check]) -> Loaded | None:
+    """The model in a file; None, and a check that says why, where there is none or it is another one."""
+    if path is None:
+        checks.append(Check("model", False, "its file is not beside the manifest; name it with `model`"))
+        return None
+    model = load(path)
+    same = model_digest(model) == digest
+    checks.append(compared("model", same))
+    return model if same else None
+
 
 _FORMS = {"count": ("table",), "learn": ("model",), "synthesize": ("wide", "long")}
 _LAW_PARAMETERS = {"law", "lengths", "zones", "places", "shares", "no_repeats", "constraints"}

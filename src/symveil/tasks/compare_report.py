@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symveil.comparison.coded_words import CodedWords, Integers
+from symveil.comparison.distributions import CodedWords, Integers
 from symveil.formats.page import figure, page, table
-from symveil.pictures.curves import Curve, Style
-from symveil.pictures.paired_bars import paired_bars_svg
+from symveil.pictures.charts import Curve, Style, curves_svg, paired_bars_svg
 from symveil.pictures.road_map import road_weights_svg
-from symveil.pictures.svg_plots import curves_svg
 from symveil.tasks.compare import HOLDER_ONLY, Comparison
 
 _SHOWN = 20

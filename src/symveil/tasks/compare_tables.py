@@ -13,22 +13,18 @@ import numpy as np
 
 from symveil.central.counts import PrivateCounts
 from symveil.central.unlisted_cells import PersonCells
-from symveil.comparison.coded_words import CodedWords
-from symveil.comparison.distributions import jensen_shannon
+from symveil.comparison.distributions import CodedWords, jensen_shannon
 from symveil.errors import InputError, ParameterError
-from symveil.estimation.batches import Batch
-from symveil.estimation.statistics import Statistic, read_statistic
-from symveil.formats.maps.coordinates import read_coordinates
-from symveil.formats.maps.zone_files import zones_of
+from symveil.estimation.statistics import Batch, Statistic, read_statistic
+from symveil.formats.maps.coordinates import read_coordinates, zones_of
 from symveil.formats.page import page
 from symveil.formats.page import table as html_table
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.models.word import Word
 from symveil.numbers.rationals import spelled
 from symveil.pictures.road_map import tame
-from symveil.tasks.central_tables import central_manifest, read_counts
-from symveil.tasks.compare import HOLDER_ONLY
-from symveil.tasks.compare_files import read_words
+from symveil.tasks.central_files import central_manifest, read_counts
+from symveil.tasks.compare import HOLDER_ONLY, read_words
 
 _ANY_LENGTH = 1 << 40
 _DIFFERENCES = 20

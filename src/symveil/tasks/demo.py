@@ -10,8 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from symveil.examples.millford import millford, millford_map, quarters
-from symveil.examples.millford_trips import MOST_TRIPS, Trip, millford_trips
+from symveil.examples.millford import MOST_TRIPS, Trip, millford, millford_map, millford_trips, quarters
 from symveil.formats.models.model_files import save_model
 from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.protection import typical_words
@@ -25,8 +24,7 @@ from symveil.numbers.progress import Progress, named
 from symveil.storage.atomic import write_text
 from symveil.tasks.check import check_manifest
 from symveil.tasks.count import count
-from symveil.tasks.demo_report import demo_report, error_curves_svg
-from symveil.tasks.demo_result import (
+from symveil.tasks.demo_report import (
     ADJACENCY,
     CURVE_EPSILONS,
     EPSILON_PER_PERSON,
@@ -38,6 +36,8 @@ from symveil.tasks.demo_result import (
     Demo,
     DemoRow,
     ErrorCurve,
+    demo_report,
+    error_curves_svg,
     released_trips,
 )
 from symveil.tasks.estimate import estimate

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from symveil.enforcement.enforcement import Enforcement
+from symveil.enforcement.enforce import Enforcement
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, ParameterError, WordError, either
 from symveil.formats.formulas import guarded
@@ -25,8 +25,7 @@ from symveil.formats.manifest import model_digest
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
-from symveil.formats.sequences.word_lists import read_sequences
+from symveil.formats.sequences.sequence_files import FORMATS, open_sequences, read_sequences
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.release.promise import Release

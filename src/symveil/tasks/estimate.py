@@ -14,24 +14,20 @@ import numpy as np
 from symveil.calibration.edit_channel_loss import ChannelParameters
 from symveil.errors import InputError, ParameterError
 from symveil.estimation.edit_lengths import EditLengths, lengths_are_told
-from symveil.estimation.edit_noise import SMALLEST_KEPT, EditNoise
-from symveil.estimation.edit_tables import EditTables
+from symveil.estimation.edit_tables import SMALLEST_KEPT, EditNoise, EditTables
 from symveil.estimation.estimate import Estimate, Method
-from symveil.estimation.groups import group_count
-from symveil.estimation.lengths import LengthTable
 from symveil.estimation.presence import Presence, useful_length
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.substitution_noise import SMALLEST, SubstitutionNoise
-from symveil.estimation.substitution_tables import SubstitutionTables, Target
-from symveil.estimation.table import EstimatedTable
+from symveil.estimation.substitution_tables import LengthTable, SubstitutionTables, Target
+from symveil.estimation.table import EstimatedTable, group_count
 from symveil.formats.sequences.frames import Table
 from symveil.languages.graph import Model
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.release.promise import Release
-from symveil.tasks.estimate_chain import chain_table
-from symveil.tasks.estimate_runs import OwnStatistic, iterated_vectors, run_table
-from symveil.tasks.released_noise import noise_of, noise_of_mechanism
-from symveil.tasks.released_words import ReleasedWords
+from symveil.tasks.estimate_runs import OwnStatistic, chain_table, iterated_vectors, run_table
+from symveil.tasks.released_file import ReleasedWords
+from symveil.tasks.rerelease import noise_of, noise_of_mechanism
 
 LEFT_OUT = 0.05
 """The largest share of sequences that may be left out because nothing can be said about their lengths."""

@@ -1,22 +1,368 @@
-"""Explain what a mechanism would do to a word: for the holder of the word only."""
+"""Explain what a mechanism would do to a word: for the holder of the word only.
+
+What a mechanism does to the words of the public model on average, beside what no private mechanism can do better.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
-from symveil.bounds.lower_bound import LowerBound
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.bounds.lower_bound import LowerBound, lower_bound
+from symveil.bounds.prior import Prior
 from symveil.calibration.certificate import CertifiedRate
+from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.language import Language
 from symveil.languages.run_product import AutomatonSize
+from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
 from symveil.laws.protection import Protection, protection
-from symveil.mechanisms.attacker import AttackerView, attacker_view
+from symveil.laws.public_words import public_words
+from symveil.mechanisms.attacker import AttackerView, Guess, attacker_view
 from symveil.mechanisms.attacker_versions import attacker_of_versions
+from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Word
-from symveil.numbers.integers import decimal
-from symveil.numbers.rationals import at_least
+from symveil.mechanisms.optimal import MOST_WORDS
+from symveil.models.word import Codes, Word, decode
+from symveil.numbers.conversions import decimal
+from symveil.numbers.progress import Progress
+from symveil.numbers.rationals import at_least, shown_at_least, shown_at_most
+from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.doubts import guarantee_in_words
-from symveil.tasks.public_averages import bound_document, least_possible
+
+NO_BOUND = "no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)"
+
+# All words of a language up to this size; beyond it so many, fewer where a word takes long.
+_ALL_WORDS = 64
+_MOST_WORDS, _FEWEST_WORDS = 200, 20
+_MOST_STEPS = 2_000_000
+# What a manifest says is worked out for every release: about a second at most.
+_LONGEST_IN_A_MANIFEST, _MOST_STEPS_IN_A_MANIFEST = 500, 120_000
+# What stands for longer words, in the order in which it is tried.
+_SHORTER = (100, 50, 20, 10)
+_SIMULATED, _SEED = 40, 13
+
+
+@dataclass(frozen=True, slots=True)
+class PublicAverages:
+    """A mechanism on the words of a public model: its guarantee, its mean error, and the least error there can be.
+
+    `standard_error` is that of `expected_error`; 0 where the average was taken over all words.
+    """
+
+    mechanism: Mechanism
+    expected_error: float
+    standard_error: float
+    bound: LowerBound | None
+    protection: Protection | None
+    expected_cost: float | None = None
+    """What the wrong symbols cost together, where costs are given."""
+    attacker: AttackerView | None = None
+    """How often somebody who knows the public model guesses right."""
+    versions: AttackerView | None = None
+    """The same with several private versions of one word."""
+
+    def document(self) -> dict[str, object]:
+        """The JSON form of the contract."""
+        mechanism = self.mechanism
+        size, proof = mechanism.language.size, mechanism.certified
+        return {
+            "mechanism": mechanism.name,
+            "metric": mechanism.metric,
+            "epsilon": at_least(mechanism.epsilon),
+            "adjacency": mechanism.adjacency,
+            "calibration": mechanism.calibration,
+            "length": mechanism.length,
+            "language_size": None if size is None else decimal(size),
+            "guarantee": mechanism.guarantee.document(),
+            "guarantee_in_words": guarantee_in_words(mechanism.guarantee.how, mechanism.calibration),
+            "expected_error": self.expected_error,
+            **({} if self.expected_cost is None else {"expected_cost": self.expected_cost}),
+            "standard_error": self.standard_error,
+            "lower_bound": bound_document(self.bound),
+            "attacker": self.attacker.document() if self.attacker else None,
+            **({"attacker_of_versions": self.versions.document()} if self.versions else {}),
+            "protection": self.protection.document() if self.protection else None,
+            "certificate": {"worst_found": None, **proof.document()} if proof else None,
+            "parameters": mechanism.parameters_document(),
+            "given_up": mechanism.given_up,
+            "chosen_because": mechanism.chosen_because,
+        }
+
+    def sentence(self) -> str:
+        """The two numbers side by side, as people read them."""
+        error = f"expected error {self.expected_error:.4g}"
+        return error if self.bound is None else f"{error}; {bound_sentence(self.bound)}"
+
+
+def average_over_model(mechanism: Mechanism, *, count: int = 1, progress: Progress | None = None) -> PublicAverages:
+    """What a mechanism does to the words of its language on average. Nothing secret is read.
+
+    Parameters
+    ----------
+    mechanism
+        On words of one length.
+    count
+        How many private versions of one word an attacker sees.
+    progress
+        Called with the number of words done, and of how many, where they are looked at one by one.
+
+    >>> import symveil as sv
+    >>> averages = average_over_model(sv.Exponential(sv.words("abc", 3), epsilon=2))
+    >>> averages.sentence()
+    'expected error 0.639; no ε-private mechanism can have less than 0.639'
+    """
+    if mechanism.length is None or mechanism.metric != "hamming":
+        raise ParameterError("language", expected="words of one public length", found=repr(mechanism.language))
+    errors, costs = _errors(mechanism, progress)
+    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_written_out(mechanism))
+    shares = _shares(mechanism) if whole and len(errors) > 1 else np.full(len(errors), 1 / len(errors))
+    spread = 0.0 if whole else float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
+    return PublicAverages(
+        mechanism=mechanism,
+        expected_error=float(shares @ np.array(errors)),
+        standard_error=spread,
+        bound=least_possible(mechanism),
+        protection=protection(mechanism.language, mechanism.adjacency),
+        expected_cost=None if costs is None else float(shares @ np.array(costs)),
+        attacker=attacker_view(mechanism),
+        versions=attacker_of_versions(mechanism, count) if count != 1 else None,
+    )
+
+
+def expected_error_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> dict[str, object] | None:
+    """For a manifest: how many symbols change on average in words of the middle one of the lengths of a file.
+
+    The average is over the public model. Where words are long or the model is large, shorter words stand for them; None
+    where that takes long too, and where lengths are secret.
+
+    Parameters
+    ----------
+    mechanism
+        What releases the file.
+    lengths
+        The lengths that occur, sorted.
+
+    >>> import symveil as sv
+    >>> expected_error_of_file(sv.Exponential(sv.words("abc", 3), epsilon=2), np.array([3]))
+    {'length': 3, 'symbols': 0.639042, 'standard_error': 0.0, 'words': 'uniform'}
+    """
+    own = _of_middle_length(mechanism, lengths)
+    if own is None:
+        return None
+    language = own.language.runs
+    if language is None and not own.language.homogeneous:
+        return None
+    if language is not None and own.weighting is None and not own.carries_law:
+        words = public_words(language, _SIMULATED, prior=_prior(own))
+        drawn = own.release_codes(words, bits=NotPrivateSeededBits(_SEED))
+        errors = np.count_nonzero(drawn != words, axis=1).astype(np.float64).tolist()
+        mean, spread = float(np.mean(errors)), float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
+    else:
+        errors, _ = _errors(own, None)
+        mean, spread = _mean(own, errors)
+    return {
+        "length": own.length,
+        "symbols": float(f"{mean:.6g}"),
+        "standard_error": float(f"{spread:.3g}"),
+        "words": _prior(own),
+    }
+
+
+def attacker_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> dict[str, object] | None:
+    """For a manifest: what somebody guesses who knows the public model and sees one private word of the middle length.
+
+    The public model, the lengths and the mechanism decide it, never the words of the file. None where lengths are
+    secret and where it would take long.
+
+    Parameters
+    ----------
+    mechanism
+        What releases the file.
+    lengths
+        The lengths that occur, sorted.
+
+    >>> import symveil as sv
+    >>> document = attacker_of_file(sv.Exponential(sv.words("abc", 3), epsilon=2), np.array([3]))
+    >>> document["length"], document["symbol"], document["how"]
+    (3, {'before': 0.333333, 'after': 0.786986}, 'exact')
+    """
+    own = _of_middle_length(mechanism, lengths)
+    view = None if own is None else attacker_view(own)
+    if own is None or view is None:
+        return None
+    return {"length": own.length, **_six_digits(view).document()}
+
+
+def _six_digits(view: AttackerView) -> AttackerView:
+    """The same as machines agree on it; what is promised at most, and the ends of an interval, rounded outwards."""
+
+    def nearest(guess: Guess) -> Guess:
+        return Guess(float(f"{guess.before:.6g}"), float(f"{guess.after:.6g}"))
+
+    ends = view.interval and (max(view.interval[0] - 1e-6, 0.0), min(view.interval[1] + 1e-6, 1.0))
+    rounded = ends and (float(f"{ends[0]:.6g}"), float(f"{ends[1]:.6g}"))
+    promised = None if view.promised is None else min(float(shown_at_least(view.promised, 6)), 1.0)
+    return replace(
+        view,
+        symbol=nearest(view.symbol),
+        first=nearest(view.first),
+        last=nearest(view.last),
+        word=nearest(view.word),
+        interval=rounded,
+        promised=promised,
+    )
+
+
+def _of_middle_length(mechanism: Mechanism, lengths: NDArray[np.int64]) -> Mechanism | None:
+    """What releases words of the middle one of the lengths that occur, or shorter ones where those take long.
+
+    None where lengths are secret, and where all of that takes long.
+    """
+    positive = lengths[lengths > 0]
+    if mechanism.metric != "hamming" or not len(positive):
+        return None
+    middle = int(positive[len(positive) // 2])
+    graph = mechanism.language.graph
+    steps = 0 if graph is None else graph.edge_count
+    for length in (middle, *(each for each in _SHORTER if each < middle)):
+        if length > _LONGEST_IN_A_MANIFEST or length * steps > _MOST_STEPS_IN_A_MANIFEST:
+            continue
+        own = mechanism.of_length(length)
+        if own is not None and own.length == length:
+            return own
+    return None
+
+
+def mean_error(mechanism: Mechanism, *, progress: Progress | None = None) -> tuple[float, float]:
+    """The expected error over the words of a language, each as likely as any other, and its standard error.
+
+    Parameters
+    ----------
+    mechanism
+        On words of one length.
+    progress
+        Called with the number of words done, and of how many, where they are looked at one by one.
+
+    >>> import symveil as sv
+    >>> round(mean_error(sv.Exponential(sv.words("abc", 3), epsilon=2))[0], 3)
+    0.639
+    """
+    return _mean(mechanism, _errors(mechanism, progress)[0])
+
+
+def _mean(mechanism: Mechanism, errors: list[float]) -> tuple[float, float]:
+    """The average of errors over the words of a language, and its standard error; 0 where all words were looked at."""
+    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_written_out(mechanism))
+    shares = _shares(mechanism) if whole and len(errors) > 1 else np.full(len(errors), 1 / len(errors))
+    spread = 0.0 if whole else float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
+    return float(shares @ np.array(errors)), spread
+
+
+def least_possible(mechanism: Mechanism) -> LowerBound | None:
+    """The bound for mechanisms with the same parameters, found in about a second; None where there is none.
+
+    It is about mechanisms that keep the same promise: the graceful one if this mechanism does, else ε within b.
+
+    Parameters
+    ----------
+    mechanism
+        Any mechanism; its language, ε, adjacency, prior and losses are looked at.
+    """
+    return least_possible_on(mechanism, mechanism.language)
+
+
+def least_possible_on(mechanism: Mechanism, language: Language) -> LowerBound | None:
+    """The same with another language of the same words.
+
+    Parameters
+    ----------
+    mechanism
+        Its ε, adjacency and prior are looked at.
+    language
+        Its words, by which the bound is found.
+    """
+    if mechanism.metric != "hamming" or mechanism.length is None or mechanism.epsilon <= 0 or not mechanism.private:
+        return None
+    try:
+        return lower_bound(
+            language,
+            epsilon=mechanism.epsilon,
+            adjacency=mechanism.adjacency,
+            prior=_prior(mechanism),
+            quick=True,
+            beyond=_promise(mechanism),
+        )
+    except (TooLargeError, ParameterError):
+        return None  # too large for a quick answer, or with chances too small for floats
+
+
+def bound_document(bound: LowerBound | None) -> dict[str, object] | None:
+    """What the contract has under `lower_bound`."""
+    if bound is None:
+        return None
+    return {"value": bound.value, "confidence": bound.confidence, "prior": bound.prior, "beyond": bound.beyond}
+
+
+def bound_sentence(bound: LowerBound) -> str:
+    """What no mechanism can do better, as people read it."""
+    sure = "" if bound.confidence is None else f" (confidence {bound.confidence:g})"
+    return f"no {bound.bounded} can have less than {shown_at_most(bound.value, 4)}{sure}"
+
+
+def _promise(mechanism: Mechanism) -> str:
+    """What a mechanism keeps beyond b; on words over an alphabet that differ in one symbol both promises are one."""
+    same = mechanism.language.homogeneous and mechanism.adjacency == 1
+    return "graceful" if not same and excess(mechanism) <= 1 else "nothing"
+
+
+def _prior(mechanism: Mechanism) -> str:
+    return str(getattr(mechanism, "prior", "uniform"))
+
+
+def _written_out(mechanism: Mechanism) -> int:
+    """Up to how many words all of them are looked at: a law that is written down has them all."""
+    return MOST_WORDS if mechanism.carries_law else _ALL_WORDS
+
+
+def _errors(mechanism: Mechanism, progress: Progress | None) -> tuple[list[float], list[float] | None]:
+    """The expected error of all words, or of a sample from the prior by public bits; one where all have the same.
+
+    And what it costs, where costs are given.
+    """
+    language = mechanism.language.runs
+    if language is None:
+        return [mechanism.distances().expected_error], None
+    if language.has_at_most(_written_out(mechanism)):
+        rows = language.enumerate_codes(at_most=_written_out(mechanism))
+    else:
+        rows = _drawn(language, _prior(mechanism))
+    if mechanism.carries_law or mechanism.errors_at_once or mechanism.weighting is not None:
+        symbols, spent = mechanism.expected_errors(rows)  # all at once, without the law of the distance
+        return symbols.tolist(), spent.tolist() if getattr(mechanism, "cost", None) == "given" else None
+    errors = []
+    for number, row in enumerate(rows, start=1):
+        errors.append(mechanism.distances(decode(row, language.alphabet, like=())).expected_error)
+        if progress:
+            progress(number, len(rows))
+    return errors, None
+
+
+def _drawn(language: RunLanguage, kind: str) -> Codes:
+    steps = max(language.length * language.graph.edge_count, 1)
+    count = int(min(_MOST_WORDS, max(_FEWEST_WORDS, _MOST_STEPS // steps)))
+    return public_words(language, count, prior=kind)
+
+
+def _shares(mechanism: Mechanism) -> np.ndarray:
+    language = mechanism.language.runs
+    assert language is not None  # noqa: S101 - others have one law for all words
+    return Prior(language, _prior(mechanism)).word_probabilities(
+        language.enumerate_codes(at_most=_written_out(mechanism))
+    )
 
 
 @dataclass(frozen=True, slots=True)

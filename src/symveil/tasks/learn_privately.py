@@ -1,4 +1,7 @@
-"""Learn a law of words from a whole file, with one ε per person."""
+"""Learn a law of words from a whole file, with one ε per person.
+
+Rules for words as a user declares them: no symbol twice, or a model that every word must be a word of.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,25 @@ from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
-from symveil.central.contributions import Read
-from symveil.central.learned import SHARES, learn_law
-from symveil.central.learned_log import LOG_SHARES, learn_log
-from symveil.central.map_classes import map_classes
-from symveil.central.noise import Neighbours, Query, read_neighbours, require_writable_noise
-from symveil.central.quality import Quality
-from symveil.central.rules import Rules
+from symveil.central.cells import Read
+from symveil.central.fit import map_classes
+from symveil.central.learned import LOG_SHARES, SHARES, learn_law, learn_log
+from symveil.central.noise import Neighbours, Quality, Query, read_neighbours, require_writable_noise
+from symveil.central.rules import RuledLaw, Rules
 from symveil.central.support import Support
+from symveil.central.word_law import no_parameters
 from symveil.errors import ParameterError, either
-from symveil.estimation.batches import Batch
+from symveil.estimation.statistics import Batch
 from symveil.formats.manifest import model_digest
 from symveil.formats.maps.coordinates import read_coordinates
-from symveil.formats.models.law_json import law_text, read_law
+from symveil.formats.models.model_files import load_word_model
+from symveil.formats.models.model_json import law_text, read_law
 from symveil.formats.reading import MOST_TIMES, path_of
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table
 from symveil.formats.sequences.records import LONGEST
 from symveil.languages.any_length import AnyLength
-from symveil.languages.graph import Model
+from symveil.languages.graph import Model, require_words
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
@@ -37,9 +40,45 @@ from symveil.numbers.rationals import Number, spelled
 from symveil.randomness import RecordKey
 from symveil.release.central_promise import CentralRelease
 from symveil.tasks.central_files import public_language, release_centrally, symbol_zones, zones_digest
-from symveil.tasks.declared_rules import declared_rules, require_legal_words
 from symveil.tasks.doubts import large_loss, warn
 from symveil.tasks.parameters import ColumnParameters, Engine, check_names, described, shows_fields
+
+
+def declared_rules(symbols: Sequence[str], *, no_repeats: bool, constraint: Model | str | Path | None) -> Rules:
+    """The rules of a law over these symbols.
+
+    Parameters
+    ----------
+    symbols
+        The names of the law's symbols.
+    no_repeats
+        Whether a word has every symbol at most once.
+    constraint
+        A model or its file: words must be words of it.
+
+    >>> declared_rules("ab", no_repeats=True, constraint=None)
+    Rules(once=(0, 1))
+    """
+    if not isinstance(no_repeats, bool):
+        raise ParameterError("no_repeats", expected="True or False", found=no_repeats)
+    models: tuple[Model, ...] = ()
+    if isinstance(constraint, str | Path):
+        models = (load_word_model(Path(constraint)),)
+    elif constraint is not None:
+        models = (require_words(constraint),)
+    return Rules(once=tuple(range(len(symbols))) if no_repeats else (), constraints=models)
+
+
+def require_legal_words(support: Support, rules: Rules, symbols: Sequence[str]) -> None:
+    """Refuse rules that no word of the public lengths obeys, as far as automata and lengths can tell."""
+    if len(rules.once) == support.symbols < support.shortest:
+        raise ParameterError(
+            "no_repeats",
+            expected=f"words of at most {support.symbols} symbols, as many as there are",
+            found=f"{support.shortest} and more",
+        )
+    RuledLaw.of(support, no_parameters(support), rules, symbols).trellis()
+
 
 LawKind = Literal["auto", "trips", "log"]
 """Which law is learned: of trips, or of the cases of an event log."""

@@ -1,16 +1,26 @@
-"""Release private versions of one word."""
+"""Release private versions of one word.
+
+Trips on a road network, before and after: several private samples, and how many turns of each exist.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from symveil.errors import ParameterError
+from symveil.errors import ModelError, ParameterError
+from symveil.languages.free import FreeLanguage
+from symveil.languages.graph import AnyModel
 from symveil.laws.adjacency import refuse_thin
 from symveil.laws.guarantee import Guarantee
+from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Word
 from symveil.numbers.rationals import at_least
+from symveil.pictures.road_map import Road
 
 # Nobody releases more versions of one word: each costs ε.
 _MOST_RELEASES = 1_000_000
@@ -70,3 +80,65 @@ def release_word(word: Word, mechanism: Mechanism, *, count: int = 1, thin: bool
     return WordRelease(
         released=tuple(released), guarantee=guarantee, total_epsilon=total, passes_unprotected=(*public, *first)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedTrip:
+    """A private trip: how many of its roads are not the true ones, and how many of its turns do not exist."""
+
+    roads: Word
+    changed: int
+    broken_turns: int
+
+    @property
+    def feasible(self) -> bool:
+        """Whether it could have been driven."""
+        return self.broken_turns == 0
+
+
+def broken_turns(chain: MarkovChain, trip: Sequence[object]) -> int:
+    """How many turns of a trip the network does not have, the first one from its public start included.
+
+    >>> chain = MarkovChain.from_transitions([("a", "b", 1), ("b", "a", 1)], initial="a")
+    >>> broken_turns(chain, ["b", "a", "a"]), broken_turns(chain, ["b", "a", "b"])
+    (1, 0)
+    """
+    turns = {(source, target) for source, target, _ in chain.transitions}
+    driven = list(trip) if chain.initial is None else [chain.initial, *trip]
+    return sum(pair not in turns for pair in itertools.pairwise(driven))
+
+
+def released_trips(
+    chain: AnyModel, trip: Word, mechanism: Mechanism, *, count: int
+) -> tuple[tuple[ReleasedTrip, ...], ReleasedTrip]:
+    """Private trips by a mechanism on the network's language, and one at the same ε that ignores the network.
+
+    >>> import symveil as sv
+    >>> chain = MarkovChain.from_transitions([("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "a", 1), ("c", "a", 1)])
+    >>> mechanism = sv.Exponential(sv.runs(chain, 5), epsilon=1, adjacency=1)
+    >>> trips, _ = released_trips(chain, tuple("abaca"), mechanism, count=3)
+    >>> [trip.feasible for trip in trips]
+    [True, True, True]
+    """
+    if not isinstance(chain, MarkovChain):
+        raise ModelError("model", expected="a Markov chain, whose states are the roads", found=chain.kind)
+    anything = FreeLanguage(mechanism.language.alphabet, len(trip))
+    naive = Exponential(anything, epsilon=mechanism.epsilon, adjacency=mechanism.adjacency)
+    released = release_word(trip, mechanism, count=count, thin=True).released
+    return tuple(_judged(chain, trip, each) for each in released), _judged(chain, trip, naive.release(trip))
+
+
+def _judged(chain: MarkovChain, trip: Word, released: Word) -> ReleasedTrip:
+    changed = sum(old != new for old, new in zip(trip, released, strict=True))
+    return ReleasedTrip(released, changed, broken_turns(chain, released))
+
+
+def require_coordinates(chain: AnyModel, roads: dict[str, Road]) -> dict[str, Road]:
+    """The roads of a model, all of them with coordinates."""
+    states = getattr(chain, "states", ())
+    missing = [state for state in states if state not in roads]
+    if missing:
+        raise ParameterError(
+            "coordinates", expected=f"a row for each of {len(states)} states", found=f"none for {missing[0]!r}"
+        )
+    return {state: roads[state] for state in states}

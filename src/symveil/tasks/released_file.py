@@ -1,4 +1,7 @@
-"""A private file and its manifest, read again: what was released, by what, and the words themselves."""
+"""A private file and its manifest, read again: what was released, by what, and the words themselves.
+
+The words of a private file as codes, in random groups: what every estimate reads.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from symveil.errors import FileError, SymveilError
-from symveil.formats.manifest import read_manifest
-from symveil.formats.reading import suffix
+import numpy as np
+import pyarrow.compute as pc
+
+from symveil.errors import FileError, InputError, ParameterError, SymveilError
+from symveil.estimation.statistics import Batch
+from symveil.estimation.table import random_groups
+from symveil.formats.manifest import alphabet_digest, checked_manifest, manifest_path, model_digest, read_manifest
+from symveil.formats.models.model_files import load_word_model
+from symveil.formats.reading import path_of, suffix
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.formats.sequences.frames import is_frame, opened_frame
-from symveil.formats.sequences.sequence_file import SequenceFile
+from symveil.formats.sequences.frames import ATTRS, frame_digest, is_frame, opened_frame
+from symveil.formats.sequences.records import SYMBOLS
+from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
 from symveil.formats.sequences.sequence_files import open_sequences
+from symveil.languages.graph import Model
 from symveil.mechanisms.choice import MechanismChoice
-from symveil.storage.atomic import released_files
+from symveil.models.word import Codes, Lengths
+from symveil.numbers.once import computed_once
+from symveil.release.batch import encode_lists
+from symveil.release.promise import Release
+from symveil.storage.atomic import digest_of, digest_of_folder, released_files
 from symveil.storage.opening import is_regular
 
 _PARAMETERS_OF_0_2 = (
@@ -91,3 +106,176 @@ def open_released(
     guarded = told["output"].get("spreadsheet_safe") is True
     for each in files:
         yield open_sequences(each, columns, apostrophes="read" if guarded else "none")
+
+
+_COSTS_NOTHING = "it costs no privacy: only the private file and its manifest were read"
+_MOST_SEQUENCES = 200_000_000
+"""A manifest that speaks of more is not believed: a group is drawn for each of them."""
+_NOT_OF_ONE = "it is about all released sequences together, and says nothing about a single one"
+
+
+class ReleasedWords:
+    """A private file or table with its manifest: the bytes are those that it tells, and words come as codes."""
+
+    def __init__(
+        self, source: Any, *, manifest: str | Path | None, model: Model | str | Path | None, cluster: str | None
+    ) -> None:
+        self._frame, self.cluster = source if is_frame(source) else None, cluster
+        self.place = Path("table") if self._frame is not None else path_of(source)
+        self.manifest_file = Path(manifest) if manifest is not None else manifest_path(self.place)
+        self.told: dict[str, Any] = self._manifest(named=manifest is not None)
+        with self.as_file_errors():
+            self._check_bytes()
+            if self.told.get("policy") is not None:
+                raise InputError(
+                    "estimate: expected a release by a mechanism on words, found one with a policy for opacity"
+                )
+            self.release = self._release(model)
+            self.count = int(self.told["counts"]["released"])
+            if not 0 <= self.count <= _MOST_SEQUENCES:
+                raise FileError(
+                    f"{self.manifest_file}: $.counts.released", expected=f"at most {_MOST_SEQUENCES:,} sequences",
+                    found="more",
+                )  # fmt: skip
+
+    def _manifest(self, *, named: bool) -> dict[str, Any]:
+        if self._frame is None or named:
+            if not named and not self.manifest_file.exists():
+                raise FileError(
+                    str(self.manifest_file), expected="the manifest beside the private file",
+                    found="none; name it with `manifest`",
+                )  # fmt: skip
+            return read_manifest(self.manifest_file).document
+        said = getattr(self._frame, "attrs", {}).get(ATTRS)
+        if said is None:
+            raise ParameterError(
+                "manifest", expected="the manifest of a private table, or one of pandas as privatize returned it, with "
+                "the promise in its .attrs", found="none",
+            )  # fmt: skip
+        self.manifest_file = Path(f"table.attrs[{ATTRS!r}]")
+        document = checked_manifest(said, where=str(self.manifest_file))
+        if document.central:
+            raise FileError(str(self.manifest_file), expected="the promise of private sequences", found="another one")
+        return document.document
+
+    def as_file_errors(self) -> _AsFileErrors:
+        """A block in which whatever a strange manifest leads to becomes one line."""
+        return _AsFileErrors(self.manifest_file)
+
+    def _check_bytes(self) -> None:
+        if self._frame is not None:
+            return  # a table has no bytes of its own: its symbols and its number of sequences are compared
+        found = digest_of_folder(self.place) if self.place.is_dir() else digest_of(self.place)
+        if found is None:
+            raise FileError(str(self.place), expected="a private file or folder", found="none")
+        if found != self.told["digests"]["output"]:
+            raise FileError(
+                str(self.place), expected="the bytes that the manifest tells", found="others; is it another release's?"
+            )
+
+    def _model(self, model: Model | str | Path | None) -> tuple[Model, str]:
+        """The model of the release, and what messages call it."""
+        if model is not None and not isinstance(model, str | Path):
+            return model, "model"
+        by_itself = self._frame is not None and self.told["digests"]["output"] is None
+        place = model_path(self.manifest_file, None if by_itself else self.told["model"]["file"], model)
+        if place is None:
+            where = "a table does not hold" if by_itself else "is not beside the manifest"
+            raise ParameterError("model", expected=f"the model, or its file, which {where}", found="none")
+        return load_word_model(place), str(place)
+
+    def _release(self, model: Model | str | Path | None) -> Release:
+        loaded = None
+        if self.told["model"] is not None:
+            loaded, place = self._model(model)
+            if model_digest(loaded) != self.told["digests"]["model"]:
+                raise FileError(place, expected="the model that the manifest tells", found="another one")
+        release = Release.of(
+            choice_of(self.told), alphabet=self.told["alphabet"], model=loaded, laws=self.told.get("law", ())
+        )
+        if alphabet_digest(release.alphabet) != self.told["digests"]["alphabet"]:
+            raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
+        return release
+
+    @property
+    def seed(self) -> int:
+        """A public number that is this file's own: the same file is always split in the same way."""
+        digest = self.told["digests"]["output"] if self._frame is None else frame_digest(self._frame).hex()
+        return int(str(digest)[-15:], 16)
+
+    def units(self) -> int:
+        """How many sequences, or clusters of them, can be put into groups."""
+        return self.count if self.cluster is None else len(self._clusters)
+
+    @property
+    def what_units_are(self) -> str:
+        """What is put into groups."""
+        return "sequences" if self.cluster is None else "clusters"
+
+    @computed_once
+    def _clusters(self) -> dict[str, int]:
+        """The clusters in the order in which they come."""
+        found: dict[str, int] = {}
+        for file in self._files():
+            for batch in heard_records(file, "estimating"):
+                for name in pc.unique(file.clusters(batch)).to_pylist():
+                    found.setdefault(name, len(found))
+        return found
+
+    def _files(self) -> Iterator[SequenceFile]:
+        return open_released(self.place if self._frame is None else self._frame, self.told, cluster=self.cluster)
+
+    def batches(self, groups: int) -> Iterator[Batch]:
+        """The words, each in one of so many random groups."""
+        owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
+        seen = 0
+        for file in self._files():
+            for batch in heard_records(file, "estimating"):
+                codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
+                if len(codes) and codes.min() < 0:
+                    raise FileError(str(self.place), expected="symbols of the alphabet only", found="others")
+                if seen + len(lengths) > self.count:
+                    break
+                if self.cluster is None:
+                    own = owner[seen : seen + len(lengths)]
+                else:
+                    names = file.clusters(batch).dictionary_encode()
+                    numbers = np.array([self._clusters[name] for name in names.dictionary.to_pylist()], dtype=np.int64)
+                    own = owner[numbers[names.indices.to_numpy(zero_copy_only=False)]]
+                seen += len(lengths)
+                yield Batch(codes, lengths, own)
+        if seen != self.count:
+            raise FileError(
+                f"{self.manifest_file}: $.counts.released", expected="the number of sequences in the file",
+                found="another one",
+            )  # fmt: skip
+
+    def words(self) -> Iterator[tuple[Codes, Lengths]]:
+        """The words without groups."""
+        for batch in self.batches(0):
+            yield batch.codes, batch.lengths
+
+    def assumptions(self) -> list[str]:
+        """What is always said."""
+        counts = self.told["counts"]
+        said = [_COSTS_NOTHING, _NOT_OF_ONE]
+        if self._frame is not None:
+            said.append("the table is taken to be the release that its manifest describes: it has no bytes to compare")
+        dropped = counts["dropped_unknown"] + counts["dropped_over_budget"]
+        if dropped:
+            said.append(f"{dropped} sequences were dropped before the release and are not in it")
+        return said
+
+
+class _AsFileErrors:
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, SymveilError):
+            return
+        if isinstance(error, LookupError | TypeError | AttributeError | ValueError | ArithmeticError):
+            raise FileError(str(self._file), expected="a manifest as symveil writes it", found="another document")

@@ -1,11 +1,14 @@
-"""Positions in a file become symbols: the step before a file of GPS rows can be privatised."""
+"""Positions in a file become symbols: the step before a file of GPS rows can be privatised.
+
+Rows of positions as trips on links: gathered by case, put in order, matched one by one.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +20,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError
+from symveil.formats.maps.coordinates import read_grid
 from symveil.formats.maps.road_graphs import road_model
 from symveil.formats.maps.shapes import read_link_lines, read_zone_shapes
-from symveil.formats.maps.zone_files import read_grid
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix, wrong_suffix
 from symveil.formats.sequences.columns import ColumnOptions, check_delimiter
@@ -32,9 +35,120 @@ from symveil.geography.map_matching import MatchedLinks
 from symveil.geography.position_symbols import NO_LINK, GridCells, PositionSymbols, ZoneShapes
 from symveil.languages.graph import Model
 from symveil.models.markov_chain import MarkovChain
+from symveil.numbers.progress import listener, silent
 from symveil.storage.atomic import write_files
 from symveil.tasks.doubts import DROPPED, warn
-from symveil.tasks.matched_trips import Positions, TripCounts, matched_rows
+
+Cells = tuple[str, ...]
+Numbered = tuple[NDArray[np.int64], list[Cells], NDArray[np.int64]]
+"""Rows: where they stand in the file, their case and order as text, and the numbers of their symbols."""
+_TRIPS = 100
+"""Trips between two reports of progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Some rows of a file of positions.
+
+    Parameters
+    ----------
+    rows
+        Where they stand in the file.
+    cells
+        The case of each, and its order where there is one, as text.
+    longitudes, latitudes
+        In degrees.
+    keys
+        What puts them in order; None: they are in order.
+    """
+
+    rows: NDArray[np.int64]
+    cells: list[Cells]
+    longitudes: NDArray[np.float64]
+    latitudes: NDArray[np.float64]
+    keys: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
+
+
+@dataclass(slots=True)
+class TripCounts:
+    """What became of trips that were matched to links.
+
+    Parameters
+    ----------
+    cases
+        How many trips there are.
+    with_gaps
+        How many have a step that no legal path explains; a model of the links does not have their words.
+    left_out
+        How many positions are left out because no legal path leads there.
+    filled_in
+        How many links without a position are filled in.
+    """
+
+    cases: int = 0
+    with_gaps: int = 0
+    left_out: int = 0
+    filled_in: int = 0
+
+
+def matched_rows(links: MatchedLinks, batches: Iterable[Positions], counts: TripCounts) -> Iterator[Numbered]:
+    """The rows of each trip, in order, with the links that are filled in; trips in the order in which they begin.
+
+    A link that is filled in has the case and the order of the position before it.
+
+    Parameters
+    ----------
+    links
+        What trips are matched to.
+    batches
+        All positions.
+    counts
+        Is told what became of the trips.
+    """
+    gathered = list(batches)
+    if not gathered:
+        return
+    rows = np.concatenate([batch.rows for batch in gathered])
+    cells = [each for batch in gathered for each in batch.cells]
+    longitudes = np.concatenate([batch.longitudes for batch in gathered])
+    latitudes = np.concatenate([batch.latitudes for batch in gathered])
+    number: dict[str, int] = {}
+    case = np.array([number.setdefault(each[0], len(number)) for each in cells], dtype=np.int64)
+    keys = [batch.keys for batch in gathered if batch.keys is not None]
+    in_order = [np.concatenate([key[1] for key in keys]), np.concatenate([key[0] for key in keys])] if keys else []
+    order = np.lexsort([np.arange(len(rows)), *in_order, case])
+    progress = listener("matching trips") or silent
+    ends = np.cumsum(np.bincount(case, minlength=len(number)))
+    for done, (begin, end) in enumerate(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)):
+        if done % _TRIPS == 0:
+            progress(done, len(ends))
+        own = order[begin:end]
+        yield _trip(links, rows[own], [cells[index] for index in own.tolist()], longitudes[own], latitudes[own], counts)
+
+
+def _trip(
+    links: MatchedLinks,
+    rows: NDArray[np.int64],
+    cells: list[Cells],
+    longitudes: NDArray[np.float64],
+    latitudes: NDArray[np.float64],
+    counts: TripCounts,
+) -> Numbered:
+    trip = links.trip(longitudes, latitudes)
+    counts.cases += 1
+    counts.with_gaps += trip.gaps > 0
+    counts.left_out += trip.left_out
+    counts.filled_in += sum(map(len, trip.before))
+    whose: list[int] = []
+    numbers: list[int] = []
+    last = 0
+    for index, (link, before) in enumerate(zip(trip.links, trip.before, strict=True)):
+        whose += [last] * len(before) + [index]
+        numbers += [*before, link]
+        if link >= 0:
+            last = index
+    return rows[whose], [cells[index] for index in whose], np.array(numbers, dtype=np.int64)
+
 
 Outside = Literal["error", "drop", "outside"]
 OUTSIDE = "outside"

@@ -13,10 +13,8 @@ from symveil.models.labelled_chain import LabelledChain
 from symveil.numbers.conversions import fraction
 from symveil.verification.distances import distances as module
 from symveil.verification.distances import flows, simplex
-from symveil.verification.distances.distances import Distances, skewed_distances
-from symveil.verification.distances.symmetric import symmetric_distances
+from symveil.verification.distances.distances import Distances, lifting_bound, skewed_distances, symmetric_distances
 from symveil.verification.distances.tables import ChainTable
-from symveil.verification.distances.upper_bounds import lifting_bound
 
 from . import oracle
 from .chains import ALPHAS, labelled_chains, lumping_case, rare_event, relay_case

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from random_systems import ks
 
 import symveil as sv
-from symveil.verification.opacity.modular import relevant_groups
+from symveil.verification.opacity.verify import relevant_groups
 
 Parts = list[sv.LogicalSystem]
 

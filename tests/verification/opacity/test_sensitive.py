@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import symveil as sv
 from enforcement.plain_observer import Chances, Plain, Runs, acyclic_systems, ks, layered_systems, looping_systems
 from symveil.errors import ParameterError, TooLargeError
-from symveil.verification.opacity import sensitive as module
+from symveil.verification.opacity import run_observations as module
 
 
 def as_defined(found) -> dict:

@@ -3,6 +3,14 @@
 See docs/theory/two-sided.md, *Boxes*. At step j the word is in the state x and the phase that it stays in; the boxes
 hold α(y, φ)/α(x, ·) for every word, and β(y, φ)/β(x, ·) on the other side, the mismatch of y at step j itself left
 out. A slot is the hull over a range of steps; near both ends of a word every step has a slot of its own.
+
+Windows: a state of a word together with the few states before it, or after it, as the rows of tables of boxes.
+
+See docs/theory/two-sided.md, *Boxes*. Row x < K is the state x with nothing known beside it. Every other row adds one
+state, `farthest`, to its `parent`. Rows of the full length h have no longer ones: beyond them the anchor moves instead,
+one state towards the known ones.
+
+Symbols around the blocks of one class of positions, for the search: which there can be, and the boxes they give.
 """
 
 from __future__ import annotations
@@ -12,9 +20,132 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.calibration.costs.blocks import Kind, tail_of
+from symveil.calibration.costs.contexts import extended, left_contexts, right_contexts
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
+from symveil.calibration.costs.outcome import Node
 from symveil.calibration.costs.steps import enclose, enclose_longer, next_left_boxes, next_right_boxes
-from symveil.calibration.costs.windows import Windows, rows_needed, windows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Windows:
+    """The rows of one side.
+
+    other[first[r]] … are the rows that know one state more than r: longer ones, or for rows of the full length those
+    whose anchor is one state farther away. following[next_first[k, r]] … are the rows that a word in r can be in one
+    step later: with its whole history known (k = 0), or in rows of the full length (k = 1).
+    """
+
+    longest: int
+    state: Integers
+    farthest: Integers
+    length: Integers
+    parent: Integers
+    first: Integers
+    other: Integers
+    next_first: Integers
+    following: Integers
+    begin: Integers  # rows of length j: begin[j] … begin[j + 1] − 1
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self.state)
+
+    def known(self, row: int) -> list[int]:
+        """The states of a window, the farthest first and the anchor last."""
+        states = []
+        while True:
+            states.append(int(self.farthest[row]))
+            if self.length[row] == 0:
+                return states
+            row = int(self.parent[row])
+
+    def longer(self, row: int) -> Integers:
+        """The rows that know one state more."""
+        return self.other[self.first[row] : self.first[row + 1]]
+
+
+def rows_needed(back: Integers, earlier: Integers, longest: int) -> float:
+    """How many rows there would be."""
+    ways: NDArray[np.float64] = np.ones(len(back) - 1)
+    counts = [float(ways.sum())]
+    source = np.repeat(np.arange(len(back) - 1), np.diff(back))
+    for _ in range(longest):
+        ways = np.bincount(source, weights=ways[earlier], minlength=len(back) - 1).astype(np.float64)
+        counts.append(float(ways.sum()))
+    return sum(counts)
+
+
+def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
+    """All windows up to a length; earlier[back[x]] … are the states on the side that windows reach to.
+
+    >>> found = windows(np.array([0, 2, 3]), np.array([0, 1, 0]), 2)      # a, b → a; a → b
+    >>> found.count, found.known(found.count - 1)
+    (10, [1, 0, 1])
+    """
+    size = len(back) - 1
+    state, farthest, parent = [np.arange(size)], [np.arange(size)], [np.full(size, -1)]
+    prefix = [np.full(size, -1)]
+    begin = [0, size]
+    firsts: list[Integers] = []
+    others: list[Integers] = []
+    for length in range(longest):
+        now = farthest[-1]
+        degree = np.diff(back)[now]
+        row = np.repeat(np.arange(begin[-2], begin[-1]), degree)
+        number = np.arange(len(row)) - np.repeat(np.cumsum(degree) - degree, degree)
+        reached = earlier[np.repeat(back[now], degree) + number]
+        first = begin[-1] + np.concatenate([[0], np.cumsum(degree)])[:-1]
+        if length == 0:
+            before = reached
+        else:  # the same state added to the row's own prefix, whose children were listed in the same order
+            before = np.repeat(firsts[-1][prefix[-1] - begin[-3]], degree) + number
+        firsts.append(first)
+        others.append(np.arange(begin[-1], begin[-1] + len(row)))
+        state.append(state[-1][row - begin[-2]])
+        farthest.append(reached)
+        parent.append(row)
+        prefix.append(before)
+        begin.append(begin[-1] + len(row))
+    if longest == 0:
+        first, other = back.copy(), earlier.copy()
+        counts = [np.diff(back)]
+        moved = (earlier, np.repeat(np.arange(size), np.diff(back)))
+    else:
+        counts = [np.diff(np.append(each, begin[k + 2])) for k, each in enumerate(firsts)]
+        shorter, short_first = counts[-1], firsts[-1]
+        of_prefix = prefix[-1] - begin[-3]
+        degree = shorter[of_prefix]
+        counts.append(degree)
+        number = np.arange(int(degree.sum())) - np.repeat(np.cumsum(degree) - degree, degree)
+        away = np.repeat(short_first[of_prefix], degree) + number
+        others.append(away)
+        first = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        other = np.concatenate(others)
+        moved = (away, np.repeat(np.arange(begin[-2], begin[-1]), degree))
+    every_prefix = np.concatenate(prefix)
+    whole = np.flatnonzero(every_prefix >= 0)
+    rows = begin[-1]
+    begins, targets, offset = [], [], 0
+    for source, target in ((every_prefix[whole], whole), moved):
+        order = np.argsort(source, kind="stable")
+        begins.append(offset + np.concatenate([[0], np.cumsum(np.bincount(source, minlength=rows))]))
+        targets.append(target[order])
+        offset += len(target)
+    return Windows(
+        longest=longest,
+        state=np.concatenate(state).astype(np.int64),
+        farthest=np.concatenate(farthest).astype(np.int64),
+        length=np.repeat(np.arange(longest + 1), np.diff(begin)).astype(np.int64),
+        parent=np.concatenate(parent).astype(np.int64),
+        first=first.astype(np.int64),
+        other=other.astype(np.int64),
+        next_first=np.stack(begins).astype(np.int64),
+        following=np.concatenate(targets).astype(np.int64),
+        begin=np.array(begin, dtype=np.int64),
+    )
+
 
 _MOST_BYTES = 300 << 20  # for one side
 _MOST_BYTES_OF_WINDOWS = 1500 << 20  # the same where that is what one state beside the anchor takes
@@ -161,3 +292,50 @@ class _Plan:
     def boxes(self) -> Boxes:
         """What was collected."""
         return Boxes(self._rows, self._low, self._high, self._valid, self._slot_of)
+
+
+class Surroundings:
+    """Symbols around the blocks of one class: all ways to go on that are not yet proved, a symbol longer at a time."""
+
+    def __init__(self, graph: CostGraph, left: Boxes, right: Boxes, root: Node, kind: Kind) -> None:
+        self._graph, self._left, self._right = graph, left, right
+        self._low, self._span = root.low, root.high - root.low
+        self._end = root.low + kind.length + tail_of(graph, kind) - 1  # the step of the last symbol
+
+    def room(self, symbols: int) -> tuple[int, int] | None:
+        """How many of them there are on each side; None where that is not the same at all positions of the class."""
+        graph = self._graph
+        before, after = min(symbols, self._low - 1), min(symbols, graph.steps - self._end - self._span)
+        if self._span and (before < symbols or after < symbols):
+            return None
+        metric = graph.metric_at[self._low - before : self._end + after + 1]
+        shifted = graph.metric_at[self._low - before + self._span : self._end + after + 1 + self._span]
+        return (before, after) if np.array_equal(metric, shifted) else None
+
+    def longer(self, boxes: Boxes, state: int, paths: Integers, kept: Booleans) -> tuple[Integers, Integers]:
+        """The kept paths, each with one more state known, and which row each comes from."""
+        return extended(boxes.rows.first, boxes.rows.other, state, paths, kept)  # type: ignore[no-any-return]
+
+    def boxes_before(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
+        """l and ω at the state before the block, a column for each path."""
+        graph = self._graph
+        kappa, following, _ = graph.automaton
+        boxes, step = self._left, self._low - 1
+        anchor = step - max(0, paths.shape[1] - boxes.rows.longest)
+        return left_contexts(  # type: ignore[no-any-return]
+            graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels, kappa, following,
+            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
+            boxes.rows.state, boxes.rows.longest, step, state, paths,
+        )  # fmt: skip
+
+    def boxes_after(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
+        """l' and ω' at the state after the block, a column for each path."""
+        graph = self._graph
+        kappa, following, _ = graph.automaton
+        boxes = self._right
+        anchor = self._end + max(0, paths.shape[1] - boxes.rows.longest)
+        return right_contexts(  # type: ignore[no-any-return]
+            graph.first, graph.other, graph.weight, graph.symbol, graph.levels, kappa, following,
+            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
+            boxes.rows.state, boxes.rows.longest, self._end, state, paths,
+        )  # fmt: skip

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from symveil.calibration.costs.at_once import at_once, slices
 from symveil.calibration.costs.blocks import Groups
 from symveil.calibration.costs.boxes import Boxes
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.nodes import box_row
+from symveil.calibration.costs.outcome import at_once, slices
 from symveil.calibration.costs.roots import comparable, limits, pair_cost
 from symveil.calibration.costs.steps import step_backward, step_forward
 from symveil.languages.compiling import compiled

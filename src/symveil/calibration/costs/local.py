@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.costs.at_once import at_once, slices
 from symveil.calibration.costs.ball_blocks import open_pairs, path_extremes, prove_pairs
 from symveil.calibration.costs.ball_steps import enclose_balls, left_box_step, right_box_step
 from symveil.calibration.costs.balls import Balls
@@ -23,7 +22,7 @@ from symveil.calibration.costs.blocks import FINAL, WHOLE, Groups, Kind, block_g
 from symveil.calibration.costs.boxes import slack_of, slot_plan
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.halves import numbered
-from symveil.calibration.costs.outcome import FoundPair, Outcome
+from symveil.calibration.costs.outcome import FoundPair, Outcome, at_once, slices
 
 _MOST_BYTES = 600 << 20  # for the boxes of one side
 _MOST_HALVES = 300 << 20

@@ -17,17 +17,15 @@ from functools import partial
 
 import numpy as np
 
-from symveil.calibration.costs.at_once import at_once
 from symveil.calibration.costs.blocks import Groups, Kind, block_groups, classes, tail_of
-from symveil.calibration.costs.boxes import left_boxes, right_boxes
+from symveil.calibration.costs.boxes import Surroundings, left_boxes, right_boxes
 from symveil.calibration.costs.contexts import context_bounds
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.halves import not_yet_proved, weights_of_paths
 from symveil.calibration.costs.nodes import children_bounds
-from symveil.calibration.costs.outcome import FoundPair, Node, Outcome
+from symveil.calibration.costs.outcome import FoundPair, Node, Outcome, at_once
 from symveil.calibration.costs.roots import root_bounds
 from symveil.calibration.costs.steps import total_of_word
-from symveil.calibration.costs.surroundings import Surroundings
 
 _MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts
 _GROUPS_AT_ONCE = 256

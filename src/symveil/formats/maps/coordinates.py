@@ -3,15 +3,21 @@
 Columns: the state (`symbol`, `state`, `link_id`, `id` or `name`) and either two coordinates (`x`, `y` or `lon`,
 `lat`) or four (`x1`, `y1`, `x2`, `y2` or `u_lon`, `u_lat`, `v_lon`, `v_lat`). Degrees are laid out flat: longitudes
 are shortened by the cosine of the middle latitude, which is right within a city.
+
+Zones as they are given: a grid such as 6 or 6x4, or a CSV file with the zone of each symbol.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from symveil.errors import FileError
+import numpy as np
+
+from symveil.errors import FileError, ParameterError
 from symveil.formats.reading import csv_rows
 from symveil.pictures.road_map import Road
 
@@ -82,3 +88,95 @@ def _flattened(roads: dict[str, Road]) -> dict[str, Road]:
     latitudes = [y for road in roads.values() for _, y in road]
     shorter = math.cos(math.radians((min(latitudes) + max(latitudes)) / 2))
     return {name: ((one[0] * shorter, one[1]), (other[0] * shorter, other[1])) for name, (one, other) in roads.items()}
+
+
+GRID = "6"
+"""The grid over places where no zones are given."""
+
+_MOST_CELLS = 1_000_000
+_GRID = re.compile(r"(\d{1,7})(?:x(\d{1,7}))?")
+
+
+def read_grid(text: str) -> tuple[int, int] | None:
+    """Columns and rows of a grid; None where the text is none.
+
+    >>> read_grid("6"), read_grid("6x4"), read_grid("zones.csv")
+    ((6, 6), (6, 4), None)
+    """
+    found = _GRID.fullmatch(text)
+    return None if found is None else (int(found[1]), int(found[2] or found[1]))
+
+
+def read_zones(path: str | Path) -> dict[str, str]:
+    """The zone of each symbol in a CSV file: columns `symbol` (or state, link_id, id, name) and `zone`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "zones.csv")
+    ...     _ = file.write_text("symbol,zone\\nmain st,centre\\nquay,harbour\\n")
+    ...     read_zones(file)
+    {'main st': 'centre', 'quay': 'harbour'}
+    """
+    file = Path(path)
+    zones: dict[str, str] = {}
+    with closing(csv_rows(file, what="table of zones")) as rows:
+        _, header = next(rows)
+        names = [name.strip().lower() for name in header]
+        symbol = next((names.index(name) for name in NAMES if name in names), None)
+        if symbol is None or names.count("zone") != 1:
+            raise FileError(
+                str(file),
+                expected="a column symbol (or state, link_id, id, name) and a column zone",
+                found=f"{len(names)} other columns",
+            )
+        zone = names.index("zone")
+        for line, row in rows:
+            if row[symbol] in zones and zones[row[symbol]] != row[zone]:
+                raise FileError(f"{file}: line {line}", expected="each symbol in one zone", found="another zone before")
+            zones[row[symbol]] = row[zone]
+    if not zones:
+        raise FileError(str(file), expected="at least one symbol with a zone", found="none")
+    return zones
+
+
+def zones_of(zones: str | Path | None, roads: Mapping[str, Road]) -> tuple[str, Mapping[str, str]]:
+    """What zones are, and the zone of each symbol; none where each symbol is its own.
+
+    >>> zones_of("2", {"a": ((0.0, 0.0), (0.0, 0.0)), "b": ((3.0, 1.0), (5.0, 1.0))})
+    ('grid 2x2', {'a': '0,0', 'b': '1,1'})
+    """
+    if zones is None and not roads:
+        return "symbols", {}
+    grid = read_grid(str(GRID if zones is None else zones))
+    if grid is None:
+        return str(zones), read_zones(str(zones))
+    if not roads:
+        raise ParameterError("zones", expected="`places` with a grid: it is laid over them", found="no places")
+    columns, rows = grid
+    middles = {symbol: middle(road) for symbol, road in roads.items()}
+    return f"grid {columns}x{rows}", grid_zones(middles, columns=columns, rows=rows)
+
+
+def middle(road: Road) -> tuple[float, float]:
+    """Half way between the ends of a road."""
+    return (road[0][0] + road[1][0]) / 2, (road[0][1] + road[1][1]) / 2
+
+
+def grid_zones(points: Mapping[str, tuple[float, float]], *, columns: int, rows: int) -> dict[str, str]:
+    """The cell of an equal grid over the box of all points that each lies in, named "column,row" from 0 on.
+
+    A point on the border of two cells is in the upper or right one; those on the far border are in the last.
+
+    >>> grid_zones({"a": (0.0, 0.0), "b": (1.0, 2.0), "c": (0.5, 2.0)}, columns=2, rows=3)
+    {'a': '0,0', 'b': '1,2', 'c': '1,2'}
+    """
+    if min(columns, rows) < 1 or columns * rows > _MOST_CELLS:
+        raise ParameterError(
+            "zones", expected=f"a grid of 1 to {_MOST_CELLS} cells, such as 6 or 6x4", found=f"{columns}x{rows}"
+        )
+    places = np.array(list(points.values()), dtype=np.float64)
+    low, high = places.min(axis=0), places.max(axis=0)
+    cells = np.array([columns, rows])
+    extent = np.where(high > low, high - low, 1.0)
+    found = np.clip(np.floor((places - low) / extent * cells).astype(np.int64), 0, cells - 1)
+    return {name: f"{column},{row}" for name, (column, row) in zip(points, found.tolist(), strict=True)}

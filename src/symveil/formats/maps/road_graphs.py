@@ -158,7 +158,7 @@ def _model(edges: Sequence[tuple[str, object, object]], lines: dict[str, Line], 
 
 def _read(path: Path) -> Any:
     try:
-        from symveil.formats.models.graph_files import read_graphml  # noqa: PLC0415 - networkx is optional, and heavy
+        from symveil.formats.models.networkx_graphs import read_graphml  # noqa: PLC0415 - networkx is optional, and heavy
     except ModuleNotFoundError as error:
         install = (
             f"{error.name} to be installed (the extra symveil[formats], see docs/install.md), which reads this format"

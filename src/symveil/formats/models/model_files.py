@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from symveil.errors import FileError
-from symveil.formats.models.dot_models import DOT_SUFFIXES, read_dot_file
+from symveil.formats.models.dot_files import DOT_SUFFIXES, read_dot_file
 from symveil.formats.models.drn_files import DRN_SUFFIX, read_drn
 from symveil.formats.models.gen_files import GEN_SUFFIX, read_gen
 from symveil.formats.models.model_json import model_text, parse_model
@@ -116,7 +116,7 @@ def load_model(
 
 def _read_graphml(file: Path, notes: list[str]) -> AnyModel:
     try:
-        from symveil.formats.models.graph_files import read_graph_file  # noqa: PLC0415 - networkx is optional, and heavy
+        from symveil.formats.models.networkx_graphs import read_graph_file  # noqa: PLC0415 - networkx is optional, and heavy
     except ModuleNotFoundError as error:
         raise _without_extra(file, error, "formats") from None
     return read_graph_file(file, notes=notes)

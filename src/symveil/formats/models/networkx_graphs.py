@@ -1,14 +1,25 @@
-"""Graphs as Markov chains: those of networkx, and those that a file of ours gives as nodes and edges."""
+"""Graphs as Markov chains: those of networkx, and those that a file of ours gives as nodes and edges.
+
+GraphML files by way of networkx: imported when a file asks for it, because networkx is optional.
+"""
 
 from __future__ import annotations
 
+import io
 import sys
+import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 
-from symveil.errors import ModelError, ParameterError
+import networkx as nx
+
+from symveil.errors import FileError, ModelError, ParameterError
+from symveil.formats.models.places import placed
+from symveil.formats.reading import read_bytes
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.names import shown
 from symveil.models.probabilities import ROUNDED_SUM
@@ -118,3 +129,71 @@ def _value(data: Mapping[str, object], attribute: str, source: str, target: str)
     if value <= 0:
         raise ModelError(where, expected=f"a {attribute} above 0", found=shown(data[attribute]))
     return value
+
+
+_LARGEST_FILE = 64 * 1024 * 1024
+_DEEPEST = 100
+
+
+def read_graph_file(path: Path, *, notes: list[str] | None = None) -> MarkovChain:
+    """The chain in a GraphML file."""
+    graph = read_graphml(path)
+    with placed(lambda where: f"{path}: {where}"):
+        return from_networkx(graph, notes=notes)
+
+
+def read_graphml(path: Path) -> Any:
+    """The networkx graph in a GraphML file."""
+    content = read_bytes(path, what="GraphML file", at_most=_LARGEST_FILE)
+    _refuse_bombs(content, path)
+    return _read(content, path)
+
+
+def _read(content: bytes, path: Path) -> Any:
+    try:
+        # its warnings are about parts of GraphML that it does not know, and that no chain needs
+        with warnings.catch_warnings(action="ignore"):
+            return nx.read_graphml(io.BytesIO(content))
+    except Exception as error:  # whatever its parser stumbles over, the file is to blame
+        raise FileError(str(path), expected="GraphML", found=_first_line(error)) from None
+
+
+def _refuse_bombs(content: bytes, path: Path) -> None:
+    """Before the library sees it: no declarations of its own, with which bombs are built, and no endless nesting."""
+    parser = expat.ParserCreate()
+    depth = 0
+
+    def refuse(expected: str, found: str) -> None:
+        raise FileError(f"{path}: line {parser.CurrentLineNumber}", expected=expected, found=found)
+
+    def start(_name: str, _attributes: list[str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            refuse(f"elements nested at most {_DEEPEST} deep", "more")
+
+    def end(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def doctype(_name: str, _system: str | None, _public: str | None, has_declarations: int) -> None:
+        if has_declarations:
+            refuse("GraphML without declarations of its own", "some, which could be a bomb")
+
+    parser.ordered_attributes = True
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartDoctypeDeclHandler = doctype
+    try:
+        parser.Parse(content, True)
+    except FileError:
+        raise
+    except expat.ExpatError as error:
+        found = expat.ErrorString(error.code)
+        raise FileError(f"{path}: line {error.lineno}", expected="GraphML", found=found) from None
+    except (LookupError, ValueError):  # what the first line declares is no encoding, or none that expat takes
+        raise FileError(str(path), expected="GraphML in UTF-8", found="another encoding") from None
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__

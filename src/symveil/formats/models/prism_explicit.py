@@ -24,14 +24,15 @@ from symveil.errors import FileError
 from symveil.formats.models.explicit_states import (
     REWARD_SUFFIX,
     STATE_SUFFIX,
+    Declarations,
     Valuations,
+    declarations_beside,
     is_number,
     numbered,
     read_rewards,
     read_states,
 )
 from symveil.formats.models.places import placed
-from symveil.formats.models.prism_programs import Declarations, declarations_beside
 from symveil.formats.reading import suffix
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.probabilities import read_probability, rounded_sums

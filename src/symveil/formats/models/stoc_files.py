@@ -11,8 +11,15 @@ from contextlib import closing
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError
-from symveil.formats.models.blank_separated import is_number, numbered_lines, split_cells
-from symveil.formats.models.state_blocks import MoveLine, StateBlocks, StateLine, read_blocks
+from symveil.formats.models.state_blocks import (
+    MoveLine,
+    StateBlocks,
+    StateLine,
+    is_number,
+    numbered_lines,
+    read_blocks,
+    split_cells,
+)
 from symveil.models.names import shown
 from symveil.models.stochastic_system import PartiallyObserved
 

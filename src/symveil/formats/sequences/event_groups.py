@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from symveil.errors import FileError
 from symveil.formats.sequences.columns import LongColumns
 from symveil.formats.sequences.event_order import EventOrder
-from symveil.formats.sequences.person_names import spelled_names
 from symveil.formats.sequences.records import (
     ID,
     LONGEST,
@@ -47,6 +46,7 @@ from symveil.formats.sequences.records import (
     rows_cut,
     too_long,
 )
+from symveil.formats.sequences.rows import spelled_names
 
 _FLOOR, _REST = "order.floor", "order.rest"
 _IN_MEMORY = 192 << 20

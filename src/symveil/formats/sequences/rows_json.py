@@ -17,7 +17,7 @@ from symveil.formats.reading import MOST_TIMES, read_lines
 from symveil.formats.sequences.records import PLACE, gathered
 from symveil.formats.sequences.rows import ROWS_GATHERED, TEXT_GATHERED, WHAT, Row, RowSource, RowWriter
 from symveil.models.alphabet import Alphabet
-from symveil.models.persons import numeral_name, person_name
+from symveil.models.names import numeral_name, person_name
 from symveil.numbers.once import computed_once
 
 RAW = b"raw"

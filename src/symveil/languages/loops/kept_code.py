@@ -13,7 +13,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from symveil.storage.caches import cache_folder
+from symveil.storage.opening import cache_folder
 
 _ENDING = ".loop"
 _DIGEST = 32

@@ -15,7 +15,6 @@ from typing import Any
 from symveil.languages.loops import arrays
 from symveil.languages.loops.emitter import NO_RESULT, RUNTIME, Emitter
 from symveil.languages.loops.expressions import SIGNS, AgainError, Expressions
-from symveil.languages.loops.sources import is_large, source_of
 from symveil.languages.loops.values import (
     INT,
     NOTHING,
@@ -28,6 +27,8 @@ from symveil.languages.loops.values import (
     TupleType,
     Type,
     Value,
+    is_large,
+    source_of,
     unified,
     words_of,
 )

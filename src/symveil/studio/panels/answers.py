@@ -1,16 +1,21 @@
-"""Answers: what a private file still says about the true sequences."""
+"""Answers: what a private file still says about the true sequences.
+
+Ledger: who has spent what, read-only.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import ClassVar, get_args
 
+from symveil.errors import LedgerError, SymveilError
 from symveil.estimation.statistics import CHOICES, LONGEST_GRAM, NGRAMS
 from symveil.estimation.substitution_tables import Target
 from symveil.studio.forms import Form
 from symveil.studio.guard import LARGEST_UPLOAD
-from symveil.studio.panel import Panel
+from symveil.studio.panel import Panel, Values
 from symveil.studio.tasks.answers import answer_answers
+from symveil.studio.tasks.ledger import answer_ledger
 
 
 class AnswersPanel(Panel):
@@ -72,3 +77,28 @@ class AnswersPanel(Panel):
 
 
 _TARGETS: dict[str, str] = {"file": "these sequences", "population": "as many of their population"}
+
+
+class LedgerPanel(Panel):
+    """Budgets."""
+
+    name = "ledger"
+    title = "The ledger: who has spent what"
+    task = staticmethod(answer_ledger)
+    lead = "The budget of each person, as the releases have used it up. This page only reads."
+    defaults: ClassVar = {"ledger": "", "person": ""}
+    public = frozenset[str]()
+    files = frozenset({"ledger"})
+
+    def fields(self, form: Form) -> Iterator[str]:
+        """Which ledger, whose budget."""
+        started = "The studio was started with a ledger." if self.studio.ledger else "Or start with --ledger."
+        yield form.file("ledger", "Ledger file", hint=f"A SQLite ledger; it is copied and only read. {started}")
+        hint = "Empty: those who have spent most. A name stays out of links."
+        yield form.text("person", "Person", hint=hint, secret=True)
+
+    def _question(self) -> Values:
+        return {**super()._question(), "address": self.studio.ledger or ""}
+
+    def _field_for(self, error: SymveilError) -> str | None:
+        return "ledger" if isinstance(error, LedgerError) else super()._field_for(error)

@@ -13,8 +13,7 @@ from symveil.studio.answer import Answer
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import working
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
-from symveil.studio.tasks.averages import Averages, average_more
-from symveil.studio.tasks.compare import answer_compare
+from symveil.studio.tasks.compare import Averages, answer_compare, average_more
 from symveil.studio.worker import BrokenError, StoppedError, TaskHandle
 
 

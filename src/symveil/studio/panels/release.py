@@ -8,8 +8,8 @@ from typing import ClassVar, get_args
 from nicegui import background_tasks
 
 from symveil.errors import SymveilError
+from symveil.mechanisms.choice import AUTO, REGISTERED, names
 from symveil.mechanisms.cost_choice import CostName
-from symveil.mechanisms.registry import AUTO, REGISTERED, names
 from symveil.numbers.rationals import exact
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panels.subject import BEYOND, SUBJECT_DEFAULTS, SubjectPanel

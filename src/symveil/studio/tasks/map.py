@@ -19,15 +19,20 @@ from symveil.studio.answer import Answer, Section, large
 from symveil.studio.tasks.release import CHOOSING, GUESSING, PROVING
 from symveil.studio.tasks.subject import (
     File,
+    attacker_lines,
+    choose_adjacency,
+    loss_line,
     model_in,
+    promise,
     read_mechanism,
     read_subject,
     read_whole,
+    shown_epsilon,
     source_file,
     undecided,
+    warned,
 )
-from symveil.studio.tasks.words import attacker_lines, choose_adjacency, loss_line, promise, shown_epsilon, warned
-from symveil.tasks.trips import ReleasedTrip, released_trips, require_coordinates
+from symveil.tasks.release import ReleasedTrip, released_trips, require_coordinates
 
 MOST_SAMPLES = 6
 _NOTICE = "the true trip is left out; how many roads were changed is known from it: for its holder only"

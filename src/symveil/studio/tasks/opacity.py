@@ -11,8 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from symveil.enforcement.enforce import POLICIES, enforce_policy, observations_of
-from symveil.enforcement.enforcement import Enforcement
+from symveil.enforcement.enforce import POLICIES, Enforcement, enforce_policy, observations_of
 from symveil.enforcement.supervisor import Supervisor
 from symveil.enforcement.synthesize import synthesize_opacity
 from symveil.errors import ParameterError, SymveilError, TooLargeError
@@ -22,8 +21,7 @@ from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, named
 from symveil.pictures.svg import to_svg
 from symveil.studio.answer import Answer, Section, facts, large
-from symveil.studio.tasks.subject import File, example_or_file, loaded, read_whole
-from symveil.studio.tasks.words import shown_epsilon
+from symveil.studio.tasks.subject import File, example_or_file, loaded, read_whole, shown_epsilon
 from symveil.tasks.enforce import enforcement_document, read_probability
 from symveil.tasks.opacity import OpacityReport, judge_opacity, load_system
 from symveil.verification.opacity.notions import read_question

@@ -9,8 +9,8 @@ from functools import partial
 from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.models.labelled_chain import Pair
 from symveil.numbers.rationals import spelled
-from symveil.tasks.compose import compose
 from symveil.tasks.reproduce.rows import Row
+from symveil.tasks.verify import compose
 from symveil.verification.privacy_verdict import PrivacyVerdict, shown
 from symveil.verification.verify_privacy import verify_privacy
 

@@ -1,4 +1,7 @@
-"""The papers' figures as files, with our curves beside theirs."""
+"""The papers' figures as files, with our curves beside theirs.
+
+All papers, and what reproduces each.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.enforcement.enforce import enforce_opacity
+from symveil.errors import ParameterError
 from symveil.examples import paper_systems
 from symveil.examples.road_network import TRIP, network_language
 from symveil.languages.free import words
@@ -16,6 +20,7 @@ from symveil.languages.run_product import product_diagram
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
+from symveil.numbers.progress import Progress, named
 from symveil.pictures.plots import Band, Curve, draw_curves
 from symveil.pictures.svg import to_svg
 from symveil.storage.atomic import write_text
@@ -25,6 +30,7 @@ from symveil.tasks.reproduce import (
     jones2019,
     zhao2025,
 )
+from symveil.tasks.reproduce.rows import Reproduction, Row
 from symveil.tasks.verify import privacy_curve
 from symveil.verification.opacity.observation import observer
 
@@ -157,3 +163,29 @@ def _chistikov2019(folder: Path, suffix: str) -> Iterator[Path]:
         path, title="C19 Fig. 4b: privacy of the PIN checker"
     )
     yield path
+
+
+PAPERS = {
+    jones2019.PAPER: (jones2019.rows, jones2019.grid_rows),
+    benvenuti2026.PAPER: (benvenuti2026.rows, benvenuti2026.road_rows),
+    zhao2025.PAPER: (zhao2025.rows,),
+    chistikov2019.PAPER: (chistikov2019.rows,),
+}
+
+
+def reproduce(paper: str | None = None, *, progress: Progress | None = None) -> Reproduction:
+    """The rows of one paper, or of all; `progress` is told which one is next.
+
+    >>> reproduction = reproduce("jones2019")
+    >>> [row.item for row in reproduction.rows if row.ours == "561"]
+    ['Case Study 1: states of the automaton']
+    """
+    if paper is not None and paper not in PAPERS:
+        raise ParameterError("paper", expected=f"one of {', '.join(PAPERS)}", found=paper)
+    rows: list[Row] = []
+    names = tuple(PAPERS) if paper is None else (paper,)
+    for number, name in enumerate(names):
+        named(progress, name)(number, len(names))
+        rows += [row for part in PAPERS[name] for row in part()]
+        named(progress, name)(number + 1, len(names))
+    return Reproduction(tuple(rows))

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
-from symveil.enforcement.enforce import enforce_opacity
-from symveil.enforcement.enforcement import Enforcement
+from symveil.enforcement.enforce import Enforcement, enforce_opacity
 from symveil.examples.paper_systems import RECONSTRUCTED, example_3, example_4, medical
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.tasks.reproduce.rows import Row
 from symveil.verification.opacity.observation import delayed_estimate
-from symveil.verification.opacity.sensitive import sensitive_strings
+from symveil.verification.opacity.run_observations import sensitive_strings
 from symveil.verification.opacity.verify import verify_opacity
 from symveil.verification.opacity.violation import violation_probability
 

@@ -40,10 +40,10 @@ from symveil.numbers.conversions import fraction, nearest_float, rational
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress
 from symveil.verification.distances.bisimulation import Lumping
+from symveil.verification.distances.distances import CompiledBound, ExactBound
 from symveil.verification.distances.finite_words import is_proportional, spelled
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
 from symveil.verification.distances.tables import Sparse
-from symveil.verification.distances.upper_bounds import CompiledBound, ExactBound
 
 DEFAULT_WIDTH = Fraction(1, 10**4)
 DEFAULT_NODES = 20_000

@@ -3,6 +3,19 @@
 Small chains are computed in exact rationals from beginning to end. Larger ones are iterated in floats and
 certified; where the linear systems allow it, the floats' policy is then solved in rationals, and the
 result is checked to be the fixed point, exactly.
+
+bd, the symmetric predecessor of ld (C19 §6, from Chistikov, Murawski and Purser 2018).
+
+bd is the least fixed point of d(s,t) = max(K(d)(s,t), K(d)(t,s)) on symmetric d. A *choice* takes one of
+the two directions for each pair; its fixed point is found like ld, and is at most bd, because taking
+one direction is less than taking the larger. Pairs whose other direction is strictly larger are turned
+until there are none: then the fixed point of the choice is one of the maximum too, hence at least bd.
+
+Turning pairs raises the values as long as no flow makes more mass than it takes, by the argument for stochastic
+games; with relays that is not proved, so the number of choices is bounded. What is reported is proved either way:
+without a last choice it is an upper bound, and not called exact.
+
+K(d)(p, r) for the brackets: exactly on small chains, rounded upwards in compiled floats on large ones.
 """
 
 from __future__ import annotations
@@ -15,13 +28,38 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from symveil.numbers.conversions import dyadic, float_at_least, fraction, rational
+from symveil.numbers.conversions import dyadic, float_at_least, fraction, nearest_float, rational
 from symveil.numbers.progress import Progress
-from symveil.verification.distances.certificate import Certificate, certify
-from symveil.verification.distances.exact import ExactLifting, Pair, policy_iteration
-from symveil.verification.distances.flows import iterate, largest_component
-from symveil.verification.distances.kernel import Relation, large_kernel, small_kernel
-from symveil.verification.distances.tables import ChainTable, Floats, Integers, exact_matrix
+from symveil.verification.distances.compiled_loops import sweeps
+from symveil.verification.distances.exact import (
+    ExactLifting,
+    Pair,
+    Relation,
+    Shipment,
+    large_kernel,
+    policy_iteration,
+    small_kernel,
+)
+from symveil.verification.distances.flows import (
+    LESS,
+    STEEP,
+    Certificate,
+    Flows,
+    certify,
+    find_relays,
+    improved_flows,
+    iterate,
+    largest_component,
+)
+from symveil.verification.distances.tables import (
+    TINY,
+    ChainTable,
+    Floats,
+    Integers,
+    Sparse,
+    exact_matrix,
+    needs_by_label,
+)
 
 # Up to here, rationals from the start are quicker than loading compiled loops.
 _SMALL = 160  # pairs
@@ -150,3 +188,146 @@ def start_values(kernel: Relation) -> NDArray[Any]:
 
 def _as_tuples(pairs: Integers) -> list[Pair]:
     return [(s, t) for s, t in pairs.tolist()]
+
+
+_MOST_CHOICES = 60
+_LARGER = 1e-11  # in floats, what counts as strictly larger
+
+
+def symmetric_distances(table: ChainTable, alpha: Fraction, *, progress: Progress | None = None) -> Distances:
+    """bd_α of all pairs of states."""
+    every = table.same_label_pairs
+    pairs = every[every[:, 0] < every[:, 1]]
+    if is_small(table, alpha):
+        exact = _small(table, alpha, [(s, t) for s, t in pairs.tolist()])
+        if exact is not None:
+            return exact
+    return _large(table, alpha, pairs, progress)
+
+
+def _small(table: ChainTable, alpha: Fraction, pairs: list[Pair]) -> Distances | None:
+    ratio = rational(alpha)
+    chosen = set(pairs)
+    for _ in range(_MOST_CHOICES):
+        kernel = small_kernel(table, ratio, chosen, mirrored=True)
+        values = start_values(kernel)
+        policy_iteration(table, ratio, [pair for pair in chosen if not kernel[pair]], values, mirrored=True)
+        lifting = ExactLifting(values, ratio, table.members, relays=True)
+        turn = [pair for pair in chosen if _turned(lifting, table, ratio, pair).cost(values) > values[pair]]
+        if not turn:
+            return Distances(table=table, alpha=alpha, kernel=kernel, upper=rounded_up(values), exact=values)
+        for s, t in turn:
+            chosen.remove((s, t))
+            chosen.add((t, s))
+    return None
+
+
+def _turned(lifting: ExactLifting, table: ChainTable, alpha: fmpq, pair: Pair) -> Shipment:
+    return lifting.ship(table.exact_needs(alpha, pair[1], pair[0]))
+
+
+def _large(table: ChainTable, alpha: Fraction, pairs: Integers, progress: Progress | None) -> Distances:
+    ratio, rounded = rational(alpha), float(alpha)
+    chosen = pairs.copy()
+    for _ in range(_MOST_CHOICES):
+        kernel = large_kernel(table, ratio, chosen, mirrored=True)
+        left = chosen[~kernel[chosen[:, 0], chosen[:, 1]]]
+        start = np.where(kernel, 0.0, 1.0)
+        reached = iterate(table, rounded, left, start, mirrored=True, progress=progress)
+        flows = _cheapest(table, rounded, chosen[:, ::-1], reached.distance)
+        larger = flows.cost(reached.distance) > reached.distance[chosen[:, 0], chosen[:, 1]] + _LARGER
+        if not larger.any():
+            break
+        chosen[larger] = chosen[larger][:, ::-1]
+    # the proof has to hold in both directions; a pair of this kernel may be above 0 in the other one
+    symmetric = _both_in_kernel(table, ratio, pairs)
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    both = np.ascontiguousarray(both[~symmetric[both[:, 0], both[:, 1]]])
+    flows = _cheapest(table, rounded, both, reached.distance)
+    certificate = certify(table, rounded, reached.distance, flows, mirrored=True)
+    return Distances(table=table, alpha=alpha, kernel=symmetric, upper=certificate.distance, certificate=certificate)
+
+
+def _both_in_kernel(table: ChainTable, alpha: fmpq, pairs: Integers) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """The pairs at bd = 0: the largest symmetric relation that is kept in both directions."""
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    return large_kernel(table, alpha, np.ascontiguousarray(both), mirrored=True)
+
+
+def _cheapest(table: ChainTable, alpha: float, pairs: Integers, distance: Floats) -> Flows:
+    """A cheapest flow for each of these ordered pairs under `distance`."""
+    costs = np.full(len(pairs), np.inf)
+    return improved_flows(table, alpha, Flows.empty(pairs, costs), costs, distance)[0]
+
+
+_LONGEST = 400  # bits: beyond, a rounded distance is quicker to work with and nearly as good
+_SMALLEST_DISTANCE = 2.0**-200
+
+
+class ExactBound:
+    """K(d) in rationals."""
+
+    def __init__(self, distances: Distances, *, relays: bool = True) -> None:
+        self._distances, self._relays = distances, relays
+        table = distances.table
+        exact = distances.exact
+        if exact is None or max(int(value.q).bit_length() for value in exact.reshape(-1)) > _LONGEST:
+            rows = distances.upper.tolist()
+            exact = np.array([[dyadic(value) for value in row] for row in rows], dtype=object)
+        self._distance = exact
+        self._label = table.label
+        self._alpha = rational(distances.alpha)
+        self._lifting = ExactLifting(exact, self._alpha, table.members, relays=relays)
+
+    def __call__(self, mass: Sparse, other: Sparse) -> fmpq:
+        """The cost of a cheapest flow."""
+        needs = needs_by_label(self._label, self._alpha, list(mass.items()), list(other.items()))
+        return self._lifting.ship(needs).cost(self._distance)
+
+    def in_floats(self) -> CompiledBound:
+        """The bound of the same distances rounded upwards: K(d) grows with d, so it is proved with them."""
+        return CompiledBound(self._distances, relays=self._relays)
+
+
+class CompiledBound:
+    """An upper bound on K(d) by a flow found in floats, whose cost is rounded upwards.
+
+    Any d that is not below the fixed point will do, so distances off the kernel are raised to where floats can be
+    trusted; needs below that are not shipped at all, and cost what they are, exactly.
+    """
+
+    def __init__(self, distances: Distances, *, relays: bool = True) -> None:
+        self._table = distances.table
+        upper = np.asarray(distances.upper)
+        self.distance = np.where(upper > 0.0, np.maximum(upper, _SMALLEST_DISTANCE), 0.0)
+        self.alpha = float(distances.alpha)
+        self._exact_alpha = rational(distances.alpha)
+        self.less = LESS if self.alpha >= STEEP else 1.0
+        detours = find_relays(self._table, self.alpha, self.distance, relays=relays)
+        self.relays = (detours.first, detours.state, detours.spread)
+
+    def __call__(self, mass: Sparse, other: Sparse) -> fmpq:
+        """The cost of a nearly cheapest flow."""
+        total = fmpq(0)
+        needs = needs_by_label(self._table.label, self._exact_alpha, list(mass.items()), list(other.items()))
+        for group in needs.values():
+            rounded = {state: nearest_float(value) for state, value in group.items()}
+            kept = [state for state, value in rounded.items() if abs(value) >= TINY]
+            if len(kept) < len(group):
+                total += sum((group[state] for state in group.keys() - kept if group[state] > 0), start=fmpq(0))
+            if not kept:
+                continue
+            states = np.array(kept, dtype=np.int64)
+            need = np.array([rounded[state] for state in kept])
+            bound = sweeps().flow_cost(
+                states, need, np.abs(need), self.distance, self.alpha, *self.relays, 1e-13, self.less
+            )
+            total += dyadic(float(bound))
+        return total
+
+
+def lifting_bound(distances: Distances, *, relays: bool = True) -> ExactBound | CompiledBound:
+    """What suits the chain."""
+    if distances.certificate is None:
+        return ExactBound(distances, relays=relays)
+    return CompiledBound(distances, relays=relays)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from symveil.languages.compiling import compiled
-from symveil.verification.distances import lifting, simplex
+from symveil.verification.distances import simplex
+from symveil.verification.distances import simplex as lifting
 
 # `solve` and `lift` stay ordinary functions, which exact rationals use; loops that call them compile them for floats
 solve, lift = simplex.solve, lifting.lift

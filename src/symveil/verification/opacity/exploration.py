@@ -1,17 +1,168 @@
-"""All states of an estimator, and where each event leads from each of them."""
+"""All states of an estimator, and where each event leads from each of them.
+
+Steps of the weak estimator for very many of its states at once: sets of states as rows of 64-bit words.
+
+The same machine as `WeakEstimator`, state for state, for a small k and a few hundred states of the system. A row has
+1 + k sets: X, and for each age the set B where there is one, otherwise nothing (B is never empty in a state).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, Estimator, State
-from symveil.verification.opacity.many_estimates import ManyEstimates, PackedStates, Rows
+from symveil.graphs.state_sets import StateSet
+from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, Estimator, State, Step, WeakEstimator
 from symveil.verification.opacity.observation import ExplorationLimit, Observed
+
+_WORD = np.dtype("<u8")
+_BYTES, _BITS = 8, 64
+_MOST_WORDS, _LARGEST_K = 4, 6
+
+Rows = NDArray[np.uint64]
+Booleans = NDArray[np.bool_]
+
+
+class ManyEstimates:
+    """A weak estimator whose states are the rows of an array.
+
+    >>> from symveil.verification.opacity.observation import Observed
+    >>> from symveil.models.stochastic_system import LogicalSystem
+    >>> system = LogicalSystem.from_transitions(
+    ...     [("0", "a", "0"), ("0", "a", "1"), ("1", "b", "0")], initial="0", observable=["a", "b"], secret=["1"]
+    ... )
+    >>> machine = WeakEstimator(Observed(system), 1, Observed(system).secret)
+    >>> many = ManyEstimates.of(machine)
+    >>> after, possible, violates = many.steps(many.rows([machine.start()]), [0, 1])
+    >>> many.state(after[0, 0].tobytes()) == machine.step(machine.start(), 0), possible.tolist()
+    (True, [[True, False]])
+    """
+
+    def __init__(self, machine: WeakEstimator, k: int) -> None:
+        self._size = machine.observed.size
+        self._words, self._ages = -(-self._size // _BITS), k
+        self._reach = _table(machine.observed.reach, self._size, self._words)
+        self._steps: dict[int, Rows] = {
+            event: _table(machine.observed.steps[event], self._size, self._words)
+            for event in machine.observed.occurring
+        }
+        self._clean = self._packed(((1 << self._size) - 1) & ~machine.secret)
+
+    @classmethod
+    def of(cls, machine: object) -> ManyEstimates | None:
+        """None for another estimator, a large k, or a system of very many states."""
+        if not isinstance(machine, WeakEstimator) or machine.k is None or machine.k > _LARGEST_K:
+            return None
+        if machine.observed.size > _MOST_WORDS * _BITS:
+            return None
+        return cls(machine, machine.k)
+
+    # --- states as rows ------------------------------------------------------------------------
+
+    def _packed(self, states: StateSet) -> Rows:
+        return np.frombuffer(states.to_bytes(_BYTES * self._words, "little"), dtype=_WORD)
+
+    def rows(self, states: Sequence[State]) -> Rows:
+        """States of the estimator as rows."""
+        packed = np.zeros((len(states), 1 + self._ages, self._words), dtype=_WORD)
+        for number, (now, aged) in enumerate(states):
+            packed[number, 0] = self._packed(now)
+            for age, clean in aged:
+                packed[number, 1 + age] = self._packed(clean)
+        return packed
+
+    def keys(self, rows: Rows) -> list[bytes]:
+        """The bytes of each row, by which rows are told apart."""
+        width = rows.shape[1] * rows.shape[2]
+        whole = np.ascontiguousarray(rows).reshape(len(rows), width)
+        data, size = whole.tobytes(), _BYTES * width
+        return [data[begin : begin + size] for begin in range(0, len(data), size)]
+
+    def state(self, key: bytes) -> State:
+        """The state that a row stands for."""
+        size = _BYTES * self._words
+        now, *clean = (int.from_bytes(key[begin : begin + size], "little") for begin in range(0, len(key), size))
+        return (now, tuple((age, states) for age, states in enumerate(clean) if states))
+
+    # --- steps ---------------------------------------------------------------------------------
+
+    def steps(self, rows: Rows, events: Sequence[int]) -> tuple[Rows, Booleans, Booleans]:
+        """For each row and event the next row, whether the system can produce the event, and whether it violates."""
+        after = np.zeros((len(rows), len(events), *rows.shape[1:]), dtype=_WORD)
+        possible = np.zeros((len(rows), len(events)), dtype=np.bool_)
+        violates = np.zeros_like(possible)
+        for column, event in enumerate(events):
+            possible[:, column], violates[:, column] = self._step(rows, self._steps[event], after[:, column])
+        return after, possible, violates & possible
+
+    def _step(self, rows: Rows, table: Rows, after: Rows) -> tuple[Booleans, Booleans]:
+        now = _image(table, rows[:, 0])
+        clean = _image(self._reach, now & self._clean)
+        after[:, 0] = now
+        possible, violates = _some(now), ~_some(clean)
+        candidates = [clean]
+        for age in range(self._ages):
+            aged = _image(table, rows[:, 1 + age])
+            violates |= _some(rows[:, 1 + age]) & ~_some(aged)
+            candidates.append(aged)
+        kept: list[tuple[Rows, Booleans]] = []
+        for age, states in enumerate(candidates[: self._ages]):  # at age k it was just looked at for the last time
+            keep = _some(states) & np.asarray(np.any(states != now, axis=1))
+            for smaller, is_kept in kept:
+                keep &= ~is_kept | _some(smaller & ~states)
+            kept.append((states, keep))
+            after[keep, 1 + age] = states[keep]
+        return possible, violates
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedStates(Sequence[State]):
+    """States that are kept as the bytes of their rows, and read when somebody asks for one."""
+
+    packed: list[bytes] = field(repr=False)
+    read: Callable[[bytes], State]
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    @overload
+    def __getitem__(self, index: int) -> State: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[State, ...]: ...
+    def __getitem__(self, index: int | slice) -> State | tuple[State, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self.read, self.packed[index]))
+        return self.read(self.packed[index])
+
+    def __iter__(self) -> Iterator[State]:
+        return map(self.read, self.packed)
+
+
+def _table(image: Step, size: int, words: int) -> Rows:
+    """For each eight states the images of all 256 choices among them."""
+    table = np.zeros((-(-size // 8), 256, words), dtype=_WORD)
+    for state in range(size):
+        own = np.frombuffer(image(1 << state).to_bytes(_BYTES * words, "little"), dtype=_WORD)
+        table[state // 8, (np.arange(256) >> state % 8) & 1 == 1] |= own
+    return table
+
+
+def _some(sets: Rows) -> Booleans:
+    """Which sets are not empty."""
+    return np.asarray(np.any(sets, axis=1))
+
+
+def _image(table: Rows, sets: Rows) -> Rows:
+    eights = np.ascontiguousarray(sets).view(np.uint8)
+    union: Rows = table[0][eights[:, 0]]
+    for number in range(1, len(table)):
+        union |= table[number][eights[:, number]]
+    return union
+
 
 Numbers = NDArray[np.int64]
 

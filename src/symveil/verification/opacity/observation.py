@@ -4,6 +4,8 @@ After an observation the observer knows the set of states that some run with tha
 be in, unobservable moves included (Z25 Definition 1). Looking back, the delayed estimate Q̂(β|ω)
 holds the states possible between the last event of β and the next observation, given that all of ω
 was observed (Z25 §3.1).
+
+The observer of a system as a picture: what an outsider thinks possible, and where a secret is given away.
 """
 
 from __future__ import annotations
@@ -16,9 +18,56 @@ from symveil.graphs.state_sets import Image, StateSet, closure, members, set_of,
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, named
-from symveil.pictures.diagram import Diagram
-from symveil.pictures.drawable import Drawable
-from symveil.verification.opacity.observer_diagram import observer_diagram
+from symveil.pictures.diagram import Diagram, Edge, Node
+from symveil.pictures.layers import state_diagram
+from symveil.pictures.svg import Drawable
+from symveil.pictures.text import set_label, symbol_label
+
+
+def observer_diagram(observer: Observer) -> Diagram:
+    """The observer as in Z25 Fig. 3b, an estimate marked when all its states are secret.
+
+    >>> from symveil.verification.opacity.observation import observer
+    >>> from symveil.models.stochastic_system import LogicalSystem
+    >>> system = LogicalSystem.from_transitions(
+    ...     [("0", "u", "1"), ("0", "a", "2"), ("1", "a", "3"), ("3", "b", "3")],
+    ...     initial="0", observable=["a", "b"], secret=["3"],
+    ... )
+    >>> diagram = observer_diagram(observer(system))
+    >>> [(node.label, node.marked) for node in diagram.nodes]
+    [(('{0, 1}',), False), (('{2, 3}',), False), (('{3}',), True)]
+    """
+    secret = set(observer.system.secret)
+    events = observer.system.observable
+    return state_diagram(
+        title=f"Observer of {len(observer.sets)} state{'' if len(observer.sets) == 1 else 's'}",
+        nodes=[
+            Node(
+                key=number,
+                label=estimate_label(estimate),
+                initial=number == 0,
+                marked=bool(estimate) and secret.issuperset(estimate),
+            )
+            for number, estimate in enumerate(observer.estimates)
+        ],
+        edges=[
+            Edge(source=source, target=target, label=symbol_label(events[event]))
+            for source, event, target in observer.transitions
+        ],
+        advice="draw the observer of a smaller system, or the system itself",
+        label_meaning="{…}: the states possible after an observation",
+        marked_meaning="all of them secret",
+    )
+
+
+def estimate_label(estimate: Sequence[str]) -> tuple[str, ...]:
+    """A set of states as the lines of a label.
+
+    >>> estimate_label(("5", "6"))
+    ('{5, 6}',)
+    """
+    return tuple(set_label(list(map(symbol_label, estimate))).splitlines())
+
 
 # An estimate of n states takes about n/8 bytes and its entry in a dictionary; all of them take at most this much.
 _MOST_BYTES = 2 * 10**9

@@ -1,4 +1,10 @@
-"""What runs show, each observation with its probability: the observations of complete runs, or up to a horizon."""
+"""What runs show, each observation with its probability: the observations of complete runs, or up to a horizon.
+
+Sensitive strings: the observations that give a secret away, long enough to cover the whole exposure.
+
+A sensitive string is a first-violating observation, extended until k observations after the exposed
+instant or until the run ends (docs/opacity.md; Z25 Example 4: aa exposes state 2, so aab for k = 1).
+"""
 
 from __future__ import annotations
 
@@ -12,12 +18,20 @@ from flint import fmpq
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.graphs.strong_components import strong_components
+from symveil.models.stochastic_system import StochasticSystem
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, named
-from symveil.verification.opacity.complete_observations import ObservationTable, complete_observations
 from symveil.verification.opacity.exploration import SINK
+from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.observation import Observed
-from symveil.verification.opacity.observation_law import Node, ObservationLaw, Spread, mass
+from symveil.verification.opacity.observation_law import (
+    Node,
+    ObservationLaw,
+    ObservationTable,
+    Spread,
+    complete_observations,
+    mass,
+)
 from symveil.verification.opacity.safe_observations import VERY_MANY, Events, SafeObservations
 
 # What runs may show is listed to judge a policy, or tabulated; beyond this many observations it is not.
@@ -225,3 +239,61 @@ def has_endless_observations(observed: Observed) -> bool:
         and part_of[number[source]] == part_of[number[target]]
         for source, event, target in observed.system.moves
     )
+
+
+MOST_STRINGS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SensitiveString:
+    """An observation that gives a secret away, and the probability that a run shows it.
+
+    Its first `violates_after` events are already too much. Where the run may end here
+    (`run_ends`), the probability is that of seeing exactly this and nothing more.
+    """
+
+    observation: tuple[str, ...]
+    probability: Fraction
+    violates_after: int
+    run_ends: bool
+
+
+def sensitive_strings(
+    system: StochasticSystem, k: int | float | str = 0, *, length: int | None = None
+) -> tuple[SensitiveString, ...]:
+    """The observations that give a secret away, each with the probability that a run shows it.
+
+    Parameters
+    ----------
+    system
+        A stochastic system with secret states.
+    k
+        How many observations back a secret must stay hidden: 0, 1, 2 … or "infinite".
+    length
+        The largest number of observed events; needed where the system has loops. A longer string is cut there.
+
+    >>> import symveil as sv
+    >>> system = sv.StochasticSystem.from_transitions(
+    ...     [("0", "a", "1", "1/3"), ("0", "b", "2", "2/3"), ("1", "c", "3", 1), ("2", "c", "3", 1)],
+    ...     initial="0", observable=["a", "b", "c"], secret=["1"],
+    ... )
+    >>> [("".join(each.observation), str(each.probability)) for each in sv.sensitive_strings(system, k=1)]
+    [('ac', '1/3')]
+    """
+    observed = Observed(system)
+    observed.stochastic  # noqa: B018  # refuses a system without probabilities
+    safe = SafeObservations(observed, read_question(k, "weak"), longest=read_horizon(observed, length))
+    strings = tuple(
+        SensitiveString(
+            observation=observed.spelled(each.events),
+            probability=each.probability,
+            violates_after=len(each.events) if each.violates_after is None else each.violates_after,
+            run_ends=each.run_ends,
+        )
+        for each in islice(RunObservations(safe).walk(cut=True, only_violating=True), MOST_STRINGS + 1)
+    )
+    if len(strings) > MOST_STRINGS:
+        raise TooLargeError(
+            f"sensitive strings: expected at most {MOST_STRINGS}, found more; use a smaller length or k"
+        )
+    return strings

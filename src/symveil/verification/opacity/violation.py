@@ -10,8 +10,7 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.progress import Progress, accepted
 from symveil.numbers.rationals import Number
-from symveil.verification.opacity.absorption import reaching_probability, reaching_probability_within
-from symveil.verification.opacity.certified_floats import Enclosure
+from symveil.verification.opacity.absorption import Enclosure, reaching_probability, reaching_probability_within
 from symveil.verification.opacity.estimators import estimator
 from symveil.verification.opacity.notions import Question, read_question, read_threshold
 from symveil.verification.opacity.observation import ExplorationLimit, Observed

@@ -1,7 +1,13 @@
-"""Plots as SVG text, made in a millisecond: for pages that redraw while a slider moves.
+"""What a plot shows, before any format: named curves and bands, and the colours they get in turn.
+
+Plots as SVG text, made in a millisecond: for pages that redraw while a slider moves.
 
 The pictures in files come from `plots`, which knows more and takes longer. Both draw the same `Curve`s
 in the same colours. As in `svg`, a picture brings its own white card and uses no style sheet and no id.
+
+Bars with whiskers as SVG: an estimate for each name, how sure it is, and what it is compared with.
+
+Two values for each of several names, as bars one below the other: SVG text, as in `svg_plots`.
 """
 
 from __future__ import annotations
@@ -9,12 +15,71 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from symveil.pictures.colours import BARS, GREY, GRID, INK
-from symveil.pictures.curves import PALETTE, Band, Curve, Numbers
-from symveil.pictures.labels import superscript
-from symveil.pictures.svg import coordinate, escaped, svg_document
-from symveil.pictures.text import width
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.errors import ParameterError
+from symveil.pictures.svg import FONT, coordinate, escaped, svg_document
+from symveil.pictures.text import BARS, BORDER, CARD, GREY, GRID, INK, RED, superscript, width
+
+Numbers = Sequence[float] | NDArray[np.float64] | NDArray[np.int64]
+Style = Literal["solid", "dashed", "dotted", "points"]
+
+# Okabe and Ito's colours, which stay apart for colour-blind readers, darkened until text in them
+# has a contrast of 4.5 against white.
+PALETTE = ("#0072b2", "#b84a00", "#00785a", "#a4457f", "#8a6100", "#1b2733")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A named line through points, or the points alone; a value that is not finite leaves a gap.
+
+    >>> Curve("expected error", [1, 2], [0.5, 0.25], "dashed").y
+    (0.5, 0.25)
+    """
+
+    label: str
+    x: Numbers
+    y: Numbers
+    style: Style = "solid"
+
+    def __post_init__(self) -> None:
+        if self.style not in get_args(Style):
+            raise ParameterError("style", expected=" or ".join(get_args(Style)), found=self.style)
+        _freeze(self, "x", "y")
+        if not any(map(math.isfinite, self.y)):
+            raise ParameterError("y", expected="a finite value somewhere", found="none")
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A named region between two bounds, in the colour of the curve of the same number."""
+
+    label: str
+    x: Numbers
+    lower: Numbers
+    upper: Numbers
+
+    def __post_init__(self) -> None:
+        _freeze(self, "x", "lower", "upper")
+
+
+def _freeze(owner: Curve | Band, *names: str) -> None:
+    """Keep sequences as tuples of floats, all of one length."""
+    lengths = set()
+    for name in names:
+        values = tuple(map(float, getattr(owner, name)))
+        object.__setattr__(owner, name, values)
+        lengths.add(len(values))
+    if len(lengths) != 1 or lengths == {0}:
+        raise ParameterError(
+            names[-1],
+            expected=f"as many values as {names[0]} has, at least one",
+            found=" and ".join(str(len(getattr(owner, name))) for name in names),
+        )
+
 
 _BARS_SIZE, _CURVES_SIZE = (520.0, 300.0), (720.0, 360.0)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 18.0, 22.0, 50.0
@@ -230,3 +295,152 @@ def _power_of_ten(exponent: float) -> str:
     if exponent in (0.0, 1.0, 2.0, 3.0):
         return f"{10**exponent:g}"
     return f"10{superscript(int(exponent))}"
+
+
+_WHISKER_ROW, _WHISKER_TEXT, _WHISKER_TOP, _WHISKER_FOOT, _WHISKER_WIDTH, _WHISKER_RIGHT = (
+    22.0,
+    12.5,
+    18.0,
+    62.0,
+    720.0,
+    24.0,
+)
+_LONGEST_NAME = 230.0
+_HEADING, _HEADING_SIZE = 30.0, 14.0
+
+
+@dataclass(frozen=True, slots=True)
+class Whisker:
+    """A bar: its name, its length, the interval around it, and another value to compare it with."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    reference: float | None = None
+
+
+def whiskers_svg(bars: Sequence[Whisker], *, title: str, reference: str = "", heading: bool = False) -> str:
+    """Bars from the left, each with its interval; a cross stands where the reference value is.
+
+    With `heading` the title stands above them, for a picture that is a file of its own.
+
+    >>> picture = whiskers_svg([Whisker("a", 3.0, 2.0, 4.0, 3.5)], title="visits", reference="as released")
+    >>> "<title>a: 3 (2 to 4)</title>" in picture, ">as released<" in picture
+    (True, True)
+    """
+    names = [_shortened(bar.name) for bar in bars]
+    left = 16.0 + max((width(name, _WHISKER_TEXT) for name in names), default=0.0)
+    values = [value for bar in bars for value in (bar.value, bar.high, bar.reference) if value is not None]
+    highest = max((value for value in values if math.isfinite(value)), default=1.0) or 1.0
+    top = _WHISKER_TOP + (_HEADING if heading else 0.0)
+    ground = top + _WHISKER_ROW * max(len(bars), 1)
+    high = ground + _WHISKER_FOOT
+
+    def at(value: float) -> float:
+        return left + min(max(value, 0.0), highest * 1.02) / (highest * 1.02) * (_WHISKER_WIDTH - left - _WHISKER_RIGHT)
+
+    pieces = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_WHISKER_WIDTH:g}" height="{high:g}" '
+        f'viewBox="0 0 {_WHISKER_WIDTH:g} {high:g}" style="max-width:100%;height:auto" font-family="{FONT}">',
+        f"<title>{escaped(title)}</title>",
+        f'<rect x="0.5" y="0.5" width="{_WHISKER_WIDTH - 1:g}" height="{high - 1:g}" rx="12" '
+        f'fill="{CARD}" stroke="{BORDER}"/>',
+    ]
+    if heading:
+        size = min(_HEADING_SIZE, _HEADING_SIZE * (_WHISKER_WIDTH - 32) / max(1.1 * width(title, _HEADING_SIZE), 1.0))
+        pieces.append(
+            f'<text x="16" y="30" font-size="{size:.1f}" font-weight="bold" fill="{INK}">{escaped(title)}</text>'
+        )
+    for tick in ticks(0.0, highest, most=6):
+        x = at(tick)
+        pieces.append(f'<path d="M{x:.1f} {top:g}V{ground:g}" stroke="{GRID}" fill="none"/>')
+        pieces.append(_whisker_text(x, ground + 16, f"{tick:g}", GREY, "middle"))
+    for index, (bar, name) in enumerate(zip(bars, names, strict=True)):
+        y = top + _WHISKER_ROW * index
+        middle = y + _WHISKER_ROW / 2
+        told = f"{bar.name}: {bar.value:.6g} ({bar.low:.6g} to {bar.high:.6g})"
+        pieces += [
+            f"<g><title>{escaped(told)}</title>",
+            f'<rect x="{left:.1f}" y="{y + 4:.1f}" width="{at(bar.value) - left:.1f}" height="{_WHISKER_ROW - 8:g}" '
+            f'fill="{BARS}"/>',
+            f'<path d="M{at(bar.low):.1f} {middle:.1f}H{at(bar.high):.1f}M{at(bar.low):.1f} {middle - 4:.1f}v8'
+            f'M{at(bar.high):.1f} {middle - 4:.1f}v8" stroke="{INK}" stroke-width="1.4" fill="none"/>',
+        ]
+        if bar.reference is not None:
+            pieces.append(_cross(at(bar.reference), middle))
+        pieces += ["</g>", _whisker_text(left - 8, middle + 4, name, INK, "end")]
+    if reference:
+        pieces += [_cross(left + 5, ground + 38), _whisker_text(left + 16, ground + 42, reference, RED, "start")]
+    return "\n".join([*pieces, "</svg>\n"])
+
+
+def _cross(x: float, y: float) -> str:
+    return f'<path d="M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8" stroke="{RED}" stroke-width="1.5" fill="none"/>'
+
+
+def _whisker_text(x: float, y: float, text: str, colour: str, anchor: str) -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{_WHISKER_TEXT}" fill="{colour}">'
+        f"{escaped(text)}</text>"
+    )
+
+
+def _shortened(name: str) -> str:
+    """The name, or its beginning where it would leave no room for bars."""
+    if width(name, _WHISKER_TEXT) <= _LONGEST_NAME:
+        return name
+    while name and width(name + "…", _WHISKER_TEXT) > _LONGEST_NAME:
+        name = name[:-1]
+    return name + "…"
+
+
+_BAR_WIDTH, _BAR_TEXT = 720.0, 12.5
+_BAR, _BAR_ROW, _BAR_TOP, _BAR_FOOT, _BAR_RIGHT = 9.0, 28.0, 18.0, 40.0, 74.0
+_MOST_LABEL, _MOST_LETTERS = 230.0, 40
+
+
+def paired_bars_svg(
+    names: Sequence[str], first: Sequence[float], second: Sequence[float], *, title: str, labels: tuple[str, str]
+) -> str:
+    """A pair of bars for each name, with their values; `labels` say what the first and the second bars are.
+
+    >>> picture = paired_bars_svg(["main st"], [0.5], [0.25], title="visits", labels=("true", "private"))
+    >>> picture.count("<rect"), ">0.25<" in picture
+    (5, True)
+    """
+    shown = [name if len(name) <= _MOST_LETTERS else f"{name[: _MOST_LETTERS - 1]}…" for name in names]
+    left = 22 + min(_MOST_LABEL, max((width(name, _BAR_TEXT) for name in shown), default=0.0))
+    highest = max((*first, *second), default=0.0) or 1.0
+    high = _BAR_TOP + _BAR_ROW * len(names) + _BAR_FOOT
+    pieces = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_BAR_WIDTH:g}" height="{high:g}" '
+        f'viewBox="0 0 {_BAR_WIDTH:g} {high:g}" style="max-width:100%;height:auto" font-family="{FONT}">',
+        f"<title>{escaped(title)}</title>",
+        f'<rect x="0.5" y="0.5" width="{_BAR_WIDTH - 1:g}" height="{high - 1:g}" rx="12" '
+        f'fill="{CARD}" stroke="{BORDER}"/>',
+    ]
+    for row, (name, *values) in enumerate(zip(shown, first, second, strict=True)):
+        y = _BAR_TOP + row * _BAR_ROW
+        pieces.append(_bar_text(left - 8, y + _BAR + _BAR_TEXT * 0.36, name, "end", INK))
+        for index, value in enumerate(values):
+            wide = max(0.0, value) / highest * (_BAR_WIDTH - left - _BAR_RIGHT)
+            top = y + index * (_BAR + 1)
+            pieces.append(
+                f'<rect x="{left:.1f}" y="{top:g}" width="{wide:.1f}" height="{_BAR:g}" fill="{PALETTE[index]}"/>'
+            )
+            pieces.append(_bar_text(left + wide + 5, top + _BAR - 0.5, f"{value:.3g}", "start", GREY, size=9.5))
+    x = left
+    for index, label in enumerate(labels):
+        y = high - 20
+        pieces.append(f'<rect x="{x:.1f}" y="{y - 9:g}" width="14" height="{_BAR:g}" fill="{PALETTE[index]}"/>')
+        pieces.append(_bar_text(x + 20, y, label, "start", INK))
+        x += 44 + width(label, _BAR_TEXT)
+    return "\n".join([*pieces, "</svg>\n"])
+
+
+def _bar_text(x: float, y: float, text: str, anchor: str, colour: str, *, size: float = _BAR_TEXT) -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}" fill="{colour}">'
+        f"{escaped(text)}</text>"
+    )
