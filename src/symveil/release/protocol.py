@@ -21,7 +21,7 @@ import json
 import sys
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import LedgerError
+from symveil.formats.compatibility import stamped_by_0_2
 from symveil.formats.manifest import check_manifest_place, write_manifest
-from symveil.formats.sequences.columns import ColumnOptions
 from symveil.ledger.charging import Bill, OverBudget, Request, charging, check_delta, check_unit
 from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, now, pending_for, record_digest
 from symveil.ledger.store import Database
@@ -140,23 +140,6 @@ def decisions(mechanism: Mechanism) -> dict[str, str]:
     """A mechanism's name and what it worked out, exactly."""
     decided = {name: str(getattr(mechanism, name)) for name in _DECIDES if hasattr(mechanism, name)}
     return {"mechanism": mechanism.name, **decided}
-
-
-def spelled_columns(columns: ColumnOptions) -> str:
-    """The columns that were asked for, as 0.2 spelled them; options that came later are there only if they were used.
-
-    >>> spelled_columns(ColumnOptions(identifier="trip"))[:59]
-    "ColumnOptions(sequence=None, separator=None, identifier='tr"
-    """
-    fields_of_0_2 = [
-        f"{each.name}={getattr(columns, each.name)!r}"
-        for each in fields(columns)
-        if each.name in _COLUMNS_OF_0_2 or getattr(columns, each.name) != each.default
-    ]
-    return f"ColumnOptions({', '.join(fields_of_0_2)})"
-
-
-_COLUMNS_OF_0_2 = ("sequence", "separator", "identifier", "case", "order", "symbol", "person", "keep")
 
 
 ManifestText = Callable[[str, Written, str], str]
@@ -289,7 +272,7 @@ class Protocol:
     def _is_ours(self, known: LedgerRelease, fingerprint: bytes) -> bool:
         """Whether a pending release was begun by this same command: the same input, the same parameters."""
         if known.settings is None:
-            return known.has_stamp(self._content_of_0_2(fingerprint))
+            return known.has_stamp(stamped_by_0_2(fingerprint, self.settings.asked_text()))
         same = Settings.read(known.settings).asked_text() == self.settings.asked_text()
         return same and known.has_stamp(_content(fingerprint, known.settings))
 
@@ -398,10 +381,6 @@ class Protocol:
             written=written,
             already_done=already_done,
         )
-
-    def _content_of_0_2(self, fingerprint: bytes) -> bytes:
-        """What 0.2 stamped: the parameters only, neither the version nor the rates."""
-        return hashlib.sha256(fingerprint + self.settings.asked_text()).digest()
 
 
 def _content(fingerprint: bytes, settings: str) -> bytes:

@@ -23,6 +23,7 @@ from symveil.central.counts import PrivateCounts, notes_of, shown_threshold
 from symveil.central.noise import Query
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.statistics import LONGEST_GRAM, Indices, Statistic, read_statistic
+from symveil.formats.compatibility import NOISE_NAMES, stamped_columns
 from symveil.formats.formulas import unguarded
 from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.manifest import manifest_path, read_any_manifest
@@ -48,12 +49,9 @@ from symveil.release.central_job import (
     PublicOrFound,
 )
 from symveil.release.central_promise import CentralRelease, queries_of
-from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by, spelled_columns
+from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by
 from symveil.storage.atomic import digest_of
 from symveil.tasks.parameters import Engine, check_again, check_ledger_apart, no_pyspark, read_engine
-
-NOISE_NAMES = {"naming of noise": "by content"}
-"""In the stamp of a release: what names the noise of a cell. 0.3 numbered cells; what it began cannot be finished."""
 
 
 def public_language(
@@ -143,7 +141,7 @@ def release_centrally(
             date=date,
         ).text(),
         settings=Settings(
-            asked=release.asked(columns=spelled_columns(columns)),
+            asked=release.asked(columns=stamped_columns(columns)),
             made_by=made_by(version=__version__, engine=engine, facts=job.facts) | NOISE_NAMES,
         ),
         worked_out=lambda _job: WorkedOut("discrete-laplace", None),

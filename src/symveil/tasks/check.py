@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, SymveilError, reason
-from symveil.formats.manifest import FORMAT_WITHOUT_LAW, Manifest, alphabet_digest, read_any_manifest
+from symveil.formats.compatibility import as_recorded, choice_from_manifest
+from symveil.formats.manifest import Manifest, alphabet_digest, read_any_manifest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import heard_records
 from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import percent, view_from_document
-from symveil.numbers.rationals import exact, spelled
+from symveil.numbers.rationals import spelled
 from symveil.release.batch import encode_lists
 from symveil.release.promise import Release, passes_unprotected, price, promised
 from symveil.tasks.check_central import (
@@ -38,7 +39,7 @@ from symveil.tasks.check_central import (
 from symveil.tasks.enforce_log import log_policy
 from symveil.tasks.explain import attacker_of_file, expected_error_of_file
 from symveil.tasks.opacity import load_system
-from symveil.tasks.released_file import beside, choice_of, model_path, open_released
+from symveil.tasks.released_file import beside, model_path, open_released
 
 _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
 """Up to this length a guarantee is worked out for words that only the manifest speaks of."""
@@ -162,7 +163,7 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
         if loaded is None:
             return None
     try:
-        choice = choice_of(document)
+        choice = choice_from_manifest(document)
         if choice.costs is not None:
             same = choice.costs.digest == document["digests"].get("costs")
             note = "they are what their SHA-256 says" if same else "their SHA-256 is another one"
@@ -210,10 +211,7 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
         return Check("guarantee", False, "not worked out for such lengths without the output that has them")
     known = np.array(ends, dtype=np.int64) if lengths is None else lengths
     promise = json.loads(json.dumps(promised(release, known, charged=document["charged"] is not None)))
-    if "unit" in document:  # older manifests do not say it
-        promise["unit"] = str(price(release).unit)
-    if "loss_at" not in document["guarantee"]:  # likewise
-        del promise["guarantee"]["loss_at"]
+    promise["unit"] = str(price(release).unit)
     near, share, thin = (promise.pop(key) for key in ("protection", "positions_with_alternatives", "thin"))
     if lengths is not None:  # they are about the lengths that occur
         if not _same_protection(document["protection"], near):
@@ -222,11 +220,7 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
             _agree(document["positions_with_alternatives"], share) and document["thin"] is thin
         ):
             return Check("guarantee", False, "another share of positions with alternatives than what is computed again")
-    if document["format"] == FORMAT_WITHOUT_LAW:
-        del promise["law"]
-    elif isinstance(document["law"], list):
-        promise["law"] = [_as_once_written(row, of) for row, of in zip_longest(promise["law"], document["law"])]
-    for key, value in promise.items():
+    for key, value in as_recorded(promise, document).items():
         # as text, and not as Python compares them: 1 is not true
         if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
             return Check("guarantee", False, f"another {key} than what is computed again")
@@ -254,13 +248,6 @@ def _same_protection(written: Any, computed: dict[str, Any] | None) -> bool:
 def _agree(one: Any, other: Any) -> bool:
     numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (one, other))
     return math.isclose(one, other, rel_tol=1e-9) if numbers else one is other
-
-
-def _as_once_written(row: Any, written: Any) -> Any:
-    """A row of the law, with its rate as a number where the manifest has one, as truncated-levenshtein once did."""
-    if isinstance(row, dict) and isinstance(written, dict) and isinstance(written.get("rate"), float):
-        return {**row, "rate": float(exact(row["rate"], name="rate"))} if "rate" in row else row
-    return row
 
 
 def _quickly_worked_out(release: Release, lengths: list[int]) -> bool:

@@ -27,8 +27,9 @@ from symveil.central.noise import Query, read_delta, read_neighbours
 from symveil.central.support import Support
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
+from symveil.formats.compatibility import as_recorded, is_of_0_2
 from symveil.formats.json_schema import first_fault, shipped_schema
-from symveil.formats.manifest import FORMAT_WITHOUT_LAW, alphabet_digest, model_digest
+from symveil.formats.manifest import alphabet_digest, model_digest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import read_law
 from symveil.formats.sequences.records import SYMBOLS
@@ -100,7 +101,7 @@ def output_bytes(path: Path, document: dict[str, Any]) -> Check:
 
 def schema_fields(document: dict[str, Any], name: str) -> list[Check]:
     """Every field as its schema says; what 0.2 wrote has none."""
-    if document["format"] == FORMAT_WITHOUT_LAW:
+    if is_of_0_2(document):
         return []
     fault = first_fault(document, shipped_schema(name))
     return [Check("fields", fault is None, f"as {name}.schema.json says" if fault is None else fault)]
@@ -187,9 +188,7 @@ def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
     promise = release.promised(queries) | {"epsilon": at_least(release.epsilon), "unit": "person", "how": "certified"}
     if delta:
         promise["delta"] = at_least(delta)
-    if "passes_unprotected" not in document:  # older manifests do not say it
-        del promise["passes_unprotected"]
-    for key, value in promise.items():
+    for key, value in as_recorded(promise, document).items():
         if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
             return Check("guarantee", False, f"another {key} than what is computed again")
     if sum((query.epsilon for query in queries), Fraction(0)) > release.epsilon:

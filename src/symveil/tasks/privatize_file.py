@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from symveil import __version__
 from symveil.errors import FileError, ParameterError
+from symveil.formats.compatibility import stamped_columns
 from symveil.formats.formulas import Apostrophes
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of
@@ -37,7 +38,7 @@ from symveil.numbers.rationals import spelled
 from symveil.release.job import Job, Written
 from symveil.release.local import LocalJob
 from symveil.release.promise import Release, manifest, parameters, price, refuse_thin_release, whole_loss
-from symveil.release.protocol import Protocol, Settings, WorkedOut, made_by, spelled_columns, worked_out
+from symveil.release.protocol import Protocol, Settings, WorkedOut, made_by, worked_out
 from symveil.tasks.doubts import (
     dropped_ids,
     given_up_notes,
@@ -329,7 +330,7 @@ def release_file(
             asked=parameters(
                 release,
                 on_unknown=run.on_unknown,
-                columns=spelled_columns(columns),
+                columns=stamped_columns(columns),
                 over_budget=run.over_budget,
                 # only where it is asked for: the parameters of other releases stay what they were
                 **({"spreadsheet_safe": True} if run.spreadsheet_safe else {}),

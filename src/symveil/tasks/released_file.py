@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.statistics import Batch
 from symveil.estimation.table import random_groups
+from symveil.formats.compatibility import choice_from_manifest, model_name
 from symveil.formats.manifest import alphabet_digest, checked_manifest, manifest_path, model_digest, read_manifest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, suffix
@@ -25,18 +26,12 @@ from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
-from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
 from symveil.release.promise import Release
 from symveil.storage.atomic import digest_of, digest_of_folder, released_files
 from symveil.storage.opening import is_regular
-
-_PARAMETERS_OF_0_2 = (
-    *("mechanism", "calibration", "prior", "utility", "offset", "public_start"),
-    *("metric", "max_length", "cutoff"),
-)
 
 
 def beside(manifest: Path, name: str, option: str) -> Path:
@@ -57,10 +52,10 @@ def beside(manifest: Path, name: str, option: str) -> Path:
 
 
 def model_path(manifest: Path, name: str | None, given: str | Path | None) -> Path | None:
-    """Its name beside the manifest: where else it lay once, as manifests of 0.2.0 say, is a stranger's word."""
+    """The path of a model: as given, or the file of its plain name beside the manifest; None where there is none."""
     if given is not None or name is None:
         return None if given is None else Path(given)
-    path = beside(manifest, Path(name).name, "model")
+    path = beside(manifest, model_name(name), "model")
     return path if is_regular(path) else None
 
 
@@ -71,14 +66,6 @@ def model_beside(manifest: Path) -> Path | None:
         return None if model is None else model_path(manifest, model["file"], None)
     except (SymveilError, LookupError, TypeError, AttributeError, OSError):
         return None  # it is refused where it is read
-
-
-def choice_of(told: dict[str, Any]) -> MechanismChoice:
-    """The choice of a mechanism that a manifest tells."""
-    said = {name: told["parameters"][name] for name in _PARAMETERS_OF_0_2}  # every manifest says them
-    # a manifest of version 0.2 has the budget and the adjacency elsewhere only
-    asked = {"epsilon": told["epsilon_exact"], "adjacency": told["b"], **said} | told["parameters"]
-    return MechanismChoice.from_document(asked)
 
 
 def open_released(
@@ -191,7 +178,7 @@ class ReleasedWords:
             if model_digest(loaded) != self.told["digests"]["model"]:
                 raise FileError(place, expected="the model that the manifest tells", found="another one")
         release = Release.of(
-            choice_of(self.told), alphabet=self.told["alphabet"], model=loaded, laws=self.told.get("law", ())
+            choice_from_manifest(self.told), alphabet=self.told["alphabet"], model=loaded, laws=self.told.get("law", ())
         )
         if alphabet_digest(release.alphabet) != self.told["digests"]["alphabet"]:
             raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
