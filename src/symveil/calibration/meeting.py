@@ -40,6 +40,7 @@ from symveil.calibration.meeting_groups import Worst
 from symveil.calibration.meeting_places import PlacesComparison, TooLight, halves_at
 from symveil.calibration.meeting_tables import HalfTables
 from symveil.calibration.search import rounded_down
+from symveil.calibration.searches import begin_search
 from symveil.errors import ParameterError
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import How
@@ -227,6 +228,7 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
     best = _kept_rate(key, classic, epsilon)
     if best is not None and proved(best).loss <= epsilon:
         return _certificate(weighting, epsilon, best, known[best], list(known[best].pairs))
+    begin_search("a rate, all pairs of words compared")
     best, failed = None, limit * 2
     pairs = pairs_of_public_words(weighting, limit)
     ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from symveil.calibration.searches import begin_search
+
 _DIGITS = 7
 
 
@@ -38,6 +40,7 @@ def largest_rate(
     the budget is spent up to `tolerance`, or the bracket is that narrow. Rates above `limit` are
     of no use: two words differ somewhere or are equal.
     """
+    begin_search("a rate")
     best: Found | None = None
     above: Found | None = None
     target = epsilon * (1 - tolerance / 3)

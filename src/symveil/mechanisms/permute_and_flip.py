@@ -34,6 +34,7 @@ from typing import ClassVar
 import numpy as np
 from flint import acb, acb_poly, arb, ctx
 
+from symveil.calibration.searches import begin_search
 from symveil.languages.free import FreeLanguage, at_distance
 from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, pieces
 from symveil.languages.runs import RunLanguage
@@ -346,6 +347,7 @@ def largest_rate(language: FreeLanguage, reach: int, epsilon: Fraction) -> Fract
     the ball of its loss lies below ε, at the latest at the classic ε/2b. The rate is a rational
     that defines the mechanism, so nothing is rounded afterwards.
     """
+    begin_search("a rate of permute-and-flip")
     classic = epsilon / (2 * reach)
     with precision(enough_precision(epsilon)):
         proposal = _fraction_of_budget(language, reach, epsilon) * epsilon / reach

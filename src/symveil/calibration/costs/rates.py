@@ -35,6 +35,7 @@ from symveil.calibration.costs.pairs import (
     worse_pair,
 )
 from symveil.calibration.search import rounded_down
+from symveil.calibration.searches import begin_search
 from symveil.errors import ParameterError
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import Progress, part, silent
@@ -148,6 +149,7 @@ class _RateSearch:
 
     def run(self, evaluations: int) -> CertifiedRate:
         """The best rate that so many evaluations prove."""
+        begin_search("a rate, by blocks")
         evaluations = min(evaluations, self._possible)
         self._evaluations = evaluations + 1  # the classic rate is looked at last, if nothing else was proved
         self._begin_with_older_certificate()
